@@ -1,0 +1,34 @@
+import { FAULTS, type FaultCode } from "./faults.ts";
+import type { JsonObject } from "./json.ts";
+import type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
+
+export const alreadyProcessed: AlreadyProcessed = { ending: "already_processed" };
+
+export function success(result: JsonObject): Success {
+  return { ending: "success", result };
+}
+
+/** `message` and `detail` only where the ending names a field or a cause of its own. */
+export function refused(code: FaultCode, words: { message?: string; detail?: string } = {}): Refused {
+  const { message = FAULTS[code].message, detail } = words;
+  return detail === undefined
+    ? { ending: "refused", code, message }
+    : { ending: "refused", code, message, detail };
+}
+
+export function failed(code: FaultCode, cause: unknown): Failed {
+  return { ending: "failed", code, cause };
+}
+
+export function isRefused(value: unknown): value is Refused {
+  return hasEnding(value) && value.ending === "refused";
+}
+
+/** The HTTP status of an ending: 200, or what the catalogue says (SPEC 7). */
+export function statusOf(outcome: Outcome): number {
+  return "code" in outcome ? FAULTS[outcome.code].status : 200;
+}
+
+function hasEnding(value: unknown): value is { ending: unknown } {
+  return typeof value === "object" && value !== null && "ending" in value;
+}

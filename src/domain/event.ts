@@ -1,0 +1,27 @@
+import type { JsonObject } from "./json.ts";
+
+/** The versions of SPEC 9; a path or `X-API-Version` selects one. */
+export const VERSIONS = ["v1", "v2"] as const;
+export type Version = (typeof VERSIONS)[number];
+
+/** What makes an event one event: the same id from another source is another event. */
+export interface EventKey {
+  readonly source: string;
+  /** 1 to 255 bytes of UTF-8, compared byte for byte. */
+  readonly eventId: string;
+}
+
+/** The body of a callback after validation (SPEC 2.1), `data` as its handler's schema returned it. */
+export interface CallbackEvent<Data = JsonObject> {
+  readonly event_id: string;
+  /** The type that selected the handler: the header's, where header and body disagree (SPEC 4.1). */
+  readonly event_type: string;
+  /** Seconds since the Unix epoch. */
+  readonly timestamp: number;
+  readonly data: Data;
+}
+
+/** One text for a key, for maps and encryption contexts; the separator cannot stand in either part. */
+export function keyText(key: EventKey): string {
+  return `${key.source}\u0000${key.eventId}`;
+}

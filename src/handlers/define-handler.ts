@@ -1,0 +1,44 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { type JsonValue, VERSIONS } from "../domain/index.ts";
+import type { Handler, HandlerDefinition } from "./handler.ts";
+
+/** Event types stand in a header and in metric labels, so they keep to one plain word. */
+const TYPE = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
+const KEYS = ["type", "versions", "data", "migrations", "prepare", "handle"];
+
+/**
+ * Declares the handler of one event type.
+ * @throws TypeError that names the option and what it expects
+ */
+export function defineHandler<
+  Schema extends StandardSchemaV1,
+  Prepared extends JsonValue | undefined = undefined,
+>(definition: HandlerDefinition<Schema, Prepared>): Handler {
+  check(definition);
+  const { type, versions = VERSIONS, migrations = [], data, prepare, handle } = definition;
+  // The registry only ever passes a handler what its own schema and its own `prepare` returned.
+  const erased = { type, versions, migrations, data, prepare, handle } as unknown as Handler;
+  return Object.freeze(erased);
+}
+
+function check(definition: object): void {
+  const { type, versions = VERSIONS, data, prepare, handle } = definition as Record<string, unknown>;
+  const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
+  if (unknownKey !== undefined) refuse(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
+  if (typeof type !== "string" || !TYPE.test(type)) {
+    refuse("type", `got ${JSON.stringify(type)}, expected up to 128 letters, digits or . _ : / -`);
+  }
+  const served: unknown[] = Array.isArray(versions) ? versions : [];
+  if (served.length === 0 || served.some((version) => !(VERSIONS as readonly unknown[]).includes(version))) {
+    refuse("versions", `got ${JSON.stringify(versions)}, expected a list of ${VERSIONS.join(" and ")}`);
+  }
+  if ((typeof data !== "object" && typeof data !== "function") || data === null || !("~standard" in data)) {
+    refuse("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
+  }
+  if (prepare !== undefined && typeof prepare !== "function") refuse("prepare", "expected a function");
+  if (typeof handle !== "function") refuse("handle", "expected a function");
+}
+
+function refuse(option: string, why: string): never {
+  throw new TypeError(`defineHandler: \`${option}\`: ${why}`);
+}

@@ -1,0 +1,62 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { CallbackEvent, JsonObject, JsonValue, Log, Version } from "../domain/index.ts";
+import type { Migration, Transaction } from "../store/index.ts";
+
+/** What `prepare` gets: outside work belongs here, writes belong in `handle`. */
+export interface PrepareContext<Data = JsonObject> {
+  readonly event: CallbackEvent<Data>;
+  readonly source: string;
+  readonly version: Version;
+  /** Aborted at the time limit; pass it on to `fetch`. */
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** What `handle` gets. Everything it writes through `tx` commits with the event's record, or not at all. */
+export interface HandleContext<Data = JsonObject, Prepared = undefined> extends PrepareContext<Data> {
+  readonly tx: Transaction;
+  /** What `prepare` returned, now or in an earlier attempt. */
+  readonly prepared: Prepared;
+  /** `inline` in the callback itself, `retry` by the loop, `replay` by an operator. */
+  readonly attempt: AttemptKind;
+  readonly now: Date;
+  /** Writes a notification that is delivered after the commit, at least once. */
+  notify(topic: string, payload: JsonObject): Promise<void>;
+}
+
+export type AttemptKind = "inline" | "retry" | "replay";
+
+/** What `defineHandler` takes. */
+export interface HandlerDefinition<Schema extends StandardSchemaV1, Prepared extends JsonValue | undefined> {
+  /** The event type, as in `X-Event-Type`. */
+  readonly type: string;
+  /** The versions it serves (SPEC 9); all of them when left out. */
+  readonly versions?: readonly Version[];
+  /** Any Standard Schema (Zod, Valibot, ArkType …) for `data`; what it refuses is answered 400. */
+  readonly data: Schema;
+  /** The handler's own tables. */
+  readonly migrations?: readonly Migration[];
+  /**
+   * Outside I/O that must happen once for an event (a token exchange), before the transaction. Its JSON result is
+   * stored encrypted, so that a crash or a rollback after it never repeats it.
+   */
+  prepare?(context: PrepareContext<StandardSchemaV1.InferOutput<Schema>>): Promise<Prepared>;
+  /**
+   * The business logic: no outside I/O, since a fault of the database's may run it again.
+   * @returns a JSON object, answered as `data` and stored with the record
+   * @throws Rejected for a 400 that is not retried; anything else is a 500 and a retry
+   */
+  handle(
+    context: HandleContext<StandardSchemaV1.InferOutput<Schema>, Prepared>,
+  ): Promise<JsonObject> | JsonObject;
+}
+
+/** A handler as the service runs it, its types erased. */
+export interface Handler {
+  readonly type: string;
+  readonly versions: readonly Version[];
+  readonly migrations: readonly Migration[];
+  readonly data: StandardSchemaV1;
+  readonly prepare: ((context: PrepareContext<unknown>) => Promise<JsonValue | undefined>) | undefined;
+  readonly handle: (context: HandleContext<unknown, unknown>) => Promise<JsonObject> | JsonObject;
+}

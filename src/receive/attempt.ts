@@ -1,0 +1,104 @@
+import {
+  alreadyProcessed,
+  type CallbackEvent,
+  failed,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Outcome,
+  refused,
+  success,
+} from "../domain/index.ts";
+import { type Handler, HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
+import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
+import type { Receiver } from "./callback.ts";
+import { prepareOnce } from "./prepare-once.ts";
+import type { Work } from "./run-event.ts";
+import { sha256Hex } from "./sha256.ts";
+
+export interface AttemptWork extends Work {
+  readonly handler: Handler;
+  readonly event: CallbackEvent<unknown>;
+}
+
+/** A handler's answer that cannot be stored or sent. */
+class ResultInvalid extends Error {
+  override readonly name = "ResultInvalid";
+}
+
+/** One run of a handler: its `prepare`, then `handle` inside the transaction that holds the event's record. */
+export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Outcome> {
+  const { key, eventType, version, deadline, mode } = work;
+  try {
+    const preparation = await prepareOnce(work, receiver);
+    if (preparation.state === "ended") return preparation.outcome;
+    const bodySha256 = sha256Hex(work.body);
+    const ending = await receiver.store.once(
+      { ...key, eventType, version, bodySha256 },
+      (scope) => runHandler(work, preparation.value, scope, receiver),
+      { deadline, mode },
+    );
+    if (ending.ending !== "already") return success(ending.result);
+    if (ending.record.bodySha256 !== bodySha256) receiver.observer.bodyMismatch(key);
+    return alreadyProcessed;
+  } catch (error) {
+    return outcomeOf(error);
+  }
+}
+
+async function runHandler(
+  work: AttemptWork,
+  prepared: JsonValue | undefined,
+  scope: OnceScope,
+  { clock, log, rules }: Receiver,
+): Promise<Completion> {
+  const { event, key, version, kind, handler } = work;
+  const result = await withTimeLimit(
+    rules.handlerTimeoutMs,
+    `the handler of "${event.event_type}"`,
+    (signal) =>
+      handler.handle({
+        event,
+        source: key.source,
+        version,
+        signal,
+        log,
+        tx: scope.tx,
+        prepared,
+        attempt: kind,
+        now: clock.now(),
+        notify: (topic, payload) => scope.enqueue({ topic, payload }),
+      }),
+  );
+  const stored = storable(result);
+  return work.rowOf === undefined
+    ? { result: stored }
+    : { result: stored, logRow: work.rowOf(success(stored)) };
+}
+
+/** The result as JSON carries it, so that the first answer and the stored one are the same. */
+function storable(result: unknown): JsonObject {
+  if (isJsonObject(result)) {
+    try {
+      const copy: unknown = JSON.parse(JSON.stringify(result));
+      if (isJsonObject(copy)) return copy;
+    } catch (cause) {
+      throw new ResultInvalid("the handler's result cannot be written as JSON", { cause });
+    }
+  }
+  throw new ResultInvalid("the handler must return a JSON object, such as { order_id }");
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (isRejected(error)) return refused("rejected", { message: error.message });
+  if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
+  if (error instanceof ResultInvalid) return failed("result_invalid", error);
+  if (error instanceof StoreFault) return failed(FAULT_OF[error.reason], error);
+  return failed("handler_failed", error);
+}
+
+const FAULT_OF = {
+  unavailable: "store_unavailable",
+  in_progress: "event_in_progress",
+  commit_failed: "commit_failed",
+} as const;

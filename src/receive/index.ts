@@ -1,0 +1,16 @@
+export type {
+  Callback,
+  Observer,
+  ReceiveRules,
+  Receiver,
+  Reception,
+  RowOf,
+  Source,
+} from "./callback.ts";
+export { errorText } from "./error-text.ts";
+export { parseObject } from "./identify.ts";
+export { keepFailure, sealContext } from "./keep-failure.ts";
+export { receive } from "./receive.ts";
+export { runEvent, type Work } from "./run-event.ts";
+export { sha256Hex } from "./sha256.ts";
+export { createSingleFlight, type SingleFlight } from "./single-flight.ts";

@@ -1,0 +1,51 @@
+import { type EventKey, failed, keyText, type Outcome } from "../domain/index.ts";
+import { type Deadline, StoreFault } from "../store/index.ts";
+
+/** Lets the deliveries of one event through one by one, within this process. */
+export interface SingleFlight {
+  take(key: EventKey, deadline: Deadline, run: () => Promise<Outcome>): Promise<Outcome>;
+}
+
+/**
+ * The store alone keeps "once"; this keeps a burst of duplicates from holding a database connection each while
+ * they wait for the first. Whoever waits past the deadline is told that the end is not known.
+ */
+export function createSingleFlight(): SingleFlight {
+  const last = new Map<string, Promise<unknown>>();
+  return {
+    async take(key, deadline, run) {
+      const name = keyText(key);
+      const before = last.get(name);
+      const mine = before === undefined ? guardedRun(run) : after(before, deadline, run);
+      last.set(name, mine);
+      const outcome = await mine;
+      if (last.get(name) === mine) last.delete(name);
+      return outcome;
+    },
+  };
+}
+
+async function after(
+  before: Promise<unknown>,
+  deadline: Deadline,
+  run: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const late = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => late.resolve("late"), Math.max(0, deadline - performance.now()));
+  const came = await Promise.race([before, late.promise]);
+  clearTimeout(timer);
+  if (came !== "late") return guardedRun(run);
+  return failed(
+    "event_in_progress",
+    new Error("another delivery of this event was still running at the deadline"),
+  );
+}
+
+/** A fault outside the attempt itself (the first look, say) is an outcome too: it must not stop those who wait. */
+async function guardedRun(run: () => Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await run();
+  } catch (error) {
+    return failed(error instanceof StoreFault ? "store_unavailable" : "internal", error);
+  }
+}

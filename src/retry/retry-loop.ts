@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import type { Outcome } from "../domain/index.ts";
+import type { Receiver } from "../receive/index.ts";
+import type { StoredFailure } from "../store/index.ts";
+import { leaseTimes, type RetryTiming } from "./lease-times.ts";
+import { runFailure } from "./run-failure.ts";
+
+/** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
+const AT_ONCE = 8;
+
+export interface RetryLoop {
+  /** Looks for due failures now and then every `intervalMs`, until `stop`. */
+  start(intervalMs: number): void;
+  /** One round: leases what is due, runs it, resolves when it has ended with how many there were. */
+  round(): Promise<number>;
+  /** Begins no further round and waits for the one under way. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The asynchronous retries of SPEC 1.10 and 8. The schedule lives in the database, so a restart forgets nothing,
+ * and the leases let any number of processes share the work.
+ */
+export function createRetryLoop(receiver: Receiver, timing: RetryTiming): RetryLoop {
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<unknown> = Promise.resolve();
+  let stopped = false;
+
+  async function round(): Promise<number> {
+    const owner = randomUUID();
+    const due = await receiver.store.failures.leaseDue(
+      { owner, ...leaseTimes(receiver.clock, timing) },
+      AT_ONCE,
+    );
+    await Promise.all(due.map((failure) => runOne(failure, owner)));
+    return due.length;
+  }
+
+  async function runOne(failure: StoredFailure, owner: string): Promise<void> {
+    const fields = { source: failure.source, event_id: failure.eventId, retry: failure.retriesDone + 1 };
+    try {
+      const run = { failure, owner, kind: "retry", timeLimitMs: timing.timeLimitMs } as const;
+      report(receiver, fields, await runFailure(run, receiver));
+    } catch (error) {
+      receiver.log.error(
+        { ...fields, err: error },
+        "a retry could not be run; its lease expires and it is tried again",
+      );
+    }
+  }
+
+  function schedule(intervalMs: number): void {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      underWay = round()
+        .catch((error: unknown) => receiver.log.error({ err: error }, "due retries could not be looked up"))
+        .finally(() => schedule(intervalMs));
+    }, intervalMs);
+  }
+
+  return {
+    round,
+    start: schedule,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await underWay;
+    },
+  };
+}
+
+function report({ log }: Receiver, fields: object, outcome: Outcome): void {
+  if (outcome.ending === "failed")
+    log.warn({ ...fields, code: outcome.code, err: outcome.cause }, "retry failed");
+  else if (outcome.ending === "refused") log.warn({ ...fields, code: outcome.code }, "retry was refused");
+  else log.info({ ...fields, outcome: outcome.ending }, "retry ended");
+}

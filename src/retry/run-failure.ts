@@ -1,0 +1,71 @@
+import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
+import { errorText, parseObject, type Receiver, runEvent, sealContext, type Work } from "../receive/index.ts";
+import type { StoredFailure } from "../store/index.ts";
+
+export interface FailureRun {
+  readonly failure: StoredFailure;
+  /** Who holds the failure's lease. */
+  readonly owner: string;
+  readonly kind: "retry" | "replay";
+  readonly timeLimitMs: number;
+}
+
+/** Runs a leased failure once more and settles it: gone after a success, rescheduled or exhausted otherwise. */
+export async function runFailure(run: FailureRun, receiver: Receiver): Promise<Outcome> {
+  const outcome = await runStored(run.failure, run.kind, "commit", run.timeLimitMs, receiver);
+  await settle(run, outcome, receiver);
+  return outcome;
+}
+
+/** The stored event through the same path as a callback's, after its signature: the bytes were verified then. */
+export async function runStored(
+  failure: StoredFailure,
+  kind: Work["kind"],
+  mode: Work["mode"],
+  timeLimitMs: number,
+  receiver: Receiver,
+): Promise<Outcome> {
+  const key = { source: failure.source, eventId: failure.eventId };
+  const deadline = performance.now() + timeLimitMs;
+  return receiver.flights.take(key, deadline, async () => {
+    const body = receiver.sealer.open(failure.sealedBody, sealContext(key));
+    const parsed = parseObject(body);
+    if (isRefused(parsed))
+      return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
+    const version = failure.version as Version;
+    const { eventType } = failure;
+    return runEvent({ key, json: parsed.object, body, version, eventType, deadline, kind, mode }, receiver);
+  });
+}
+
+async function settle(
+  { failure, owner, kind }: FailureRun,
+  outcome: Outcome,
+  receiver: Receiver,
+): Promise<void> {
+  const { failures } = receiver.store;
+  const key = { source: failure.source, eventId: failure.eventId };
+  if (outcome.ending === "success" || outcome.ending === "already_processed") {
+    // A success removed it with its commit; a duplicate's record was written by somebody else.
+    await failures.remove(key);
+    return;
+  }
+  if (outcome.code === "store_unavailable" || outcome.code === "event_in_progress") {
+    await failures.release(key, owner);
+    return;
+  }
+  const now = receiver.clock.now();
+  // What a handler rejects will be rejected again, so such a failure waits for a person at once.
+  const next =
+    outcome.ending === "failed"
+      ? nextAttemptAt(receiver.rules.retry, failure.retriesDone + 1, now)
+      : undefined;
+  const error = outcome.ending === "failed" ? errorText(outcome.cause) : outcome.message;
+  await failures.reschedule(key, owner, {
+    kind,
+    code: outcome.code,
+    error,
+    now,
+    nextAttemptAt: next ?? null,
+  });
+}

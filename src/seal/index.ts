@@ -1,0 +1,1 @@
+export { createSealer, SealBroken, type Sealer } from "./sealer.ts";

@@ -1,0 +1,55 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+
+const ALGORITHM = "aes-256-gcm";
+const VERSION = 1;
+const KEY_ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
+
+/** Encrypts what must not lie open in the database. */
+export interface Sealer {
+  /** `context` (a table and a key, say) must be the same to open it: a sealed value cannot be moved elsewhere. */
+  seal(plain: Uint8Array, context: string): Uint8Array;
+  /** @throws SealBroken when the key, the context or the bytes are others than they were */
+  open(sealed: Uint8Array, context: string): Uint8Array;
+}
+
+export class SealBroken extends Error {
+  override readonly name = "SealBroken";
+}
+
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a random nonce. Layout: version, 4 bytes of key id, 12 bytes of nonce,
+ * ciphertext, 16 bytes of tag. The key itself is never used: HKDF (RFC 5869) derives one for this purpose.
+ * @param key 32 bytes
+ */
+export function createSealer(key: Uint8Array): Sealer {
+  const derived = Buffer.from(hkdfSync("sha256", key, new Uint8Array(), "oncehook/seal/v1", 32));
+  const keyId = createHash("sha256").update(derived).digest().subarray(0, KEY_ID_BYTES);
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, derived, nonce).setAAD(Buffer.from(context));
+      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([Buffer.of(VERSION), keyId, nonce, body, cipher.getAuthTag()]);
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed);
+      if (bytes.length < HEAD_BYTES + TAG_BYTES || bytes[0] !== VERSION) {
+        throw new SealBroken("this is not a sealed value of this service");
+      }
+      if (!bytes.subarray(1, 1 + KEY_ID_BYTES).equals(keyId)) {
+        throw new SealBroken("sealed with another ENCRYPTION_KEY; set the one that was in use then");
+      }
+      const nonce = bytes.subarray(1 + KEY_ID_BYTES, HEAD_BYTES);
+      const decipher = createDecipheriv(ALGORITHM, derived, nonce).setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
+      } catch (cause) {
+        throw new SealBroken("the sealed value was changed, or belongs to another row", { cause });
+      }
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { type Kysely, sql } from "kysely";
+import type { Dialect, Transaction } from "../transaction.ts";
+import { init } from "./0001-init.ts";
+import type { Migration, MigrationReport } from "./migration.ts";
+import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
+
+const STEPS: readonly SchemaStep[] = [init];
+export const NEWEST_SCHEMA = STEPS.length;
+
+/** The environment and address that a database belongs to (SPEC 1.6). */
+export interface Stamp {
+  readonly environment: string;
+  readonly baseUrl: string;
+}
+
+export class MigrationRefused extends Error {
+  override readonly name = "MigrationRefused";
+}
+
+/**
+ * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
+ * @throws MigrationRefused when the database is of a newer version or of another environment; nothing is changed
+ */
+export async function applyMigrations(
+  tx: Transaction,
+  own: readonly Migration[],
+  stamp: Stamp,
+  now: Date,
+): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
+  const query = tx.query as Kysely<BookTables>;
+  await createBooks(query, tx.dialect);
+  const previousBaseUrl = await checkStamp(query, stamp);
+  const applied = [...(await applySteps(query, tx.dialect, now)), ...(await applyOwn(query, tx, own, now))];
+  return { applied, previousBaseUrl };
+}
+
+interface BookTables {
+  oncehook_schema: { number: number; name: string; applied_at: string };
+  oncehook_own_migrations: { name: string; applied_at: string };
+  oncehook_settings: { name: string; value: string };
+}
+
+async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise<void> {
+  const { time } = COLUMN_TYPES[dialect];
+  for (const statement of [
+    `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
+    `CREATE TABLE IF NOT EXISTS oncehook_own_migrations (name text PRIMARY KEY, applied_at ${time} NOT NULL)`,
+    "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
+  ]) {
+    await sql.raw(statement).execute(query);
+  }
+}
+
+/** Returns the base address the database had before, so that the caller can warn about a change. */
+async function checkStamp(query: Kysely<BookTables>, stamp: Stamp): Promise<string | undefined> {
+  const rows = await query.selectFrom("oncehook_settings").select(["name", "value"]).execute();
+  const stored = new Map(rows.map((row) => [row.name, row.value]));
+  const environment = stored.get("environment");
+  if (environment !== undefined && environment !== stamp.environment) {
+    throw new MigrationRefused(
+      `DATABASE_URL: this database belongs to the environment "${environment}", this process runs with ` +
+        `APP_ENV=${stamp.environment}. Environments do not share a database: use another one, or set APP_ENV.`,
+    );
+  }
+  for (const [name, value] of [
+    ["environment", stamp.environment],
+    ["base_url", stamp.baseUrl],
+  ] as const) {
+    await query
+      .insertInto("oncehook_settings")
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+      .execute();
+  }
+  return stored.get("base_url");
+}
+
+async function applySteps(query: Kysely<BookTables>, dialect: Dialect, now: Date): Promise<string[]> {
+  const rows = await query.selectFrom("oncehook_schema").select("number").execute();
+  const done = new Set(rows.map((row) => row.number));
+  const newest = Math.max(0, ...done);
+  if (newest > NEWEST_SCHEMA) {
+    throw new MigrationRefused(
+      `DATABASE_URL: the database has schema ${newest}, this version of Oncehook knows ${NEWEST_SCHEMA}. ` +
+        "Start the newer version again; going back would lose what it wrote.",
+    );
+  }
+  const applied: string[] = [];
+  for (const step of STEPS.filter((candidate) => !done.has(candidate.number))) {
+    for (const statement of step.statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+    const row = { number: step.number, name: step.name, applied_at: now.toISOString() };
+    await query.insertInto("oncehook_schema").values(row).execute();
+    applied.push(`${String(step.number).padStart(4, "0")}-${step.name}`);
+  }
+  return applied;
+}
+
+async function applyOwn(
+  query: Kysely<BookTables>,
+  tx: Transaction,
+  own: readonly Migration[],
+  now: Date,
+): Promise<string[]> {
+  const rows = await query.selectFrom("oncehook_own_migrations").select("name").execute();
+  const done = new Set(rows.map((row) => row.name));
+  const applied: string[] = [];
+  for (const migration of own.filter((candidate) => !done.has(candidate.name))) {
+    try {
+      await migration.up(tx);
+    } catch (cause) {
+      throw new MigrationRefused(
+        `migration "${migration.name}" failed, nothing was changed: ${String(cause)}`,
+        {
+          cause,
+        },
+      );
+    }
+    await query
+      .insertInto("oncehook_own_migrations")
+      .values({ name: migration.name, applied_at: now.toISOString() })
+      .execute();
+    applied.push(migration.name);
+  }
+  return applied;
+}

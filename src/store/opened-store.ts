@@ -1,0 +1,23 @@
+import type { Clock } from "../domain/index.ts";
+import type { Stamp } from "./migrations/apply-migrations.ts";
+import type { Migration, MigrationReport } from "./migrations/migration.ts";
+import type { Store } from "./store.ts";
+
+/** What every adapter needs to open a database. */
+export interface OpenOptions {
+  readonly clock: Clock;
+  /** Applied after the service's own schema, in this order. */
+  readonly migrations: readonly Migration[];
+  readonly stamp: Stamp;
+  /** Sees the text of each distinct statement; for the test that reads the query plans. */
+  readonly onStatement?: (sql: string) => void;
+}
+
+export interface OpenedStore {
+  readonly store: Store;
+  readonly report: MigrationReport;
+  /** The base address this database was last used with, where there was one. */
+  readonly previousBaseUrl: string | undefined;
+  /** Settings of the database under which the promise of durability does not hold. */
+  readonly durabilityWarnings: readonly string[];
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deadline } from "./store.ts";
+import { StoreFault, type StoreFaultReason } from "./store-fault.ts";
+
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 200;
+
+/**
+ * Repeats what a passing hindrance stopped (a busy database, a restart, a deadlock) until the deadline. A first
+ * look that met a busy database must not become a verdict on the event.
+ * @param hindrance tells whether an error passes by itself, and what it is when it does not in time
+ */
+export async function withPatience<T>(
+  deadline: Deadline,
+  attempt: () => T | Promise<T>,
+  hindrance: (error: unknown) => StoreFaultReason | undefined,
+): Promise<T> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const reason = hindrance(error);
+      if (reason === undefined) throw error;
+      const remaining = deadline - performance.now();
+      if (remaining <= 0) throw new StoreFault(reason, SENTENCES[reason], error);
+      // The jitter keeps many processes from asking a database that just came back all at once.
+      await sleep(Math.min(remaining, pause * (0.5 + Math.random())));
+    }
+  }
+}
+
+const SENTENCES: Record<StoreFaultReason, string> = {
+  unavailable: "the database could not be reached, or stayed busy, until the deadline",
+  in_progress: "another delivery of this event was still running at the deadline",
+  commit_failed: "COMMIT failed",
+};

@@ -1,0 +1,60 @@
+import type { StoreFaultReason } from "../store-fault.ts";
+
+/** The connection was lost while a statement was under way, so nobody knows how far it came. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** No connection could be had: nothing was sent, so asking again is safe. */
+export class NoConnection extends Error {
+  override readonly name = "NoConnection";
+}
+
+/**
+ * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): serialization failure,
+ * deadlock, the shutdowns and start-ups of a restart, too many connections, a statement cancelled by its limit,
+ * a read-only server (a failover under way), a full or failing disk.
+ */
+const PASSING = new Set([
+  "40001",
+  "40P01",
+  "57P01",
+  "57P02",
+  "57P03",
+  "57P05",
+  "53300",
+  "57014",
+  "25006",
+  "53100",
+  "53200",
+  "58030",
+]);
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
+export function passing(error: unknown): StoreFaultReason | undefined {
+  if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
+  const state = sqlState(error);
+  if (state === LOCK_NOT_AVAILABLE) return "in_progress";
+  if (state === undefined) return undefined;
+  return PASSING.has(state) || state.startsWith("08") ? "unavailable" : undefined;
+}
+
+/** The same for a statement of its own, which must not be repeated when it may have happened. */
+export function passingBeforeItBegan(error: unknown): StoreFaultReason | undefined {
+  return error instanceof ConnectionLost ? undefined : passing(error) && "unavailable";
+}
+
+/** A handler may wrap the driver's error, so the causes are looked at too. */
+export function sqlState(error: unknown): string | undefined {
+  for (
+    let current = error, depth = 0;
+    current instanceof Error && depth < 5;
+    current = current.cause, depth += 1
+  ) {
+    if ("code" in current && typeof current.code === "string" && /^[0-9A-Z]{5}$/.test(current.code)) {
+      return current.code;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Kysely } from "kysely";
+import type pg from "pg";
+import { bindQuery } from "../bound-query.ts";
+import { assertOpen, guarded, type Lending } from "../guarded.ts";
+import type { Deadline, OpenQuery, Transaction } from "../store.ts";
+import { StoreFault } from "../store-fault.ts";
+import { passing } from "./hindrance.ts";
+import { withClient } from "./pool.ts";
+import { postgresSpelling } from "./spelling.ts";
+import { executeOn } from "./statement.ts";
+
+/** A rollback that does not answer in this time waits behind a statement that is still running. */
+const ROLLBACK_PATIENCE_MS = 500;
+
+export interface TransactionLimits {
+  readonly deadline: Deadline;
+  readonly lockTimeoutMs: number;
+}
+
+/**
+ * The one place that begins, commits and rolls back on PostgreSQL, on a connection of its own.
+ * @throws whatever `run` threw, after the rollback; StoreFault `commit_failed` when COMMIT did not answer well
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  limits: TransactionLimits,
+  run: (tx: Transaction, client: pg.ClientBase) => Promise<T>,
+  endsIn: (value: T) => "commit" | "rollback",
+): Promise<T> {
+  return withClient(pool, async (client) => {
+    const lending: Lending = { open: true };
+    await client.query(beginStatement(limits));
+    try {
+      const value = await run(lend(client, lending), client);
+      lending.open = false;
+      if (endsIn(value) === "commit") await commit(client);
+      else await client.query("ROLLBACK");
+      return value;
+    } catch (error) {
+      lending.open = false;
+      await rollback(client);
+      throw error;
+    }
+  });
+}
+
+/** Near the deadline a lock may be waited for only as long as somebody still waits for the answer. */
+function beginStatement({ deadline, lockTimeoutMs }: TransactionLimits): string {
+  const remaining = Math.max(1, Math.ceil(deadline - performance.now()));
+  return remaining < lockTimeoutMs ? `BEGIN; SET LOCAL lock_timeout = ${remaining}` : "BEGIN";
+}
+
+async function commit(client: pg.ClientBase): Promise<void> {
+  let command: string;
+  try {
+    ({ command } = await client.query("COMMIT"));
+  } catch (cause) {
+    // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
+    if (passing(cause) !== undefined && client.getTransactionStatus() === "I") throw cause;
+    throw new StoreFault("commit_failed", "COMMIT failed, or its answer was lost", cause);
+  }
+  // PostgreSQL answers the COMMIT of a transaction with a failed statement with ROLLBACK, not with an error.
+  if (command !== "COMMIT") {
+    throw new Error("a statement of the handler failed and its error was swallowed: PostgreSQL rolled back");
+  }
+}
+
+async function rollback(client: pg.ClientBase): Promise<void> {
+  if (client.getTransactionStatus() === "I") return;
+  const cancelled = new AbortController();
+  const late = sleep(ROLLBACK_PATIENCE_MS, undefined, { signal: cancelled.signal }).catch(() => {});
+  // When it fails or is late, the transaction's state keeps the connection out of the pool.
+  await Promise.race([client.query("ROLLBACK").catch(() => {}), late]);
+  cancelled.abort();
+}
+
+function lend(client: pg.ClientBase, lending: Lending): Transaction {
+  let query: Kysely<unknown> | undefined;
+  return {
+    dialect: "postgres",
+    get query(): OpenQuery {
+      query ??= bindQuery(postgresSpelling, async (compiled) => {
+        assertOpen(lending);
+        return executeOn(client, compiled);
+      });
+      return query;
+    },
+    connection: guarded(client, lending),
+  };
+}

@@ -1,0 +1,100 @@
+import type pg from "pg";
+import type { Clock, EventKey } from "../../domain/index.ts";
+import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
+import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
+import type { Transaction } from "../transaction.ts";
+import { inTransaction } from "./in-transaction.ts";
+
+/** Named statements are parsed and planned once for each connection. */
+const STATEMENTS = {
+  // A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
+  insertRecord: `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+    VALUES ($1, $2, $3, $4, 'processing', $5, $6) ON CONFLICT (event_id, source) DO NOTHING`,
+  completeRecord: `WITH failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
+    preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)
+    UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2
+    WHERE event_id = $3 AND source = $4`,
+  selectRecord: "SELECT * FROM oncehook_records WHERE event_id = $1 AND source = $2",
+  insertNotification: `INSERT INTO oncehook_notifications
+    (idempotency_key, source, event_id, topic, payload, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6)`,
+  insertCallback: `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
+    VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 1}`).join(", ")})`,
+} as const;
+
+export const HOT_STATEMENTS: readonly string[] = Object.values(STATEMENTS);
+
+function query(
+  client: pg.ClientBase,
+  name: keyof typeof STATEMENTS,
+  values: unknown[],
+): Promise<pg.QueryResult> {
+  return client.query({ name, text: STATEMENTS[name], values });
+}
+
+export async function findRecord(client: pg.ClientBase, key: EventKey): Promise<StoredRecord | undefined> {
+  const { rows } = await query(client, "selectRecord", [key.eventId, key.source]);
+  return rows[0] === undefined ? undefined : toRecord(rows[0]);
+}
+
+/** One try of `Store.once`; the caller repeats it when a passing fault stopped it. */
+export function once(
+  pool: pg.Pool,
+  lockTimeoutMs: number,
+  clock: Clock,
+  record: NewRecord,
+  run: (scope: OnceScope) => Promise<Completion>,
+  { deadline, mode }: OnceOptions,
+): Promise<OnceEnding> {
+  return inTransaction(pool, { deadline, lockTimeoutMs }, body, (end) =>
+    end.ending === "completed" ? "commit" : "rollback",
+  );
+
+  async function body(tx: Transaction, client: pg.ClientBase): Promise<OnceEnding> {
+    if (!(await insertRecord(client, record, clock.now()))) return already(client, record);
+    const { result, logRow } = await run(scopeOf(client, clock, record, tx));
+    if (mode === "rehearse") return { ending: "rehearsed", result };
+    const { eventId, source } = record;
+    await query(client, "completeRecord", [
+      JSON.stringify(result),
+      clock.now().toISOString(),
+      eventId,
+      source,
+    ]);
+    if (logRow !== undefined) await query(client, "insertCallback", callbackValues(logRow));
+    return { ending: "completed", result };
+  }
+}
+
+async function insertRecord(client: pg.ClientBase, record: NewRecord, now: Date): Promise<boolean> {
+  const { source, eventId, eventType, version, bodySha256 } = record;
+  const values = [source, eventId, eventType, version, bodySha256, now.toISOString()];
+  return (await query(client, "insertRecord", values)).rowCount === 1;
+}
+
+async function already(client: pg.ClientBase, key: EventKey): Promise<OnceEnding> {
+  const record = await findRecord(client, key);
+  if (record?.status === "completed") return { ending: "already", record };
+  throw new Error(
+    `the record of event "${key.eventId}" is not completed: a handler committed the transaction itself`,
+  );
+}
+
+function scopeOf(client: pg.ClientBase, clock: Clock, key: EventKey, tx: Transaction): OnceScope {
+  let position = 0;
+  return {
+    tx,
+    async enqueue({ topic, payload }) {
+      position += 1;
+      const id = `${key.source}/${key.eventId}/${position}`;
+      const at = clock.now().toISOString();
+      await query(client, "insertNotification", [
+        id,
+        key.source,
+        key.eventId,
+        topic,
+        JSON.stringify(payload),
+        at,
+      ]);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type pg from "pg";
+import { bindQuery } from "../bound-query.ts";
+import { applyMigrations } from "../migrations/apply-migrations.ts";
+import type { OpenedStore, OpenOptions } from "../opened-store.ts";
+import { withPatience } from "../patience.ts";
+import type { Access } from "../queries/access.ts";
+import { failureQueries } from "../queries/failures.ts";
+import { appendCallbacks, listCallbacks, listRecords } from "../queries/lists.ts";
+import { preparationQueries } from "../queries/preparations.ts";
+import { hitRate } from "../queries/rates.ts";
+import { redirectStateQueries } from "../queries/redirect-states.ts";
+import { sweep } from "../queries/sweep.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables.ts";
+import { durabilityWarnings } from "./durability.ts";
+import { passing, passingBeforeItBegan } from "./hindrance.ts";
+import { inTransaction } from "./in-transaction.ts";
+import { findRecord, HOT_STATEMENTS, once } from "./once.ts";
+import { createPool, withClient } from "./pool.ts";
+import { postgresSpelling } from "./spelling.ts";
+import { executeOn } from "./statement.ts";
+
+export interface PostgresOptions extends OpenOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  readonly statementTimeoutMs: number;
+  /** How long one wait for another delivery, or for a free connection, may take before it is looked at anew. */
+  readonly lockTimeoutMs: number;
+}
+
+/** How long what no request waits for (retries, lists, the retention job) may wait for an absent database. */
+const PATIENCE_MS = 10_000;
+const MIGRATION_PATIENCE_MS = 60_000;
+/** Any fixed number: all processes of this service on one database take the same advisory lock. */
+const MIGRATION_LOCK = 7_140_231_901;
+
+/**
+ * Connects to PostgreSQL, brings the schema up to date and returns the store.
+ * @throws MigrationRefused for a newer schema or another environment's database
+ */
+export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
+  const pool = createPool({ ...options, size: options.poolSize });
+  try {
+    const warnings = await withPatience(
+      performance.now() + PATIENCE_MS,
+      () => withClient(pool, durabilityWarnings),
+      passing,
+    );
+    const { applied, previousBaseUrl } = await migrate(pool, options);
+    const store = assemble(pool, options);
+    for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
+    return { store, report: { applied }, previousBaseUrl, durabilityWarnings: warnings };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+function migrate(pool: pg.Pool, { migrations, stamp, clock, lockTimeoutMs }: PostgresOptions) {
+  const deadline = performance.now() + MIGRATION_PATIENCE_MS;
+  return inTransaction(
+    pool,
+    { deadline, lockTimeoutMs },
+    async (tx, client) => {
+      await client.query(
+        `SET LOCAL lock_timeout = ${MIGRATION_PATIENCE_MS}; SET LOCAL statement_timeout = 0`,
+      );
+      await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+      return applyMigrations(tx, migrations, stamp, clock.now());
+    },
+    () => "commit",
+  );
+}
+
+function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: PostgresOptions): Store {
+  const access = accessOf(pool, onStatement);
+  let closed: Promise<void> | undefined;
+  return {
+    dialect: "postgres",
+    find: (key, deadline) =>
+      withPatience(deadline, () => withClient(pool, (client) => findRecord(client, key)), passing),
+    once: (record, run, options) =>
+      withPatience(options.deadline, () => once(pool, lockTimeoutMs, clock, record, run, options), passing),
+    failures: failureQueries(access),
+    preparations: preparationQueries(access),
+    redirectStates: redirectStateQueries(access),
+    appendCallbacks: (rows) => appendCallbacks(access, rows),
+    listCallbacks: (page, filter) => listCallbacks(access, page, filter),
+    listRecords: (page, filter) => listRecords(access, page, filter),
+    hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
+    sweep: (olderThan) => sweep(access, olderThan),
+    async ping() {
+      await withClient(pool, (client) => client.query("SELECT 1"));
+    },
+    close() {
+      closed ??= pool.end();
+      return closed;
+    },
+  };
+}
+
+function accessOf(pool: pg.Pool, onStatement: PostgresOptions["onStatement"]): Access {
+  const query = bindQuery<Tables>(postgresSpelling, (compiled) => {
+    onStatement?.(compiled.sql);
+    const run = () => withClient(pool, (client) => executeOn(client, compiled));
+    return withPatience(performance.now() + PATIENCE_MS, run, passingBeforeItBegan);
+  });
+  return { dialect: "postgres", read: query, write: query };
+}

@@ -1,0 +1,54 @@
+import pg from "pg";
+import { ConnectionLost, NoConnection } from "./hindrance.ts";
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly size: number;
+  /** Above the handler's time limit a statement can only be a runaway. */
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
+}
+
+/** How long the answer of a statement may be overdue before the connection counts as dead. */
+const SILENCE_MS = 2_000;
+
+export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: size,
+    application_name: "oncehook",
+    connectionTimeoutMillis: lockTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs + SILENCE_MS,
+    query_timeout: statementTimeoutMs + SILENCE_MS,
+    keepAlive: true,
+  });
+  // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
+  pool.on("error", () => {});
+  return pool;
+}
+
+/**
+ * Lends one connection. It goes back to the pool only when it is idle and whole: a connection whose state is not
+ * known is closed, and the server rolls back what was open on it.
+ * @throws NoConnection when none could be had; ConnectionLost when it broke while lent
+ */
+export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((cause: unknown) => {
+    throw new NoConnection("no connection to PostgreSQL could be had", { cause });
+  });
+  let lost = false;
+  const onError = (): void => {
+    lost = true;
+  };
+  client.on("error", onError);
+  try {
+    return await use(client);
+  } catch (error) {
+    throw lost ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error }) : error;
+  } finally {
+    client.removeListener("error", onError);
+    client.release(lost || client.getTransactionStatus() !== "I");
+  }
+}

@@ -1,0 +1,167 @@
+import type { EventKey } from "../../domain/index.ts";
+import type { FailedAgain, FailureStore, Lease, NewFailure, Page, StoredFailure } from "../store.ts";
+import type { Access } from "./access.ts";
+import { storableText, toFailure } from "./rows.ts";
+
+const TABLE = "oncehook_failures";
+
+/** The failures of `FailureStore`, in SQL that both databases speak. */
+export function failureQueries(access: Access): FailureStore {
+  return {
+    record: (failure, now) => record(access, failure, now),
+    leaseDue: (lease, limit) => leaseDue(access, lease, limit),
+    leaseOne: (key, lease) => leaseOne(access, key, lease),
+    reschedule: (key, owner, again) => reschedule(access, key, owner, again),
+    release: (key, owner) => release(access, key, owner),
+    remove: (key) => remove(access, key),
+    get: (key) => get(access, key),
+    list: (page, filter) => list(access, page, filter),
+    counts: () => counts(access),
+  };
+}
+
+async function record({ write }: Access, failure: NewFailure, now: Date): Promise<void> {
+  const at = now.toISOString();
+  const latest = { code: failure.code, error: storableText(failure.error), last_failed_at: at };
+  await write
+    .insertInto(TABLE)
+    .values({
+      source: failure.source,
+      event_id: failure.eventId,
+      event_type: failure.eventType,
+      version: failure.version,
+      state: failure.nextAttemptAt === null ? "exhausted" : "waiting",
+      attempts: 1,
+      retries_done: 0,
+      sealed_body: failure.sealedBody,
+      first_failed_at: at,
+      next_attempt_at: failure.nextAttemptAt?.toISOString() ?? null,
+      ...latest,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["event_id", "source"])
+        .doUpdateSet((eb) => ({ ...latest, attempts: eb(`${TABLE}.attempts`, "+", 1) })),
+    )
+    .execute();
+}
+
+async function leaseDue({ write, dialect }: Access, lease: Lease, limit: number): Promise<StoredFailure[]> {
+  const now = lease.now.toISOString();
+  const rows = await write
+    .with("due", (db) => {
+      const due = db
+        .selectFrom(TABLE)
+        .select("id")
+        .where("state", "=", "waiting")
+        .where("next_attempt_at", "<=", now)
+        .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", now)]))
+        .orderBy("next_attempt_at")
+        .limit(limit);
+      // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
+      return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
+    })
+    .updateTable(TABLE)
+    .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
+    .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
+    .returningAll()
+    .execute();
+  return rows.map(toFailure).sort((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
+}
+
+async function leaseOne(
+  access: Access,
+  key: EventKey,
+  lease: Lease,
+): Promise<StoredFailure | "absent" | "leased"> {
+  const row = await access.write
+    .updateTable(TABLE)
+    .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
+    .where("event_id", "=", key.eventId)
+    .where("source", "=", key.source)
+    .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", lease.now.toISOString())]))
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined) return toFailure(row);
+  return (await get(access, key)) === undefined ? "absent" : "leased";
+}
+
+async function reschedule(
+  { write }: Access,
+  key: EventKey,
+  owner: string,
+  again: FailedAgain,
+): Promise<void> {
+  const next = again.nextAttemptAt?.toISOString() ?? null;
+  await write
+    .updateTable(TABLE)
+    .set((eb) => ({
+      attempts: eb("attempts", "+", 1),
+      code: again.code,
+      error: storableText(again.error),
+      last_failed_at: again.now.toISOString(),
+      lease_owner: null,
+      leased_until: null,
+    }))
+    .$if(again.kind === "retry", (query) =>
+      query.set((eb) => ({
+        retries_done: eb("retries_done", "+", 1),
+        next_attempt_at: next,
+        state: next === null ? "exhausted" : "waiting",
+      })),
+    )
+    .where("event_id", "=", key.eventId)
+    .where("source", "=", key.source)
+    .where("lease_owner", "=", owner)
+    .execute();
+}
+
+async function release({ write }: Access, key: EventKey, owner: string): Promise<void> {
+  await write
+    .updateTable(TABLE)
+    .set({ lease_owner: null, leased_until: null })
+    .where("event_id", "=", key.eventId)
+    .where("source", "=", key.source)
+    .where("lease_owner", "=", owner)
+    .execute();
+}
+
+async function remove({ write }: Access, key: EventKey): Promise<boolean> {
+  const done = await write
+    .deleteFrom(TABLE)
+    .where("event_id", "=", key.eventId)
+    .where("source", "=", key.source)
+    .executeTakeFirst();
+  return Number(done.numDeletedRows) > 0;
+}
+
+async function get({ read }: Access, key: EventKey): Promise<StoredFailure | undefined> {
+  const row = await read
+    .selectFrom(TABLE)
+    .selectAll()
+    .where("event_id", "=", key.eventId)
+    .where("source", "=", key.source)
+    .executeTakeFirst();
+  return row === undefined ? undefined : toFailure(row);
+}
+
+async function list(
+  { read }: Access,
+  page: Page,
+  filter: { state?: StoredFailure["state"] },
+): Promise<StoredFailure[]> {
+  let query = read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
+  if (page.before !== undefined) query = query.where("id", "<", page.before);
+  if (filter.state !== undefined) query = query.where("state", "=", filter.state);
+  return (await query.execute()).map(toFailure);
+}
+
+async function counts({ read }: Access): Promise<Record<StoredFailure["state"], number>> {
+  const rows = await read
+    .selectFrom(TABLE)
+    .select((eb) => ["state", eb.fn.countAll().as("count")])
+    .groupBy("state")
+    .execute();
+  const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
+  return { waiting: found.get("waiting") ?? 0, exhausted: found.get("exhausted") ?? 0 };
+}

@@ -1,0 +1,109 @@
+import type { Selectable } from "kysely";
+import type { CallbackLogRow, FaultCode } from "../../domain/index.ts";
+import type { LoggedCallback, StoredFailure, StoredRecord } from "../store.ts";
+import type { CallbackRow, FailureRow, RecordRow, StoredTime } from "../tables.ts";
+
+export function isoTime(time: StoredTime): string {
+  return typeof time === "string" ? time : time.toISOString();
+}
+
+/** PostgreSQL stores no NUL in text; a log row must not be lost for one. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll("\u0000", "\uFFFD");
+}
+
+export function toRecord(row: Selectable<RecordRow>): StoredRecord {
+  return {
+    id: Number(row.id),
+    source: row.source,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    version: row.version,
+    status: row.status,
+    bodySha256: row.body_sha256,
+    result: row.result === null ? null : JSON.parse(row.result),
+    createdAt: isoTime(row.created_at),
+    processedAt: row.processed_at === null ? null : isoTime(row.processed_at),
+  };
+}
+
+export function toFailure(row: Selectable<FailureRow>): StoredFailure {
+  return {
+    id: Number(row.id),
+    source: row.source,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    version: row.version,
+    state: row.state,
+    attempts: row.attempts,
+    retriesDone: row.retries_done,
+    code: row.code as FaultCode,
+    error: row.error,
+    sealedBody: row.sealed_body,
+    firstFailedAt: isoTime(row.first_failed_at),
+    lastFailedAt: isoTime(row.last_failed_at),
+    nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
+    leasedUntil: row.leased_until === null ? null : isoTime(row.leased_until),
+  };
+}
+
+export function toLoggedCallback(row: Selectable<CallbackRow>): LoggedCallback {
+  return {
+    id: Number(row.id),
+    requestId: row.request_id,
+    receivedAt: isoTime(row.received_at),
+    source: row.source,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    method: row.method,
+    url: row.url,
+    remoteAddress: row.remote_address,
+    requestHeaders: row.request_headers,
+    requestBody: row.request_body,
+    outcome: row.outcome as CallbackLogRow["outcome"],
+    responseStatus: row.response_status,
+    responseBody: row.response_body,
+    processingMs: row.processing_ms,
+    error: row.error,
+  };
+}
+
+/** The columns of a log row, in the one order that every insert uses. */
+export const CALLBACK_COLUMNS = [
+  "request_id",
+  "received_at",
+  "source",
+  "event_id",
+  "event_type",
+  "method",
+  "url",
+  "remote_address",
+  "request_headers",
+  "request_body",
+  "outcome",
+  "response_status",
+  "response_body",
+  "processing_ms",
+  "error",
+] as const satisfies readonly (keyof CallbackRow)[];
+
+/** The values of a log row in the order of `CALLBACK_COLUMNS`. */
+export function callbackValues(row: CallbackLogRow): (string | number | null)[] {
+  return [
+    row.requestId,
+    row.receivedAt,
+    row.source,
+    row.eventId === null ? null : storableText(row.eventId),
+    row.eventType === null ? null : storableText(row.eventType),
+    storableText(row.method),
+    storableText(row.url),
+    row.remoteAddress,
+    storableText(row.requestHeaders),
+    storableText(row.requestBody),
+    row.outcome,
+    row.responseStatus,
+    storableText(row.responseBody),
+    row.processingMs,
+    row.error === null ? null : storableText(row.error),
+  ];
+}

@@ -1,0 +1,66 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { CompiledQuery, QueryResult } from "kysely";
+
+const STATEMENTS_KEPT = 256;
+const OPENING_PATIENCE_MS = 5_000;
+
+/** One SQLite connection with its prepared statements; every call is synchronous. */
+export class Connection {
+  readonly database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #onStatement: ((sql: string) => void) | undefined;
+
+  constructor(path: string, onStatement?: (sql: string) => void) {
+    this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
+    this.#onStatement = onStatement;
+    // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
+    this.database.exec(`PRAGMA busy_timeout = ${OPENING_PATIENCE_MS}`);
+    this.database.exec("PRAGMA journal_mode = WAL");
+    this.database.exec("PRAGMA synchronous = FULL");
+    this.database.exec("PRAGMA trusted_schema = OFF");
+    this.database.exec("PRAGMA busy_timeout = 0");
+  }
+
+  /** The prepared statement for a text; the least recently used ones are dropped. */
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      this.#onStatement?.(sql);
+      const [oldest] = this.#statements.keys();
+      if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
+    } else {
+      this.#statements.delete(sql);
+    }
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  run(sql: string, ...values: SQLInputValue[]): { changes: number } {
+    return { changes: Number(this.prepare(sql).run(...values).changes) };
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): unknown {
+    return this.prepare(sql).get(...values);
+  }
+
+  execute({ sql, parameters }: CompiledQuery): QueryResult<unknown> {
+    const statement = this.prepare(sql);
+    const values = parameters.map(toSqliteValue);
+    if (statement.columns().length > 0) return { rows: statement.all(...values) };
+    const { changes, lastInsertRowid } = statement.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+}
+
+/** SQLite has no booleans and no dates; the driver refuses them instead of choosing. */
+function toSqliteValue(value: unknown): SQLInputValue {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (value instanceof Date) return value.toISOString();
+  if (value === undefined) return null;
+  return value as SQLInputValue;
+}

@@ -1,0 +1,24 @@
+import type { StoreFaultReason } from "../store-fault.ts";
+
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+/** NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the machine's trouble, not the statement's. */
+const MACHINE_TROUBLE = new Set([7, 8, 10, 13, 14, 15]);
+
+/** Another connection holds the lock: it passes by itself. */
+export function busy(error: unknown): StoreFaultReason | undefined {
+  const code = primaryCode(error);
+  return code === SQLITE_BUSY || code === SQLITE_LOCKED ? "unavailable" : undefined;
+}
+
+/** The database cannot work just now (a full disk, a failing one), as opposed to a wrong statement. */
+export function isMachineTrouble(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code !== undefined && MACHINE_TROUBLE.has(code);
+}
+
+/** https://sqlite.org/rescode.html: the low byte of an extended code is the primary one. */
+function primaryCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}

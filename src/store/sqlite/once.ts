@@ -1,0 +1,89 @@
+import type { Clock, EventKey } from "../../domain/index.ts";
+import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
+import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
+import type { RecordRow } from "../tables.ts";
+import type { Transaction } from "../transaction.ts";
+import type { Connection } from "./connection.ts";
+import { inTransaction } from "./in-transaction.ts";
+
+const INSERT_RECORD = `INSERT INTO oncehook_records
+  (source, event_id, event_type, version, status, body_sha256, created_at)
+  VALUES (?, ?, ?, ?, 'processing', ?, ?) ON CONFLICT (event_id, source) DO NOTHING`;
+const COMPLETE_RECORD = `UPDATE oncehook_records SET status = 'completed', result = ?, processed_at = ?
+  WHERE event_id = ? AND source = ?`;
+const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND source = ?";
+const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
+const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";
+const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
+  (idempotency_key, source, event_id, topic, payload, state, created_at) VALUES (?, ?, ?, ?, ?, 'pending', ?)`;
+const INSERT_CALLBACK = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
+  VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")})`;
+
+export function findRecord(connection: Connection, key: EventKey): StoredRecord | undefined {
+  const row = connection.get(SELECT_RECORD, key.eventId, key.source) as RowOfRecord | undefined;
+  return row === undefined ? undefined : toRecord(row);
+}
+type RowOfRecord = Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">;
+
+/** `Store.once` on the one writer of SQLite; the caller holds its turn. */
+export async function once(
+  connection: Connection,
+  clock: Clock,
+  record: NewRecord,
+  run: (scope: OnceScope) => Promise<Completion>,
+  { deadline, mode }: OnceOptions,
+): Promise<OnceEnding> {
+  return inTransaction(connection, deadline, body, (end) =>
+    end.ending === "completed" ? "commit" : "rollback",
+  );
+
+  async function body(tx: Transaction): Promise<OnceEnding> {
+    if (!insertRecord(connection, record, clock.now())) return already(connection, record);
+    const { result, logRow } = await run(scopeOf(connection, clock, record, tx));
+    if (mode === "rehearse") return { ending: "rehearsed", result };
+    connection.run(
+      COMPLETE_RECORD,
+      JSON.stringify(result),
+      clock.now().toISOString(),
+      record.eventId,
+      record.source,
+    );
+    connection.run(DELETE_FAILURE, record.eventId, record.source);
+    connection.run(DELETE_PREPARATION, record.eventId, record.source);
+    if (logRow !== undefined) connection.run(INSERT_CALLBACK, ...callbackValues(logRow));
+    return { ending: "completed", result };
+  }
+}
+
+function insertRecord(connection: Connection, record: NewRecord, now: Date): boolean {
+  const { source, eventId, eventType, version, bodySha256 } = record;
+  const at = now.toISOString();
+  return connection.run(INSERT_RECORD, source, eventId, eventType, version, bodySha256, at).changes === 1;
+}
+
+function already(connection: Connection, key: EventKey): OnceEnding {
+  const record = findRecord(connection, key);
+  if (record?.status === "completed") return { ending: "already", record };
+  throw new Error(
+    `the record of event "${key.eventId}" is not completed: a handler committed the transaction itself`,
+  );
+}
+
+function scopeOf(connection: Connection, clock: Clock, key: EventKey, tx: Transaction): OnceScope {
+  let position = 0;
+  return {
+    tx,
+    async enqueue({ topic, payload }) {
+      position += 1;
+      connection.run(
+        INSERT_NOTIFICATION,
+        `${key.source}/${key.eventId}/${position}`,
+        key.source,
+        key.eventId,
+        topic,
+        JSON.stringify(payload),
+        clock.now().toISOString(),
+      );
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { keyText } from "../../domain/index.ts";
+import { bindQuery } from "../bound-query.ts";
+import { applyMigrations } from "../migrations/apply-migrations.ts";
+import type { OpenedStore, OpenOptions } from "../opened-store.ts";
+import { withPatience } from "../patience.ts";
+import type { Access } from "../queries/access.ts";
+import { failureQueries } from "../queries/failures.ts";
+import { appendCallbacks, listCallbacks, listRecords } from "../queries/lists.ts";
+import { preparationQueries } from "../queries/preparations.ts";
+import { hitRate } from "../queries/rates.ts";
+import { redirectStateQueries } from "../queries/redirect-states.ts";
+import { sweep } from "../queries/sweep.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables.ts";
+import { Connection } from "./connection.ts";
+import { busy } from "./hindrance.ts";
+import { inTransaction } from "./in-transaction.ts";
+import { findRecord, once } from "./once.ts";
+import { sqliteSpelling } from "./spelling.ts";
+import { Turns } from "./turns.ts";
+
+export interface SqliteOptions extends OpenOptions {
+  /** A file; its folder is made when it does not exist. */
+  readonly path: string;
+}
+
+/** How long what no request waits for (retries, lists, the retention job) may wait for a busy database. */
+const PATIENCE_MS = 10_000;
+const MIGRATION_PATIENCE_MS = 60_000;
+const NO_EVENT = "";
+
+/**
+ * Opens the embedded database, brings its schema up to date and returns the store.
+ * @throws MigrationRefused for a newer schema or another environment's database
+ */
+export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
+  mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
+  const writer = new Connection(options.path, options.onStatement);
+  const deadline = performance.now() + MIGRATION_PATIENCE_MS;
+  try {
+    const { applied, previousBaseUrl } = await inTransaction(
+      writer,
+      deadline,
+      (tx) => applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
+      () => "commit",
+    );
+    const reader = new Connection(options.path, options.onStatement);
+    reader.database.exec("PRAGMA query_only = ON");
+    const store = assemble(writer, reader, options);
+    return { store, report: { applied }, previousBaseUrl, durabilityWarnings: [] };
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+function assemble(writer: Connection, reader: Connection, { clock }: SqliteOptions): Store {
+  const turns = new Turns();
+  const access = accessOf(writer, reader, turns);
+  return {
+    dialect: "sqlite",
+    find: (key, deadline) => withPatience(deadline, () => findRecord(reader, key), busy),
+    once: (record, run, options) =>
+      turns.take(keyText(record), options.deadline, () => once(writer, clock, record, run, options)),
+    failures: failureQueries(access),
+    preparations: preparationQueries(access),
+    redirectStates: redirectStateQueries(access),
+    appendCallbacks: (rows) => appendCallbacks(access, rows),
+    listCallbacks: (page, filter) => listCallbacks(access, page, filter),
+    listRecords: (page, filter) => listRecords(access, page, filter),
+    hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
+    sweep: (olderThan) => sweep(access, olderThan),
+    async ping() {
+      reader.get("SELECT 1");
+    },
+    close: () =>
+      turns.take(NO_EVENT, performance.now() + PATIENCE_MS, () => {
+        reader.close();
+        writer.close();
+      }),
+  };
+}
+
+function accessOf(writer: Connection, reader: Connection, turns: Turns): Access {
+  return {
+    dialect: "sqlite",
+    read: bindQuery<Tables>(sqliteSpelling, (query) =>
+      withPatience(performance.now() + PATIENCE_MS, () => reader.execute(query), busy),
+    ),
+    write: bindQuery<Tables>(sqliteSpelling, (query) => {
+      const deadline = performance.now() + PATIENCE_MS;
+      return turns.take(NO_EVENT, deadline, () => withPatience(deadline, () => writer.execute(query), busy));
+    }),
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * The store contract: what the rest of the service may ask of a database. `sqlite/` and `postgres/` keep it, the
+ * conformance suite (`test/conformance/`) holds them to it, and only `app/` knows which one is in use.
+ */
+import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/index.ts";
+import type { Transaction } from "./transaction.ts";
+
+export { sql } from "kysely";
+export type { Migration, MigrationReport } from "./migrations/migration.ts";
+export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
+export type { Dialect, OpenQuery, Transaction } from "./transaction.ts";
+
+/** Milliseconds on the scale of `performance.now()`, which no clock change can move. */
+export type Deadline = number;
+
+/** What the record of an event keeps besides its result (SPEC 2.4). */
+export interface NewRecord extends EventKey {
+  readonly eventType: string;
+  readonly version: string;
+  /** SHA-256 of the first body, lowercase hex: tells a duplicate from another event under the same id. */
+  readonly bodySha256: string;
+}
+
+/** A record as others can see it; `processing` exists only inside the transaction that creates it. */
+export interface StoredRecord extends NewRecord {
+  readonly id: number;
+  readonly status: "processing" | "completed";
+  readonly result: JsonObject | null;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly processedAt: string | null;
+}
+
+/** What `run` may do inside the transaction of `once`. */
+export interface OnceScope {
+  /** Handed to the handler; refuses every use after the transaction has ended. */
+  readonly tx: Transaction;
+  /** Writes an outbox row that becomes visible with the record. */
+  enqueue(notification: { readonly topic: string; readonly payload: JsonObject }): Promise<void>;
+}
+
+/** What `run` hands back: the result to store, and the log row that commits with it. */
+export interface Completion {
+  readonly result: JsonObject;
+  readonly logRow?: CallbackLogRow;
+}
+
+export type OnceEnding =
+  /** This call ran and committed. */
+  | { readonly ending: "completed"; readonly result: JsonObject }
+  /** A completed record was there, or came to be while this call waited; `run` had no effect. */
+  | { readonly ending: "already"; readonly record: StoredRecord }
+  /** `run` succeeded and all of it was rolled back on purpose. */
+  | { readonly ending: "rehearsed"; readonly result: JsonObject };
+
+export interface OnceOptions {
+  /** Waiting for another delivery, and retrying a fault of the database's own, ends here. */
+  readonly deadline: Deadline;
+  /** `rehearse` rolls everything back at the end (a dry run). */
+  readonly mode: "commit" | "rehearse";
+}
+
+/** An event whose attempts have failed, waiting for its retry or for a person. */
+export interface StoredFailure extends EventKey {
+  readonly id: number;
+  readonly eventType: string;
+  readonly version: string;
+  readonly state: "waiting" | "exhausted";
+  /** Every attempt that failed: inline, retries and replays. */
+  readonly attempts: number;
+  /** Asynchronous retries alone; `RETRY_MAX` bounds these. */
+  readonly retriesDone: number;
+  readonly code: FaultCode;
+  readonly error: string;
+  /** The raw body, encrypted. */
+  readonly sealedBody: Uint8Array;
+  readonly firstFailedAt: string;
+  readonly lastFailedAt: string;
+  readonly nextAttemptAt: string | null;
+  readonly leasedUntil: string | null;
+}
+
+export interface NewFailure extends EventKey {
+  readonly eventType: string;
+  readonly version: string;
+  readonly code: FaultCode;
+  readonly error: string;
+  readonly sealedBody: Uint8Array;
+  /** Null when no retry is allowed: the failure is `exhausted` from the start. */
+  readonly nextAttemptAt: Date | null;
+}
+
+/** A lease: `owner` may work on the row until `until`, unless somebody took it over after that. */
+export interface Lease {
+  readonly owner: string;
+  readonly now: Date;
+  readonly until: Date;
+}
+
+export interface FailureStore {
+  /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
+  record(failure: NewFailure, now: Date): Promise<void>;
+  /** The due failures, oldest first, each leased to one owner only. */
+  leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]>;
+  /** One failure, whatever its state; `leased` when somebody else is at work on it. */
+  leaseOne(key: EventKey, lease: Lease): Promise<StoredFailure | "absent" | "leased">;
+  /** After a leased attempt failed again; `retry` counts against `RETRY_MAX`, a replay does not. */
+  reschedule(key: EventKey, owner: string, again: FailedAgain): Promise<void>;
+  /** Gives a lease back with nothing changed. */
+  release(key: EventKey, owner: string): Promise<void>;
+  /** True when there was one. */
+  remove(key: EventKey): Promise<boolean>;
+  get(key: EventKey): Promise<StoredFailure | undefined>;
+  list(page: Page, filter: { state?: StoredFailure["state"] }): Promise<StoredFailure[]>;
+  counts(): Promise<Record<StoredFailure["state"], number>>;
+}
+
+export interface FailedAgain {
+  readonly kind: "retry" | "replay";
+  readonly code: FaultCode;
+  readonly error: string;
+  readonly now: Date;
+  /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
+  readonly nextAttemptAt: Date | null;
+}
+
+/** Results of `prepare` steps: outside work that must happen once although its transaction may roll back. */
+export interface PreparationStore {
+  claim(key: EventKey, lease: Lease): Promise<PreparationClaim>;
+  /** False when the lease was lost to somebody else meanwhile. */
+  save(key: EventKey, owner: string, sealed: Uint8Array): Promise<boolean>;
+  /** Gives an unfinished claim back, so that the next delivery may try at once. */
+  release(key: EventKey, owner: string): Promise<void>;
+  get(key: EventKey): Promise<Uint8Array | undefined>;
+}
+
+export type PreparationClaim =
+  | { readonly state: "claimed" }
+  | { readonly state: "prepared"; readonly sealed: Uint8Array }
+  | { readonly state: "leased" };
+
+/** States of OAuth flows that may come back as a redirect; only their hashes are kept. */
+export interface RedirectStateStore {
+  register(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
+  /** True when registered and not expired. */
+  isExpected(stateSha256: string, now: Date): Promise<boolean>;
+}
+
+/** Newest first: rows with an id below `before`. */
+export interface Page {
+  readonly limit: number;
+  readonly before?: number;
+}
+
+export interface LoggedCallback extends CallbackLogRow {
+  readonly id: number;
+}
+
+export interface RateCount {
+  readonly points: number;
+  readonly resetAt: Date;
+}
+
+/** How much the retention job deleted. */
+export interface Swept {
+  readonly callbacks: number;
+  readonly records: number;
+  readonly stale: number;
+}
+
+export interface Store {
+  readonly dialect: "sqlite" | "postgres";
+  /** The completed record of an event; a busy or briefly absent database is retried until the deadline. */
+  find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined>;
+  /**
+   * The heart: runs `run` at most once to completion for a key. One transaction holds the record, whatever
+   * `run` writes, and the log row. An error of `run` rolls all of it back and is thrown as it is.
+   * @throws StoreFault when the database could not do it in time, or COMMIT did not answer well
+   */
+  once(
+    record: NewRecord,
+    run: (scope: OnceScope) => Promise<Completion>,
+    options: OnceOptions,
+  ): Promise<OnceEnding>;
+  readonly failures: FailureStore;
+  readonly preparations: PreparationStore;
+  readonly redirectStates: RedirectStateStore;
+  /** Adds rows to the callback log, all of them or none. */
+  appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
+  listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;
+  listRecords(page: Page, filter: { eventId?: string }): Promise<StoredRecord[]>;
+  /** Counts one hit in the key's current window and returns the count. */
+  hitRate(key: string, windowMs: number, now: Date): Promise<RateCount>;
+  /** Deletes in bounded steps what is older than these times; undefined keeps for ever. */
+  sweep(olderThan: { callbacks: Date; records?: Date; now: Date }): Promise<Swept>;
+  /** Resolves when the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

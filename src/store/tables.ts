@@ -1,0 +1,87 @@
+import type { Generated } from "kysely";
+
+/** Times come back as text from SQLite and as `Date` from PostgreSQL; both take ISO 8601 text. */
+export type StoredTime = string | Date;
+/** PostgreSQL's driver returns 64-bit integers as text. */
+export type StoredInteger = number | string;
+
+export interface RecordRow {
+  id: Generated<StoredInteger>;
+  source: string;
+  event_id: string;
+  event_type: string;
+  version: string;
+  status: "processing" | "completed";
+  body_sha256: string;
+  result: string | null;
+  created_at: StoredTime;
+  processed_at: StoredTime | null;
+}
+
+export interface CallbackRow {
+  id: Generated<StoredInteger>;
+  request_id: string;
+  received_at: StoredTime;
+  source: string | null;
+  event_id: string | null;
+  event_type: string | null;
+  method: string;
+  url: string;
+  remote_address: string;
+  request_headers: string;
+  request_body: string;
+  outcome: string;
+  response_status: number;
+  response_body: string;
+  processing_ms: number;
+  error: string | null;
+}
+
+export interface FailureRow {
+  id: Generated<StoredInteger>;
+  source: string;
+  event_id: string;
+  event_type: string;
+  version: string;
+  state: "waiting" | "exhausted";
+  attempts: number;
+  retries_done: number;
+  code: string;
+  error: string;
+  sealed_body: Uint8Array;
+  first_failed_at: StoredTime;
+  last_failed_at: StoredTime;
+  next_attempt_at: StoredTime | null;
+  lease_owner: string | null;
+  leased_until: StoredTime | null;
+}
+
+export interface PreparationRow {
+  source: string;
+  event_id: string;
+  lease_owner: string | null;
+  leased_until: StoredTime | null;
+  sealed_result: Uint8Array | null;
+  created_at: StoredTime;
+}
+
+export interface NotificationRow {
+  id: Generated<StoredInteger>;
+  idempotency_key: string;
+  source: string;
+  event_id: string;
+  topic: string;
+  payload: string;
+  state: "pending" | "delivered" | "dead";
+  created_at: StoredTime;
+}
+
+export interface Tables {
+  oncehook_records: RecordRow;
+  oncehook_callbacks: CallbackRow;
+  oncehook_failures: FailureRow;
+  oncehook_preparations: PreparationRow;
+  oncehook_notifications: NotificationRow;
+  oncehook_redirect_states: { state_sha256: string; expires_at: StoredTime; created_at: StoredTime };
+  oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };
+}
