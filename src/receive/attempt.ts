@@ -14,7 +14,6 @@ import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { Work } from "./run-event.ts";
-import { sha256Hex } from "./sha256.ts";
 
 export interface AttemptWork extends Work {
   readonly handler: Handler;
@@ -28,11 +27,10 @@ class ResultInvalid extends Error {
 
 /** One run of a handler: its `prepare`, then `handle` inside the transaction that holds the event's record. */
 export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Outcome> {
-  const { key, eventType, version, deadline, mode } = work;
+  const { key, eventType, version, bodySha256, deadline, mode } = work;
   try {
     const preparation = await prepareOnce(work, receiver);
     if (preparation.state === "ended") return preparation.outcome;
-    const bodySha256 = sha256Hex(work.body);
     const ending = await receiver.store.once(
       { ...key, eventType, version, bodySha256 },
       (scope) => runHandler(work, preparation.value, scope, receiver),

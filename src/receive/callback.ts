@@ -56,6 +56,8 @@ export interface Receiver {
   readonly rules: ReceiveRules;
   readonly observer: Observer;
   readonly flights: SingleFlight;
+  /** An error with stack and causes, secrets masked, for the failures list. */
+  readonly describe: (error: unknown) => string;
 }
 
 /** Builds the log row of a success, which commits with the event (SPEC 1.7 g). */

@@ -8,8 +8,9 @@ export type {
   Source,
 } from "./callback.ts";
 export { errorText } from "./error-text.ts";
-export { parseObject } from "./identify.ts";
+export { type Identified, parseObject } from "./identify.ts";
 export { keepFailure, sealContext } from "./keep-failure.ts";
+export { type Delivery, onceOnly } from "./once-only.ts";
 export { receive } from "./receive.ts";
 export { runEvent, type Work } from "./run-event.ts";
 export { sha256Hex } from "./sha256.ts";

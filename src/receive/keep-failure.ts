@@ -1,6 +1,5 @@
 import { type Failed, type FaultCode, keyText, nextAttemptAt } from "../domain/index.ts";
 import type { Receiver } from "./callback.ts";
-import { errorText } from "./error-text.ts";
 import type { Work } from "./run-event.ts";
 
 /** Where the database was not reached, or another delivery is at work, there is nothing to keep or no need. */
@@ -18,7 +17,7 @@ export async function keepFailure(work: Work, outcome: Failed, receiver: Receive
         eventType,
         version,
         code: outcome.code,
-        error: errorText(outcome.cause),
+        error: receiver.describe(outcome.cause),
         sealedBody: receiver.sealer.seal(body, sealContext(key)),
         nextAttemptAt: nextAttemptAt(receiver.rules.retry, 0, now) ?? null,
       },

@@ -19,6 +19,7 @@ export interface Work {
   readonly json: JsonObject;
   /** The bytes that were signed. */
   readonly body: Uint8Array;
+  readonly bodySha256: string;
   readonly version: Version;
   readonly eventType: string;
   readonly deadline: Deadline;

@@ -1,5 +1,5 @@
 import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
-import { errorText, parseObject, type Receiver, runEvent, sealContext, type Work } from "../receive/index.ts";
+import { parseObject, type Receiver, runEvent, sealContext, sha256Hex, type Work } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {
@@ -34,7 +34,8 @@ export async function runStored(
       return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
     const version = failure.version as Version;
     const { eventType } = failure;
-    return runEvent({ key, json: parsed.object, body, version, eventType, deadline, kind, mode }, receiver);
+    const event = { key, json: parsed.object, body, bodySha256: sha256Hex(body), version, eventType };
+    return runEvent({ ...event, deadline, kind, mode }, receiver);
   });
 }
 
@@ -60,7 +61,7 @@ async function settle(
     outcome.ending === "failed"
       ? nextAttemptAt(receiver.rules.retry, failure.retriesDone + 1, now)
       : undefined;
-  const error = outcome.ending === "failed" ? errorText(outcome.cause) : outcome.message;
+  const error = outcome.ending === "failed" ? receiver.describe(outcome.cause) : outcome.message;
   await failures.reschedule(key, owner, {
     kind,
     code: outcome.code,

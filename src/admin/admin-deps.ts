@@ -1,0 +1,21 @@
+import type { Clock, EventKey, Log } from "../domain/index.ts";
+import type { CallbackLog, Metrics } from "../observe/index.ts";
+import type { ReplayEnding } from "../retry/index.ts";
+import type { Store } from "../store/index.ts";
+
+/** What the admin listener works with; made once at the start. */
+export interface AdminDeps {
+  readonly token: string;
+  readonly store: Store;
+  readonly metrics: Metrics;
+  readonly callbackLog: CallbackLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly replay: (key: EventKey, mode: "commit" | "rehearse") => Promise<ReplayEnding>;
+  /** An error with stack and causes, secrets masked. */
+  readonly describe: (error: unknown) => string;
+  /** False while the process starts or drains, so that no new work is sent to it. */
+  readonly isServing: () => boolean;
+  /** Whether the sandbox platform answers here (never in production). */
+  readonly sandbox: boolean;
+}

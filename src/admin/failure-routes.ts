@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { EventKey } from "../domain/index.ts";
+import type { ReplayEnding } from "../retry/index.ts";
+import type { AdminDeps } from "./admin-deps.ts";
+
+interface Key {
+  readonly source: string;
+  readonly event_id: string;
+}
+
+const QUERY = {
+  type: "object",
+  properties: { dry_run: { type: "boolean", default: false } },
+  additionalProperties: false,
+} as const;
+
+/** `POST /api/failures/:source/:event_id/replay` and `DELETE /api/failures/:source/:event_id`. */
+export function registerFailures(app: FastifyInstance, { store, replay, describe, log }: AdminDeps): void {
+  app.post<{ Params: Key; Querystring: { dry_run: boolean } }>(
+    "/api/failures/:source/:event_id/replay",
+    { schema: { querystring: QUERY } },
+    async (request, reply) => {
+      const { dry_run } = request.query;
+      const ending = await replay(keyOf(request.params), dry_run ? "rehearse" : "commit");
+      log.info({ ...request.params, dry_run, ending: nameOf(ending) }, "an operator replayed a failure");
+      return answer(reply, ending, dry_run, describe);
+    },
+  );
+  app.delete<{ Params: Key }>("/api/failures/:source/:event_id", async (request, reply) => {
+    if (!(await store.failures.remove(keyOf(request.params)))) return absent(reply);
+    log.info({ ...request.params }, "an operator discarded a failure");
+    return reply.code(204).send();
+  });
+}
+
+/** The replay itself was carried out in every 200; `outcome` says how the handler ended. */
+function answer(
+  reply: FastifyReply,
+  ending: ReplayEnding,
+  dry_run: boolean,
+  describe: AdminDeps["describe"],
+): FastifyReply {
+  if (ending === "absent") return absent(reply);
+  if (ending === "leased") {
+    return reply
+      .code(409)
+      .send({ error: "this failure is being retried right now; look at it again in a moment" });
+  }
+  switch (ending.ending) {
+    case "success":
+      return reply.send({ outcome: "success", result: ending.result, dry_run });
+    case "already_processed":
+      return reply.send({ outcome: "already_processed", dry_run });
+    case "refused":
+      return reply.send({ outcome: ending.code, error: ending.detail ?? ending.message, dry_run });
+    case "failed":
+      return reply.send({ outcome: ending.code, error: describe(ending.cause), dry_run });
+  }
+}
+
+function absent(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(404)
+    .send({ error: "no failure under this source and event_id; it may have been retried since" });
+}
+
+function keyOf({ source, event_id }: Key): EventKey {
+  return { source, eventId: event_id };
+}
+
+function nameOf(ending: ReplayEnding): string {
+  if (typeof ending === "string") return ending;
+  return "code" in ending ? ending.code : ending.ending;
+}

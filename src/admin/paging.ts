@@ -1,0 +1,34 @@
+import type { Page } from "../store/index.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+export interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** The query parameters that every list takes, for Fastify's validation. */
+export const PAGE_QUERY = {
+  limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+  cursor: { type: "string", pattern: "^[1-9][0-9]{0,15}$" },
+} as const;
+
+export interface PageOf<Item> {
+  readonly items: readonly Item[];
+  /** Pass it as `cursor` for the next, older page; null on the last one. */
+  readonly next_cursor: string | null;
+}
+
+/** One row more than asked for tells whether there is another page. */
+export async function pageOf<Row extends { id: number }, Item>(
+  { limit, cursor }: PageQuery,
+  list: (page: Page) => Promise<Row[]>,
+  present: (row: Row) => Item,
+): Promise<PageOf<Item>> {
+  const before = cursor === undefined ? {} : { before: Number(cursor) };
+  const rows = await list({ limit: limit + 1, ...before });
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1) : undefined;
+  return { items: shown.map(present), next_cursor: last === undefined ? null : String(last.id) };
+}

@@ -1,0 +1,69 @@
+import type { Config } from "../config/index.ts";
+import type { Clock } from "../domain/index.ts";
+import type { Registry } from "../handlers/index.ts";
+import {
+  type CallbackLog,
+  createCallbackLog,
+  createMask,
+  createMetrics,
+  type Logger,
+  type Mask,
+  type Metrics,
+} from "../observe/index.ts";
+import { createSingleFlight, errorText, type Receiver, type Source } from "../receive/index.ts";
+import type { Sealer } from "../seal/index.ts";
+import type { Store } from "../store/index.ts";
+import { createHmacScheme } from "../verify/index.ts";
+import { createObserver } from "./observer.ts";
+
+interface Given {
+  readonly config: Config;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Everything between the listeners and the store. */
+export interface Inner {
+  readonly source: Source;
+  readonly receiver: Receiver;
+  readonly mask: Mask;
+  readonly metrics: Metrics;
+  readonly callbackLog: CallbackLog;
+  readonly describe: (error: unknown) => string;
+}
+
+/** Puts the inner rooms together; made once at the start. */
+export function assemble({ config, store, registry, sealer, clock, logger }: Given): Inner {
+  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const metrics = createMetrics({ knownTypes: registry.types, failureCounts: () => store.failures.counts() });
+  const callbackLog = createCallbackLog({
+    append: (rows) => store.appendCallbacks(rows),
+    logger,
+    clock,
+    metrics,
+  });
+  const describe = (error: unknown) => mask.text(errorText(error));
+  const { secrets, toleranceSeconds } = config.signing;
+  const source: Source = { name: "platform", scheme: createHmacScheme({ secrets, toleranceSeconds, clock }) };
+  const receiver: Receiver = {
+    store,
+    registry,
+    sealer,
+    clock,
+    log: logger,
+    describe,
+    rules: {
+      eventTypeFrom: config.eventTypeFrom,
+      rejectTypeMismatch: config.rejectTypeMismatch,
+      handlerTimeoutMs: config.handlerTimeoutMs,
+      retry: config.retry,
+      recordRetentionDays: config.retention.recordDays,
+    },
+    observer: createObserver(metrics, logger),
+    flights: createSingleFlight(),
+  };
+  return { source, receiver, mask, metrics, callbackLog, describe };
+}

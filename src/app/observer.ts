@@ -1,0 +1,25 @@
+import type { Log } from "../domain/index.ts";
+import type { Metrics } from "../observe/index.ts";
+import type { Observer } from "../receive/index.ts";
+
+/** What the receive sequence reports, as metrics and warnings. */
+export function createObserver(metrics: Metrics, log: Log): Observer {
+  return {
+    attempted: (kind, outcome) => metrics.attempt(kind, outcome),
+    secretUsed: (which) => metrics.secretUsed(which),
+    bodyMismatch({ source, eventId }) {
+      metrics.bodyMismatch();
+      log.warn(
+        { source, event_id: eventId },
+        "another body came under an event_id that was already processed; it was answered already_processed",
+      );
+    },
+    typeMismatch({ source, eventId }, header, body) {
+      metrics.typeMismatch();
+      log.warn(
+        { source, event_id: eventId, header, body },
+        "X-Event-Type, which is not signed, differs from event_type in the body; the header decided",
+      );
+    },
+  };
+}

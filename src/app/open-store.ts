@@ -1,0 +1,60 @@
+import type { Config } from "../config/index.ts";
+import type { Clock, Log } from "../domain/index.ts";
+import type { Migration, OpenedStore, Store } from "../store/index.ts";
+import { openPostgresStore } from "../store/postgres/index.ts";
+import { openSqliteStore } from "../store/sqlite/index.ts";
+
+/** A database under which the service may not run; the message says what to do. */
+export class StartRefused extends Error {
+  override readonly name = "StartRefused";
+}
+
+/** How long one wait for a lock may take before the whole transaction is looked at anew. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens the configured store, migrated and stamped.
+ * @throws MigrationRefused or StartRefused; in production also when a commit would not be durable
+ */
+export async function openStore(
+  config: Config,
+  migrations: readonly Migration[],
+  clock: Clock,
+  log: Log,
+): Promise<Store> {
+  const { store, report, previousBaseUrl, durabilityWarnings } = await connect(config, migrations, clock);
+  if (report.applied.length > 0) log.info({ applied: report.applied }, "migrations applied");
+  if (previousBaseUrl !== undefined && previousBaseUrl !== config.baseUrl) {
+    const fields = { before: previousBaseUrl, now: config.baseUrl };
+    log.warn(
+      fields,
+      "CALLBACK_BASE_URL is another than this database last had; the platform must have the new one",
+    );
+  }
+  if (durabilityWarnings.length > 0) {
+    if (config.environment === "production") {
+      await store.close();
+      throw new StartRefused(durabilityWarnings.join("\n"));
+    }
+    for (const warning of durabilityWarnings) log.warn({}, warning);
+  }
+  return store;
+}
+
+export function connect(
+  config: Config,
+  migrations: readonly Migration[],
+  clock: Clock,
+): Promise<OpenedStore> {
+  const { database, environment, baseUrl, handlerTimeoutMs } = config;
+  const common = { clock, migrations, stamp: { environment, baseUrl } };
+  if (database.kind === "sqlite") return openSqliteStore({ ...common, path: database.path });
+  const lockTimeoutMs = Math.min(LOCK_TIMEOUT_MS, config.requestTimeoutMs / 2);
+  return openPostgresStore({
+    ...common,
+    url: database.url,
+    poolSize: database.poolSize,
+    statementTimeoutMs: handlerTimeoutMs,
+    lockTimeoutMs,
+  });
+}

@@ -1,0 +1,64 @@
+import type { FastifyInstance } from "fastify";
+import type { Config } from "../config/index.ts";
+import type { Clock, Log } from "../domain/index.ts";
+import {
+  addressesOf,
+  createAllowList,
+  createMemoryCounter,
+  createPublicListener,
+  type GateRules,
+  type Policy,
+  type TlsPair,
+  withFallback,
+} from "../http/index.ts";
+import type { Store } from "../store/index.ts";
+import type { Inner } from "./assemble.ts";
+
+/** The public listener as the configuration describes it. */
+export function publicListener(
+  config: Config,
+  tls: TlsPair | null,
+  { receiver, source, mask, metrics, callbackLog }: Inner,
+): FastifyInstance {
+  const options = {
+    addresses: addressesOf(config.basePath, config.oauthScopePath),
+    trustProxy: config.listen.trustProxy,
+    maxBodyBytes: config.maxBodyBytes,
+    requestTimeoutMs: config.requestTimeoutMs,
+    tls,
+  };
+  const { store, clock, log } = receiver;
+  const gate = gateRules(config, store, clock, log);
+  const redirect = { receiver, platform: source };
+  const deps = {
+    source,
+    receiver,
+    redirect,
+    gate,
+    mask,
+    metrics,
+    callbackLog,
+    clock,
+    log,
+    tls: tls !== null,
+  };
+  return createPublicListener(options, deps);
+}
+
+/** Plain HTTP is left only where nothing but this machine can reach the listener (SPEC 1.3, 5.4). */
+function gateRules(config: Config, store: Store, clock: Clock, log: Log): GateRules {
+  const { limits, listen } = config;
+  const policy = (name: string, limit: Config["limits"]["default"]): Policy[] =>
+    limit === null ? [] : [{ name, ...limit }];
+  return {
+    isAllowed: createAllowList(config.ipAllowList),
+    requireHttps:
+      config.environment === "production" || listen.tls !== undefined || listen.trustProxy.length > 0,
+    limits: { everywhere: policy("default", limits.default), callbacks: policy("callback", limits.callback) },
+    count:
+      limits.store === "database"
+        ? withFallback((key, windowMs, now) => store.hitRate(key, windowMs, now), clock, log)
+        : createMemoryCounter(),
+    clock,
+  };
+}

@@ -1,0 +1,46 @@
+import type { Config } from "../config/index.ts";
+import type { Clock, Log } from "../domain/index.ts";
+import type { Store } from "../store/index.ts";
+
+const EVERY_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Records outlive the age at which their events are refused, so that no event falls between the two. */
+const RECORD_MARGIN_DAYS = 2;
+
+/** Deletes what is past its retention, now and then every hour. @returns stops it and waits for its end */
+export function startRetentionJob(
+  store: Store,
+  retention: Config["retention"],
+  clock: Clock,
+  log: Log,
+): () => Promise<void> {
+  let underWay = Promise.resolve();
+  const sweep = (): void => {
+    underWay = sweepOnce(store, retention, clock, log);
+  };
+  sweep();
+  const timer = setInterval(sweep, EVERY_MS);
+  return async () => {
+    clearInterval(timer);
+    await underWay;
+  };
+}
+
+async function sweepOnce(
+  store: Store,
+  retention: Config["retention"],
+  clock: Clock,
+  log: Log,
+): Promise<void> {
+  const now = clock.now();
+  const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
+  const { logDays, recordDays } = retention;
+  const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
+  try {
+    const swept = await store.sweep({ callbacks: daysAgo(logDays), now, ...records });
+    if (swept.callbacks + swept.records + swept.stale > 0)
+      log.info({ ...swept }, "the retention job deleted rows");
+  } catch (error) {
+    log.warn({ err: error }, "the retention job failed; it runs again in an hour");
+  }
+}

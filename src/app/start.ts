@@ -1,0 +1,130 @@
+import type { FastifyInstance } from "fastify";
+import { createAdminListener } from "../admin/index.ts";
+import type { Config } from "../config/index.ts";
+import { type Clock, systemClock } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
+import { readTlsPair, reloadOnChange } from "../http/index.ts";
+import { createExchange, sandboxEndpoint } from "../oauth/index.ts";
+import type { Logger } from "../observe/index.ts";
+import { createRetryLoop, rehearse, replay } from "../retry/index.ts";
+import { createSealer } from "../seal/index.ts";
+import type { Migration } from "../store/index.ts";
+import { assemble, type Inner } from "./assemble.ts";
+import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { openStore } from "./open-store.ts";
+import { originOf } from "./origin.ts";
+import { publicListener } from "./public.ts";
+import { startRetentionJob } from "./retention-job.ts";
+import { closeListener, type Step, stopAll } from "./stop.ts";
+
+/** What a receiver is made of besides its configuration. */
+export interface Parts {
+  readonly handlers?: readonly Handler[];
+  readonly migrations?: readonly Migration[];
+  readonly clock?: Clock;
+  readonly logger: Logger;
+  readonly retryPollMs?: number;
+}
+
+/** A receiver that serves. */
+export interface Running {
+  /** Where the public listener can be reached from this machine, without the base path. */
+  readonly publicOrigin: string;
+  readonly adminOrigin: string;
+  /** Drains: accepts nothing new, finishes what it has, closes the store. Callable more than once. */
+  stop(): Promise<void>;
+}
+
+const RETRY_POLL_MS = 1_000;
+const LEASE_MARGIN_MS = 10_000;
+
+/**
+ * Starts a receiver: store, listeners, retry loop and retention job. When a step fails, the ones before it are
+ * undone.
+ * @throws MigrationRefused, StartRefused, or the error of a listener that cannot bind
+ */
+export async function start(config: Config, parts: Parts): Promise<Running> {
+  const undo: Step[] = [];
+  try {
+    return await startSteps(config, parts, undo);
+  } catch (error) {
+    await stopAll(undo);
+    throw error;
+  }
+}
+
+async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Running> {
+  const { clock = systemClock, logger } = parts;
+  const adminAddress = { origin: "" };
+  const sealer = createSealer(config.encryptionKey);
+  const exchange = createExchange(() => config.oauth ?? sandboxEndpoint(adminAddress.origin));
+  const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
+  const tls = config.listen.tls === undefined ? null : await readTlsPair(config.listen.tls);
+  const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
+  undo.push(() => store.close());
+  const inner = assemble({ config, store, registry, sealer, clock, logger });
+  undo.push(
+    () => inner.callbackLog.close(),
+    async () => inner.metrics.close(),
+  );
+
+  const state = { serving: false };
+  const admin = adminListener(config, inner, state);
+  undo.push(() => closeListener(admin));
+  await admin.listen({ host: config.admin.host, port: config.admin.port });
+  adminAddress.origin = originOf(admin, "http");
+
+  const listener = publicListener(config, tls, inner);
+  const loop = createRetryLoop(inner.receiver, leaseTiming(config));
+  undo.push(
+    () => loop.stop(),
+    () => closeListener(listener),
+  );
+  await listener.listen({ host: config.listen.host, port: config.listen.port });
+  loop.start(parts.retryPollMs ?? RETRY_POLL_MS);
+  undo.push(startRetentionJob(store, config.retention, clock, logger));
+  if (config.listen.tls !== undefined) {
+    const stopLooking = reloadOnChange(config.listen.tls, listener.server, logger);
+    undo.push(async () => stopLooking());
+  }
+  state.serving = true;
+  undo.push(async () => {
+    state.serving = false;
+  });
+  return running(originOf(listener, tls === null ? "http" : "https"), adminAddress.origin, undo);
+}
+
+function running(publicOrigin: string, adminOrigin: string, undo: Step[]): Running {
+  let stopped: Promise<void> | undefined;
+  return {
+    publicOrigin,
+    adminOrigin,
+    stop() {
+      stopped ??= stopAll(undo);
+      return stopped;
+    },
+  };
+}
+
+function adminListener(config: Config, inner: Inner, state: { readonly serving: boolean }): FastifyInstance {
+  const { receiver, metrics, callbackLog, describe } = inner;
+  const timing = leaseTiming(config);
+  return createAdminListener({
+    token: config.admin.token,
+    store: receiver.store,
+    metrics,
+    callbackLog,
+    clock: receiver.clock,
+    log: receiver.log,
+    describe,
+    replay: (key, mode) => (mode === "commit" ? replay : rehearse)(key, timing, receiver),
+    isServing: () => state.serving,
+    sandbox: config.environment !== "production",
+  });
+}
+
+/** A lease outlives the longest run: waiting for its turn, `prepare`, then `handle`. */
+function leaseTiming(config: Config): { timeLimitMs: number; leaseMs: number } {
+  const timeLimitMs = config.requestTimeoutMs;
+  return { timeLimitMs, leaseMs: timeLimitMs + 2 * config.handlerTimeoutMs + LEASE_MARGIN_MS };
+}

@@ -1,0 +1,26 @@
+import { type Config, type ConfigFile, loadConfigFile, loadEnvironment } from "../config/index.ts";
+import { UserMistake } from "./user-mistake.ts";
+
+export interface Loaded {
+  readonly config: Config;
+  readonly file: ConfigFile;
+  /** The secrets that were generated just now, outside production, and where they lie. */
+  readonly generated: readonly string[];
+  readonly secretsFile: string | undefined;
+}
+
+/** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
+export async function load(options: { envFile?: string; config?: string } = {}): Promise<Loaded> {
+  if (options.envFile !== undefined) loadEnvFile(options.envFile);
+  const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd: process.cwd() });
+  const file = await loadConfigFile(process.cwd(), options.config);
+  return { config, file, generated, secretsFile };
+}
+
+function loadEnvFile(file: string): void {
+  try {
+    process.loadEnvFile(file);
+  } catch (cause) {
+    throw new UserMistake(`--env-file: got "${file}", which cannot be read: ${String(cause)}`, { cause });
+  }
+}

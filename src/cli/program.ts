@@ -1,0 +1,33 @@
+import { Command } from "commander";
+import { demoCommand } from "./demo/demo-command.ts";
+import { doctorCommand } from "./doctor-command.ts";
+import { migrateCommand } from "./migrate-command.ts";
+import { sendCommand } from "./send-command.ts";
+import { serveCommand } from "./serve-command.ts";
+import { signCommand } from "./sign-command.ts";
+import { VERSION } from "./version.ts";
+
+const EXIT_CODES = `
+Exit codes: 0 done, 1 it did not work (the message says why and what to do), 2 the command was not understood.
+Configuration comes from the environment and from oncehook.config.ts; README.md lists the variables.`;
+
+/** The command line, a file a command. */
+export function createProgram(): Command {
+  const program = new Command("oncehook")
+    .description("Receives callbacks from platforms and handles each event exactly once.")
+    .version(VERSION)
+    .showHelpAfterError("(add --help for the options)")
+    .addHelpText("after", EXIT_CODES)
+    .exitOverride();
+  for (const command of [
+    serveCommand(),
+    sendCommand(),
+    signCommand(),
+    migrateCommand(),
+    doctorCommand(),
+    demoCommand(),
+  ]) {
+    program.addCommand(command.copyInheritedSettings(program));
+  }
+  return program;
+}

@@ -1,0 +1,40 @@
+import { CommanderError } from "commander";
+import { StartRefused } from "../app/index.ts";
+import { ConfigError } from "../config/index.ts";
+import { MigrationRefused } from "../store/index.ts";
+import { UserMistake } from "./user-mistake.ts";
+
+/** The codes of a system that refuses something plain, such as a port that is taken. */
+const PLAIN_CODES = new Set([
+  "EADDRINUSE",
+  "EACCES",
+  "EADDRNOTAVAIL",
+  "ENOENT",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EPERM",
+]);
+
+/** Prints why a command did not work and returns the exit code. A stack is for our faults, not for a user's mistake. */
+export function reportFailure(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  process.stderr.write(`oncehook: ${messageOf(error)}\n`);
+  return 1;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ConfigError) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
+  if (error instanceof MigrationRefused || error instanceof StartRefused || error instanceof UserMistake) {
+    return error.message;
+  }
+  if (error instanceof Error) {
+    const cause = rootCause(error);
+    const code = "code" in cause ? String(cause.code) : "";
+    return PLAIN_CODES.has(code) ? `${error.message} (${cause.message})` : (error.stack ?? error.message);
+  }
+  return String(error);
+}
+
+function rootCause(error: Error): Error {
+  return error.cause instanceof Error ? rootCause(error.cause) : error;
+}

@@ -1,0 +1,68 @@
+import { isLoopbackHost } from "./public-host.ts";
+import type { Values } from "./read-variables.ts";
+
+const LEAST_SECRET_BYTES = 16;
+
+/** What must fit together in every environment. */
+export function checkValues(values: Values, host: string, times: Times, problems: string[]): void {
+  for (const name of ["SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const)
+    checkSecret(name, values[name], problems);
+  checkDistinct(values, problems);
+  together(values, ["TLS_CERT_FILE", "TLS_KEY_FILE"], problems);
+  together(values, ["OAUTH_TOKEN_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
+  const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;
+  if (!hasHttps && !isLoopbackHost(host)) {
+    problems.push(
+      `HOST: got ${JSON.stringify(host)}, expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY ` +
+        "plain HTTP is served to this machine only",
+    );
+  }
+  if (times.handlerTimeoutMs >= times.requestTimeoutMs) {
+    problems.push(
+      `HANDLER_TIMEOUT_MS: got ${times.handlerTimeoutMs}, expected less than REQUEST_TIMEOUT_MS (${times.requestTimeoutMs})`,
+    );
+  }
+  if (values.CALLBACK_BASE_URL !== undefined && new URL(values.CALLBACK_BASE_URL).search !== "") {
+    problems.push("CALLBACK_BASE_URL: got an address with a query, expected one without");
+  }
+}
+
+interface Times {
+  readonly handlerTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+}
+
+function checkSecret(name: string, secret: string | undefined, problems: string[]): void {
+  if (secret === undefined) return;
+  const bytes = Buffer.byteLength(secret);
+  if (bytes < LEAST_SECRET_BYTES)
+    problems.push(`${name}: got a value of ${bytes} bytes, expected at least 16 bytes`);
+  if (secret.trim() !== secret)
+    problems.push(`${name}: got a value with white space around it, expected none`);
+}
+
+/** One secret for two purposes lets whoever learns it by the one use it for the other. */
+function checkDistinct(values: Values, problems: string[]): void {
+  const seen = new Map<string, string>();
+  const key =
+    values.ENCRYPTION_KEY === undefined ? undefined : Buffer.from(values.ENCRYPTION_KEY).toString("base64");
+  for (const [name, value] of [
+    ["SIGNING_SECRET", values.SIGNING_SECRET],
+    ["SIGNING_SECRET_PREVIOUS", values.SIGNING_SECRET_PREVIOUS],
+    ["ADMIN_TOKEN", values.ADMIN_TOKEN],
+    ["ENCRYPTION_KEY", key],
+  ] as const) {
+    if (value === undefined) continue;
+    const other = seen.get(value);
+    if (other !== undefined) problems.push(`${name}: is the same as ${other}, expected a secret of its own`);
+    seen.set(value, name);
+  }
+}
+
+function together(values: Values, names: readonly (keyof Values)[], problems: string[]): void {
+  const missing = names.filter((name) => values[name] === undefined);
+  if (missing.length === 0 || missing.length === names.length) return;
+  problems.push(
+    `${missing.join(", ")}: is not set, expected together with ${names.filter((n) => !missing.includes(n)).join(", ")}`,
+  );
+}

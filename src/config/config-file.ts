@@ -1,0 +1,89 @@
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Migration } from "../store/index.ts";
+import { ConfigError } from "./config-error.ts";
+import { nearMiss } from "./near-miss.ts";
+
+/** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
+export interface ConfigFile {
+  readonly handlers?: readonly ConfiguredHandler[];
+  /** Tables of the user's own, applied in this order after the handlers'. */
+  readonly migrations?: readonly Migration[];
+}
+
+/** The shape of what `defineHandler` returns, as far as configuration looks at it. */
+export interface ConfiguredHandler {
+  readonly type: string;
+  readonly handle: (context: never) => unknown;
+}
+
+const NAMES = ["oncehook.config.ts", "oncehook.config.mts", "oncehook.config.js", "oncehook.config.mjs"];
+const KEYS = ["handlers", "migrations"];
+
+/** For editors: the file's export with its types. */
+export function defineConfig(file: ConfigFile): ConfigFile {
+  return file;
+}
+
+/** Loads the configuration file, where there is one. @throws ConfigError that names the file and what is wrong */
+export async function loadConfigFile(cwd: string, named?: string): Promise<ConfigFile> {
+  const file = named === undefined ? await find(cwd) : resolve(cwd, named);
+  if (file === undefined) return {};
+  let module: { default?: unknown };
+  try {
+    module = await import(pathToFileURL(file).href);
+  } catch (cause) {
+    throw new ConfigError([
+      `${file}: cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
+    ]);
+  }
+  const problems = problemsOf(module.default);
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
+  return module.default as ConfigFile;
+}
+
+async function find(cwd: string): Promise<string | undefined> {
+  for (const name of NAMES) {
+    const file = resolve(cwd, name);
+    const exists = await access(file).then(
+      () => true,
+      () => false,
+    );
+    if (exists) return file;
+  }
+  return undefined;
+}
+
+function problemsOf(file: unknown): string[] {
+  if (typeof file !== "object" || file === null)
+    return ["expected a default export: defineConfig({ handlers: […] })"];
+  const { handlers = [], migrations = [] } = file as Record<string, unknown>;
+  return [
+    ...Object.keys(file)
+      .filter((key) => !KEYS.includes(key))
+      .map((key) => `${key}: no such key; ${suggestion(key)}`),
+    ...itemProblems("handlers", handlers, "type", "handle", "what defineHandler returns"),
+    ...itemProblems("migrations", migrations, "name", "up", "{ name, up(tx) }"),
+  ];
+}
+
+function suggestion(key: string): string {
+  const meant = nearMiss(key, KEYS);
+  return meant === undefined ? `there are ${KEYS.join(" and ")}` : `did you mean ${meant}?`;
+}
+
+function itemProblems(
+  list: string,
+  items: unknown,
+  text: string,
+  method: string,
+  expected: string,
+): string[] {
+  if (!Array.isArray(items)) return [`${list}: expected a list`];
+  return items.flatMap((item: unknown, index) => {
+    const fields = (typeof item === "object" && item !== null ? item : {}) as Record<string, unknown>;
+    const fits = typeof fields[text] === "string" && typeof fields[method] === "function";
+    return fits ? [] : [`${list}[${index}]: expected ${expected}`];
+  });
+}

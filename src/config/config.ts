@@ -1,0 +1,49 @@
+import type { RateLimit } from "./value-schemas.ts";
+
+export type AppEnvironment = "development" | "test" | "production";
+
+/** The whole configuration, validated and frozen. */
+export interface Config {
+  readonly environment: AppEnvironment;
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  /** The path of `baseUrl`: empty, or such as `/hooks`. */
+  readonly basePath: string;
+  readonly listen: {
+    readonly host: string;
+    readonly port: number;
+    readonly tls?: { readonly certFile: string; readonly keyFile: string };
+    readonly trustProxy: readonly string[];
+  };
+  readonly admin: { readonly host: string; readonly port: number; readonly token: string };
+  readonly database:
+    | { readonly kind: "sqlite"; readonly path: string }
+    | { readonly kind: "postgres"; readonly url: string; readonly poolSize: number };
+  readonly signing: { readonly secrets: readonly string[]; readonly toleranceSeconds: number | null };
+  readonly limits: {
+    readonly default: RateLimit | null;
+    readonly callback: RateLimit | null;
+    readonly store: "memory" | "database";
+  };
+  readonly retry: { readonly max: number; readonly delaySeconds: number };
+  readonly eventTypeFrom: "header" | "body" | "either";
+  readonly rejectTypeMismatch: boolean;
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+  readonly handlerTimeoutMs: number;
+  readonly encryptionKey: Uint8Array;
+  readonly oauth: {
+    readonly tokenUrl: string;
+    readonly clientId: string;
+    readonly clientSecret: string;
+    readonly redirectUri?: string;
+  } | null;
+  readonly oauthScopePath: string;
+  readonly builtInHandlers: readonly string[];
+  readonly ipAllowList: readonly string[] | null;
+  readonly mask: { readonly headers: readonly string[]; readonly keys: readonly string[] };
+  readonly logLevel: string;
+  readonly retention: { readonly logDays: number; readonly recordDays: number | null };
+  /** The text of every secret, so that logs can mask it wherever it turns up. */
+  readonly secretValues: readonly string[];
+}

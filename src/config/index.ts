@@ -1,0 +1,7 @@
+export { compareEnvironments, type EnvironmentFile } from "./compare-environments.ts";
+export type { AppEnvironment, Config } from "./config.ts";
+export { ConfigError } from "./config-error.ts";
+export { type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
+export { describeVariables, type VariableDescription } from "./describe-variables.ts";
+export { loadConfig } from "./load-config.ts";
+export { type LoadedEnvironment, loadEnvironment } from "./load-environment.ts";

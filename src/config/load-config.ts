@@ -1,0 +1,130 @@
+import { resolve } from "node:path";
+import { checkProduction } from "./check-production.ts";
+import { checkValues } from "./check-values.ts";
+import type { Config } from "./config.ts";
+import { ConfigError } from "./config-error.ts";
+import { type Environment, readVariables, type Values } from "./read-variables.ts";
+import { BUILT_IN_TYPES } from "./variables.ts";
+
+const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
+const LIMITS = {
+  default: { points: 100, windowSeconds: 3_600 },
+  callback: { points: 10, windowSeconds: 60 },
+} as const;
+
+/**
+ * The configuration in these variables. `SIGNING_SECRET`, `ENCRYPTION_KEY` and `ADMIN_TOKEN` must be among them;
+ * `loadEnvironment` generates them outside production.
+ * @throws ConfigError with every problem at once
+ */
+export function loadConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const values = readVariables(env, problems);
+  const handlers = values.HANDLERS ?? [...BUILT_IN_TYPES];
+  const times = {
+    requestTimeoutMs: values.REQUEST_TIMEOUT_MS ?? 30_000,
+    handlerTimeoutMs: values.HANDLER_TIMEOUT_MS ?? 10_000,
+  };
+  const host = values.HOST ?? defaultHost(values);
+  checkValues(values, host, times, problems);
+  checkProduction(values, handlers, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const listen = listenOf(values, host);
+  const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
+  return deepFreeze({
+    environment: values.APP_ENV ?? "development",
+    baseUrl,
+    basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
+    listen,
+    admin: {
+      host: values.ADMIN_HOST ?? "127.0.0.1",
+      port: values.ADMIN_PORT ?? 8081,
+      token: required("ADMIN_TOKEN", values.ADMIN_TOKEN),
+    },
+    database: databaseOf(values),
+    ...rulesOf(values),
+    ...times,
+    encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
+    oauth: oauthOf(values),
+    oauthScopePath: values.OAUTH_SCOPE_PATH ?? "platform",
+    builtInHandlers: handlers,
+    ipAllowList: values.IP_ALLOW_LIST ?? null,
+    secretValues: secretsOf(env, values),
+  });
+}
+
+function rulesOf(values: Values) {
+  const secrets = [required("SIGNING_SECRET", values.SIGNING_SECRET), values.SIGNING_SECRET_PREVIOUS];
+  return {
+    signing: {
+      secrets: secrets.filter((secret) => secret !== undefined),
+      toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS ?? null,
+    },
+    limits: {
+      // Null is a value of its own: switched off.
+      default: values.RATE_LIMIT_DEFAULT === undefined ? LIMITS.default : values.RATE_LIMIT_DEFAULT,
+      callback: values.RATE_LIMIT_CALLBACK === undefined ? LIMITS.callback : values.RATE_LIMIT_CALLBACK,
+      store: values.RATE_LIMIT_STORE ?? "memory",
+    },
+    retry: { max: values.RETRY_MAX ?? 3, delaySeconds: values.RETRY_DELAY_SECONDS ?? 60 },
+    eventTypeFrom: values.EVENT_TYPE_FROM ?? "either",
+    rejectTypeMismatch: values.REJECT_TYPE_MISMATCH ?? false,
+    maxBodyBytes: values.MAX_BODY_BYTES ?? 1_048_576,
+    mask: { headers: values.MASK_HEADERS ?? [], keys: values.MASK_KEYS ?? [] },
+    logLevel: values.LOG_LEVEL ?? "info",
+    retention: { logDays: values.LOG_RETENTION_DAYS ?? 30, recordDays: values.RECORD_RETENTION_DAYS ?? null },
+  };
+}
+
+function defaultHost(values: Values): string {
+  return values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined ? "0.0.0.0" : "127.0.0.1";
+}
+
+function listenOf(values: Values, host: string): Config["listen"] {
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
+  const tls = certFile !== undefined && keyFile !== undefined ? { tls: { certFile, keyFile } } : {};
+  return { host, port: values.PORT ?? 8080, trustProxy: values.TRUST_PROXY ?? [], ...tls };
+}
+
+function originOf({ host, port, tls }: Config["listen"]): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}
+
+function databaseOf(values: Values): Config["database"] {
+  const url = values.DATABASE_URL ?? DEFAULT_DATABASE;
+  if (url.startsWith("sqlite:")) return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
+  return { kind: "postgres", url, poolSize: values.POOL_SIZE ?? 10 };
+}
+
+function oauthOf(values: Values): Config["oauth"] {
+  const { OAUTH_TOKEN_URL: tokenUrl, OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
+  if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) return null;
+  const redirectUri = values.OAUTH_REDIRECT_URI;
+  return { tokenUrl, clientId, clientSecret, ...(redirectUri === undefined ? {} : { redirectUri }) };
+}
+
+function secretsOf(env: Environment, values: Values): string[] {
+  const password = URL.parse(values.DATABASE_URL ?? "")?.password;
+  const { SIGNING_SECRET, SIGNING_SECRET_PREVIOUS, ADMIN_TOKEN, OAUTH_CLIENT_SECRET } = values;
+  const all = [
+    SIGNING_SECRET,
+    SIGNING_SECRET_PREVIOUS,
+    ADMIN_TOKEN,
+    OAUTH_CLIENT_SECRET,
+    env.ENCRYPTION_KEY,
+    password,
+  ];
+  return all.filter((secret) => secret !== undefined && secret !== "") as string[];
+}
+
+function required<Value>(name: string, value: Value | undefined): Value {
+  if (value === undefined) throw new ConfigError([`${name}: is not set`]);
+  return value;
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}

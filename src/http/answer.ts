@@ -1,0 +1,44 @@
+import { type JsonValue, type Outcome, statusOf } from "../domain/index.ts";
+
+/** What goes over the wire. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text (SPEC 2.5). */
+  readonly body: string;
+}
+
+const RETRY_SOON_SECONDS = 5;
+/** RFC 9110 §11.6.1: a 401 names the scheme that would be accepted. */
+const CHALLENGE = 'Signature realm="callbacks", algorithm="hmac-sha256"';
+
+/** The one table from outcome to answer (SPEC 4.1, 7). */
+export function answerTo(outcome: Outcome): Answer {
+  const status = statusOf(outcome);
+  switch (outcome.ending) {
+    case "success":
+      return answer(status, { status: "success", data: outcome.result });
+    case "already_processed":
+      return answer(status, { status: "already_processed" });
+    case "refused":
+      return answer(status, { error: outcome.message }, refusalHeaders(status, outcome.retryAfterSeconds));
+    case "failed":
+      return answer(
+        status,
+        { error: status === 503 ? "temporarily unavailable" : "internal error" },
+        status === 503 ? { "retry-after": String(RETRY_SOON_SECONDS) } : {},
+      );
+  }
+}
+
+function answer(status: number, body: JsonValue, headers: Record<string, string> = {}): Answer {
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+function refusalHeaders(status: number, retryAfterSeconds: number | undefined): Record<string, string> {
+  if (status === 401) return { "www-authenticate": CHALLENGE };
+  if (status === 405) return { allow: "POST" };
+  // The rest of a body that is not wanted is not read, so the connection cannot be used again.
+  if (status === 413 || status === 415) return { connection: "close" };
+  return retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };
+}

@@ -1,0 +1,67 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { CallbackLogRow } from "../domain/index.ts";
+import type { Reception } from "../receive/index.ts";
+import { type Answer, answerTo } from "./answer.ts";
+import { logRow } from "./log-row.ts";
+import type { PublicDeps } from "./public-deps.ts";
+
+/** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
+export interface Concluder {
+  rowFor(request: FastifyRequest, source: string | null, reception: Reception): CallbackLogRow;
+  conclude(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    reception: Reception,
+    known?: Known,
+  ): Promise<FastifyReply>;
+}
+
+interface Known {
+  readonly source: string;
+  /** The row that committed with a success, so that it is not logged twice. */
+  readonly stored: CallbackLogRow | undefined;
+}
+
+export function createConcluder(deps: PublicDeps): Concluder {
+  const { mask, metrics, callbackLog, clock, log } = deps;
+
+  function rowFor(request: FastifyRequest, source: string | null, reception: Reception): CallbackLogRow {
+    return logRow(request, request.facts, source, reception, answerTo(reception.outcome), mask);
+  }
+
+  function write(
+    request: FastifyRequest,
+    reception: Reception,
+    answer: Answer,
+    known: Known | undefined,
+  ): void {
+    if (reception.outcome.ending === "success" && known?.stored !== undefined) {
+      callbackLog.line({ ...known.stored, processingMs: performance.now() - request.facts.startedAt });
+      return;
+    }
+    // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
+    const isStranger = reception.outcome.ending === "refused" && reception.eventId === undefined;
+    if (isStranger && !callbackLog.admitRejected(clock.now())) return;
+    const row = logRow(request, request.facts, known?.source ?? null, reception, answer, mask);
+    callbackLog.line(row);
+    callbackLog.add(row);
+  }
+
+  return {
+    rowFor,
+    async conclude(request, reply, reception, known) {
+      const answer = answerTo(reception.outcome);
+      if (request.facts.isCallback) {
+        metrics.callback(reception, answer.status, (performance.now() - request.facts.startedAt) / 1000);
+        write(request, reception, answer, known);
+      } else {
+        log.debug({ url: mask.url(request.url), status: answer.status }, "not a callback's address");
+      }
+      return reply
+        .code(answer.status)
+        .headers(answer.headers)
+        .header("content-type", "application/json; charset=utf-8")
+        .send(answer.body);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { FastifyRequest } from "fastify";
+import type { CallbackLogRow, Outcome } from "../domain/index.ts";
+import type { Mask } from "../observe/index.ts";
+import { errorText, type Reception } from "../receive/index.ts";
+import type { Answer } from "./answer.ts";
+import type { Facts } from "./facts.ts";
+
+/** The log row of one callback (SPEC 1.8), masked before it goes anywhere. */
+export function logRow(
+  request: FastifyRequest,
+  facts: Facts,
+  source: string | null,
+  reception: Reception,
+  answer: Answer,
+  mask: Mask,
+): CallbackLogRow {
+  const { outcome, eventId = null, eventType = null } = reception;
+  const error = errorOf(outcome);
+  return {
+    requestId: facts.requestId,
+    receivedAt: facts.receivedAt.toISOString(),
+    source,
+    eventId,
+    eventType,
+    method: request.method,
+    url: mask.url(request.url),
+    remoteAddress: facts.address,
+    requestHeaders: JSON.stringify(mask.headers(request.raw.headersDistinct)),
+    requestBody: Buffer.isBuffer(request.body) ? mask.body(request.body) : "",
+    outcome: "code" in outcome ? outcome.code : outcome.ending,
+    responseStatus: answer.status,
+    responseBody: mask.body(Buffer.from(answer.body)),
+    processingMs: performance.now() - facts.startedAt,
+    error: error === null ? null : mask.text(error),
+  };
+}
+
+function errorOf(outcome: Outcome): string | null {
+  if (outcome.ending === "failed") return errorText(outcome.cause);
+  if (outcome.ending === "refused") return `${outcome.code}: ${outcome.detail ?? outcome.message}`;
+  return null;
+}

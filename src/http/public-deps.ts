@@ -1,0 +1,20 @@
+import type { Clock, Log } from "../domain/index.ts";
+import type { RedirectDeps } from "../oauth/index.ts";
+import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
+import type { Receiver, Source } from "../receive/index.ts";
+import type { GateRules } from "./gate.ts";
+
+/** What the public listener works with; made once at the start. */
+export interface PublicDeps {
+  readonly source: Source;
+  readonly receiver: Receiver;
+  readonly redirect: RedirectDeps;
+  readonly gate: GateRules;
+  readonly mask: Mask;
+  readonly metrics: Metrics;
+  readonly callbackLog: CallbackLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether this listener itself speaks TLS. */
+  readonly tls: boolean;
+}

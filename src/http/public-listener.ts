@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { failed, type Outcome, refused } from "../domain/index.ts";
+import type { Addresses } from "./addresses.ts";
+import { answerClientError } from "./client-error.ts";
+import { type Concluder, createConcluder } from "./conclude.ts";
+import { passGate } from "./gate.ts";
+import type { PublicDeps } from "./public-deps.ts";
+import { normalAddress } from "./remote-address.ts";
+import { callbackRoute, redirectRoute } from "./routes.ts";
+import type { TlsPair } from "./tls.ts";
+
+export interface PublicOptions {
+  readonly addresses: Addresses;
+  readonly trustProxy: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+  readonly tls: TlsPair | null;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const CHECK_CONNECTIONS_EVERY_MS = 2_000;
+/** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */
+const KEEP_ALIVE_MS = 72_000;
+
+/** The listener that platforms call: callbacks and OAuth redirects, and nothing else. */
+export function createPublicListener(options: PublicOptions, deps: PublicDeps): FastifyInstance {
+  const app = createServer(options);
+  const concluder = createConcluder(deps);
+  const { callbacks, redirect } = options.addresses;
+  const known = new Set([...callbacks.map(({ path }) => path), redirect]);
+
+  // The bytes are what is signed, so every content type is taken as bytes, a malformed one too.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  app.addHook("onRequest", async (request, reply) => {
+    request.raw.headers["content-type"] = "application/octet-stream";
+    const refusal = await arrive(request, reply, known, deps);
+    if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
+  });
+  app.setNotFoundHandler((request, reply) =>
+    concluder.conclude(request, reply, { outcome: refused("not_found") }),
+  );
+  app.setErrorHandler((error, request, reply) =>
+    concluder.conclude(request, reply, { outcome: outcomeOf(error) }),
+  );
+  registerRoutes(app, options, deps, concluder);
+  return app;
+}
+
+function createServer({ tls, trustProxy, maxBodyBytes, requestTimeoutMs }: PublicOptions): FastifyInstance {
+  const common = {
+    logger: false,
+    // Fastify believes X-Forwarded-For and X-Forwarded-Proto only from these addresses, read from the right.
+    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
+    bodyLimit: maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    clientErrorHandler: answerClientError,
+  } as const;
+  const server = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
+  };
+  return tls === null
+    ? Fastify({ ...common, http: server })
+    : (Fastify({
+        ...common,
+        https: { ...server, ...tls, minVersion: "TLSv1.2" },
+      }) as unknown as FastifyInstance);
+}
+
+/** Notes the facts of a request, then phase (a): returns why it may not pass, if so. */
+async function arrive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  known: ReadonlySet<string>,
+  { clock, gate, tls }: PublicDeps,
+): Promise<Outcome | undefined> {
+  const [path = ""] = request.url.split("?", 1);
+  const isCallback = known.has(path);
+  const address = normalAddress(request.ip);
+  request.facts = {
+    requestId: randomUUID(),
+    receivedAt: clock.now(),
+    startedAt: performance.now(),
+    address,
+    isCallback,
+  };
+  reply.headers({
+    "x-request-id": request.facts.requestId,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
+  if (tls) reply.header("strict-transport-security", "max-age=31536000");
+  const contentEncoding = request.headers["content-encoding"];
+  const passage = await passGate({ address, protocol: request.protocol, contentEncoding, isCallback }, gate);
+  reply.headers(passage.headers);
+  if (passage.refusal !== undefined) return passage.refusal;
+  // Answered before the body: what nobody will read need not be received.
+  if (isCallback && request.method !== "POST") return refused("method_not_allowed");
+  return isCallback ? undefined : refused("not_found");
+}
+
+/** What Fastify itself refuses while it receives the body; anything else is a fault of ours. */
+function outcomeOf(error: unknown): Outcome {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return refused("body_too_large");
+  if (typeof statusCode === "number" && statusCode < 500) return refused("malformed_request");
+  return failed("internal", error);
+}
+
+function registerRoutes(
+  app: FastifyInstance,
+  options: PublicOptions,
+  deps: PublicDeps,
+  concluder: Concluder,
+): void {
+  const { callbacks, redirect } = options.addresses;
+  for (const { path, version } of callbacks) {
+    app.post(path, callbackRoute(version, options.requestTimeoutMs, deps, concluder));
+  }
+  app.post(redirect, redirectRoute(options.requestTimeoutMs, deps, concluder));
+}

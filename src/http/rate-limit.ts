@@ -1,0 +1,89 @@
+import { type Clock, type Log, type Refused, refused } from "../domain/index.ts";
+import type { RateCount } from "../store/index.ts";
+
+export interface RateLimit {
+  readonly points: number;
+  readonly windowSeconds: number;
+}
+
+/** Counts a hit under a key in a window that begins with its first hit. */
+export type CountHit = (key: string, windowMs: number, now: Date) => RateCount | Promise<RateCount>;
+
+/** A limit with the name it goes by in `RateLimit-Policy`. */
+export interface Policy extends RateLimit {
+  readonly name: string;
+}
+
+export interface LimitVerdict {
+  /** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly refusal: Refused | undefined;
+}
+
+const MOST_COUNTERS = 100_000;
+
+/** Counters in this process, bounded in number: the oldest one makes room, so a flood of addresses costs no memory. */
+export function createMemoryCounter(most = MOST_COUNTERS): CountHit {
+  const counters = new Map<string, { points: number; resetAt: Date }>();
+  return (key, windowMs, now) => {
+    let counter = counters.get(key);
+    if (counter === undefined || counter.resetAt <= now) {
+      counters.delete(key);
+      const [oldest] = counters.keys();
+      if (counters.size >= most && oldest !== undefined) counters.delete(oldest);
+      counter = { points: 0, resetAt: new Date(now.getTime() + windowMs) };
+      counters.set(key, counter);
+    }
+    counter.points += 1;
+    return { points: counter.points, resetAt: counter.resetAt };
+  };
+}
+
+/** Counts in the database, and in this process while the database does not answer: a limit never becomes an outage. */
+export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
+  const alone = createMemoryCounter();
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return async (key, windowMs, now) => {
+    try {
+      return await shared(key, windowMs, now);
+    } catch (error) {
+      if (clock.now().getTime() - warnedAt > 60_000) {
+        warnedAt = clock.now().getTime();
+        log.warn({ err: error }, "the rate limits count in this process only: the database did not answer");
+      }
+      return alone(key, windowMs, now);
+    }
+  };
+}
+
+/** Counts one request of an address against every policy that applies to it. */
+export async function limit(
+  policies: readonly Policy[],
+  address: string,
+  count: CountHit,
+  now: Date,
+): Promise<LimitVerdict> {
+  if (policies.length === 0) return { headers: {}, refusal: undefined };
+  const states = [];
+  for (const policy of policies) {
+    const counted = await count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now);
+    const reset = Math.max(1, Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000));
+    states.push({
+      policy,
+      reset,
+      left: Math.max(0, policy.points - counted.points),
+      over: counted.points > policy.points,
+    });
+  }
+  const headers = {
+    "ratelimit-policy": states
+      .map(({ policy: p }) => `"${p.name}";q=${p.points};w=${p.windowSeconds}`)
+      .join(", "),
+    ratelimit: states.map(({ policy, left, reset }) => `"${policy.name}";r=${left};t=${reset}`).join(", "),
+  };
+  const exceeded = states.filter(({ over }) => over);
+  if (exceeded.length === 0) return { headers, refusal: undefined };
+  const retryAfterSeconds = Math.max(...exceeded.map(({ reset }) => reset));
+  const detail = `over ${exceeded.map(({ policy }) => policy.name).join(" and ")}`;
+  return { headers, refusal: { ...refused("too_many_requests", { detail }), retryAfterSeconds } };
+}

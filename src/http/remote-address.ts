@@ -1,0 +1,32 @@
+import { BlockList, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** The address in its shortest form, IPv4-mapped ones unmapped, so that one host has one name. */
+export function normalAddress(address: string): string {
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
+}
+
+/**
+ * What limits count: an IPv4 address, or the /64 of an IPv6 one, since a single host commonly has all of it.
+ * @param address as `normalAddress` returns it
+ */
+export function rateKey(address: string): string {
+  if (!isIPv6(address)) return address;
+  const parsed = ipaddr.IPv6.parse(address);
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}
+
+/** Tells whether an address lies in one of the CIDRs; null allows every address. */
+export function createAllowList(cidrs: readonly string[] | null): (address: string) => boolean {
+  if (cidrs === null) return () => true;
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [network = "", bits] = cidr.split("/");
+    const family = isIPv6(network) ? "ipv6" : "ipv4";
+    list.addSubnet(network, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  return (address) => ipaddr.isValid(address) && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { CallbackLogRow, Version } from "../domain/index.ts";
+import { receiveRedirect } from "../oauth/index.ts";
+import { type Reception, type RowOf, receive } from "../receive/index.ts";
+import { versionOf } from "./addresses.ts";
+import type { Concluder } from "./conclude.ts";
+import type { PublicDeps } from "./public-deps.ts";
+
+type Route = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2). */
+export function callbackRoute(
+  version: Version | "by_header",
+  timeLimitMs: number,
+  deps: PublicDeps,
+  concluder: Concluder,
+): Route {
+  const { source, receiver } = deps;
+  return concludedRoute(deps, concluder, source.name, (request, rowOf) => {
+    const headers = request.raw.headersDistinct;
+    return receive(
+      {
+        source,
+        version: version === "by_header" ? versionOf(headers) : version,
+        headers,
+        body: bodyOf(request),
+        deadline: request.facts.startedAt + timeLimitMs,
+      },
+      receiver,
+      rowOf,
+    );
+  });
+}
+
+/** `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
+export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
+  return concludedRoute(deps, concluder, "oauth", (request, rowOf) => {
+    const [, query = ""] = request.url.split("?", 2);
+    const redirect = {
+      headers: request.raw.headersDistinct,
+      body: bodyOf(request),
+      query,
+      deadline: request.facts.startedAt + timeLimitMs,
+    };
+    return receiveRedirect(redirect, deps.redirect, rowOf);
+  });
+}
+
+/** Counts the request in flight, hands out the row that commits with a success, and answers. */
+function concludedRoute(
+  { metrics }: PublicDeps,
+  concluder: Concluder,
+  source: string,
+  run: (request: FastifyRequest, rowOf: RowOf) => Promise<Reception>,
+): Route {
+  return async (request, reply) => {
+    let stored: CallbackLogRow | undefined;
+    metrics.inFlight.inc();
+    try {
+      const reception = await run(request, (ended) => {
+        stored = concluder.rowFor(request, source, ended);
+        return stored;
+      });
+      return await concluder.conclude(request, reply, reception, { source, stored });
+    } finally {
+      metrics.inFlight.dec();
+    }
+  };
+}
+
+function bodyOf(request: FastifyRequest): Uint8Array {
+  return Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
+}

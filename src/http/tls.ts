@@ -1,0 +1,80 @@
+import { readFile, stat } from "node:fs/promises";
+import { createSecureContext, Server } from "node:tls";
+import type { Log } from "../domain/index.ts";
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface TlsPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+const LOOK_EVERY_MS = 5_000;
+
+/** @throws Error that names the file and what is wrong with it */
+export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsPair> {
+  const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
+  try {
+    createSecureContext({ cert, key });
+  } catch (cause) {
+    throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE are not a certificate and its key: ${String(cause)}`, {
+      cause,
+    });
+  }
+  return { cert, key };
+}
+
+async function read(variable: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    throw new Error(`${variable}: got "${file}", which cannot be read: ${String(cause)}`, { cause });
+  }
+}
+
+/**
+ * Takes a renewed certificate into use for new connections; those that are open stay as they are. The files are
+ * looked at by their times, since a renewal often swaps a link, which a watch on the file would not see. A pair
+ * that does not fit (one file written, the other not yet) is left for the next look.
+ * @returns stops the looking
+ */
+export function reloadOnChange(
+  files: TlsFiles,
+  server: object,
+  log: Log,
+  everyMs = LOOK_EVERY_MS,
+): () => void {
+  if (!(server instanceof Server))
+    throw new TypeError("only a listener that speaks TLS has a certificate to reload");
+  let seen: string | undefined;
+  let looking = false;
+  const look = async (): Promise<void> => {
+    const found = await fingerprint(files);
+    if (seen === undefined) seen = found;
+    if (found === seen) return;
+    server.setSecureContext({ ...(await readTlsPair(files)), minVersion: "TLSv1.2" });
+    seen = found;
+    log.info({ cert_file: files.certFile }, "the TLS certificate was reloaded");
+  };
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    look()
+      .catch((error: unknown) =>
+        log.warn({ err: error }, "the TLS files changed but cannot be used; the old ones stay"),
+      )
+      .finally(() => {
+        looking = false;
+      });
+  }, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+async function fingerprint({ certFile, keyFile }: TlsFiles): Promise<string> {
+  const [cert, key] = await Promise.all([stat(certFile), stat(keyFile)]);
+  return [cert.mtimeMs, cert.ino, cert.size, key.mtimeMs, key.ino, key.size].join(" ");
+}

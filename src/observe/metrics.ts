@@ -1,0 +1,94 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Outcome } from "../domain/index.ts";
+
+export interface MetricsOptions {
+  /** The only values that the label `event_type` may take, besides `unknown`. */
+  readonly knownTypes: readonly string[];
+  /** Asked at each scrape. */
+  readonly failureCounts: () => Promise<Record<"waiting" | "exhausted", number>>;
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+const UNKNOWN = "unknown";
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
+export function createMetrics({ knownTypes, failureCounts }: MetricsOptions) {
+  const registry = new Registry();
+  const registers = [registry];
+  const types = new Set(knownTypes);
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: "callback_requests_total",
+    help: "Callbacks answered, by event type and HTTP status.",
+    labelNames: ["event_type", "status"],
+    registers,
+  });
+  const duration = new Histogram({
+    name: "callback_duration_seconds",
+    help: "Processing time of a callback, from its arrival to its answer.",
+    buckets: BUCKETS,
+    registers,
+  });
+  const counters = createCounters(registers);
+  const inFlight = new Gauge({ name: "oncehook_in_flight", help: "Callbacks being processed.", registers });
+  failureGauge(registers, failureCounts);
+  return {
+    inFlight,
+    /** One answered callback; `seconds` from its arrival. */
+    callback(
+      { outcome, eventType }: { outcome: Outcome; eventType?: string },
+      status: number,
+      seconds: number,
+    ): void {
+      const event_type = eventType !== undefined && types.has(eventType) ? eventType : UNKNOWN;
+      requests.inc({ event_type, status: String(status) });
+      duration.observe(seconds);
+      counters.outcomes.inc({ outcome: nameOf(outcome) });
+    },
+    attempt: (kind: string, outcome: Outcome) => counters.attempts.inc({ kind, outcome: nameOf(outcome) }),
+    secretUsed: (secret: string) => counters.secrets.inc({ secret }),
+    bodyMismatch: () => counters.bodyMismatch.inc(),
+    typeMismatch: () => counters.typeMismatch.inc(),
+    logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
+      counters.dropped.inc({ reason }, rows),
+    async render(): Promise<{ contentType: string; text: string }> {
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+    close: () => registry.clear(),
+  };
+}
+
+function nameOf(outcome: Outcome): string {
+  return "code" in outcome ? outcome.code : outcome.ending;
+}
+
+function createCounters(registers: Registry[]) {
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `oncehook_${name}`, help, labelNames, registers });
+  return {
+    outcomes: counter("callback_outcomes_total", "Callbacks answered, by how they ended.", ["outcome"]),
+    attempts: counter("attempts_total", "Runs of a handler.", ["kind", "outcome"]),
+    secrets: counter("signing_secret_used_total", "Valid signatures, by the secret that made them.", [
+      "secret",
+    ]),
+    bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),
+    typeMismatch: counter("type_mismatch_total", "Callbacks whose header and body named different types."),
+    dropped: counter("callback_log_dropped_total", "Callbacks that were counted but not logged.", ["reason"]),
+  };
+}
+
+function failureGauge(registers: Registry[], failureCounts: MetricsOptions["failureCounts"]): void {
+  new Gauge({
+    name: "oncehook_failures",
+    help: "Failed events, waiting for a retry or for a person.",
+    labelNames: ["state"],
+    registers,
+    async collect() {
+      // A database that does not answer leaves the last counts; the scrape must still work.
+      const counts = await failureCounts().catch(() => undefined);
+      for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count);
+    },
+  });
+}

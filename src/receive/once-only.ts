@@ -1,0 +1,48 @@
+import { alreadyProcessed, isRefused, type Outcome, type Refused, type Version } from "../domain/index.ts";
+import type { Deadline } from "../store/index.ts";
+import type { Receiver, Reception, RowOf } from "./callback.ts";
+import type { Identified } from "./identify.ts";
+import { keepFailure } from "./keep-failure.ts";
+import { runEvent } from "./run-event.ts";
+
+/** An authenticated delivery of an identified event. */
+export interface Delivery extends Identified {
+  /** The event's bytes, kept for a retry. */
+  readonly body: Uint8Array;
+  /** SHA-256 of what was sent, lowercase hex: tells a duplicate from another event under the same id. */
+  readonly bodySha256: string;
+  readonly version: Version;
+  readonly deadline: Deadline;
+  /** Asked only for an event that was not handled before: a duplicate is one whatever its type (SPEC 4.1). */
+  typeOf(): string | Refused;
+}
+
+/** Phases (c) to (g) of SPEC 1.7, for callbacks and OAuth redirects alike. Deliveries of one event go one by one. */
+export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: RowOf): Promise<Reception> {
+  const { key, bodySha256, deadline } = delivery;
+  const facts: { eventId: string; eventType?: string } = { eventId: key.eventId };
+  const outcome = await receiver.flights.take(key, deadline, async (): Promise<Outcome> => {
+    // (c) the idempotency check.
+    const record = await receiver.store.find(key, deadline);
+    if (record !== undefined) {
+      facts.eventType = record.eventType;
+      if (record.bodySha256 !== bodySha256) receiver.observer.bodyMismatch(key);
+      return alreadyProcessed;
+    }
+
+    // (d) dispatch on the event's type.
+    const eventType = delivery.typeOf();
+    if (isRefused(eventType)) return eventType;
+    facts.eventType = eventType;
+
+    // (e) run the handler, (f) mark the event processed and (g) log, in one transaction.
+    const ended = (outcome: Outcome) => rowOf({ outcome, ...facts });
+    const work = { ...delivery, eventType, kind: "inline", mode: "commit", rowOf: ended } as const;
+    const result = await runEvent(work, receiver);
+
+    // A failure is kept for its retry (SPEC 1.10) before the platform hears of it.
+    if (result.ending === "failed") await keepFailure(work, result, receiver);
+    return result;
+  });
+  return { outcome, ...facts };
+}
