@@ -3,8 +3,8 @@ import { checkProduction } from "./check-production.ts";
 import { checkValues } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
-import { BUILT_IN_TYPES } from "./variables.ts";
 
 const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
 const LIMITS = {

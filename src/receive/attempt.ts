@@ -1,6 +1,5 @@
 import {
   alreadyProcessed,
-  type CallbackEvent,
   failed,
   isJsonObject,
   type JsonObject,
@@ -9,16 +8,11 @@ import {
   refused,
   success,
 } from "../domain/index.ts";
-import { type Handler, HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
+import { HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 import { prepareOnce } from "./prepare-once.ts";
-import type { Work } from "./run-event.ts";
-
-export interface AttemptWork extends Work {
-  readonly handler: Handler;
-  readonly event: CallbackEvent<unknown>;
-}
+import type { AttemptWork } from "./work.ts";
 
 /** A handler's answer that cannot be stored or sent. */
 class ResultInvalid extends Error {

@@ -9,9 +9,10 @@ export type {
 } from "./callback.ts";
 export { errorText } from "./error-text.ts";
 export { type Identified, parseObject } from "./identify.ts";
-export { keepFailure, sealContext } from "./keep-failure.ts";
+export { sealContext } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
 export { receive } from "./receive.ts";
-export { runEvent, type Work } from "./run-event.ts";
+export { runEvent } from "./run-event.ts";
 export { sha256Hex } from "./sha256.ts";
 export { createSingleFlight, type SingleFlight } from "./single-flight.ts";
+export type { Work } from "./work.ts";

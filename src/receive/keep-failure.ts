@@ -1,6 +1,6 @@
 import { type Failed, type FaultCode, keyText, nextAttemptAt } from "../domain/index.ts";
 import type { Receiver } from "./callback.ts";
-import type { Work } from "./run-event.ts";
+import type { Work } from "./work.ts";
 
 /** Where the database was not reached, or another delivery is at work, there is nothing to keep or no need. */
 const NOT_KEPT: ReadonlySet<FaultCode> = new Set(["store_unavailable", "event_in_progress"]);

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { alreadyProcessed, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
 import { withTimeLimit } from "../handlers/index.ts";
-import type { AttemptWork } from "./attempt.ts";
 import type { Receiver } from "./callback.ts";
+import type { AttemptWork } from "./work.ts";
 
 const POLL_MS = 50;
 /** A lease outlives its step by this much, so that only a crash lets somebody else begin the step again. */

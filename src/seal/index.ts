@@ -1,1 +1,1 @@
-export { createSealer, SealBroken, type Sealer } from "./sealer.ts";
+export { createSealer, type Sealer } from "./sealer.ts";

@@ -1,3 +1,4 @@
-export { MigrationRefused, type Stamp } from "./migrations/apply-migrations.ts";
-export type { OpenedStore } from "./opened-store.ts";
+export type { Inspection } from "./inspection.ts";
+export { MigrationRefused, NEWEST_SCHEMA, type Stamp } from "./migrations/apply-migrations.ts";
+export type { OpenedStore, OpenOptions } from "./opened-store.ts";
 export * from "./store.ts";

@@ -1,1 +1,2 @@
+export { inspectPostgres } from "./inspect.ts";
 export { openPostgresStore, type PostgresOptions } from "./open-postgres-store.ts";

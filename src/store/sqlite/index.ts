@@ -1,1 +1,2 @@
+export { inspectSqlite } from "./inspect.ts";
 export { openSqliteStore, type SqliteOptions } from "./open-sqlite-store.ts";

@@ -1,0 +1,116 @@
+/** The layering rule of docs/architecture.md: every import points inward, through a room's door. */
+const ROOMS = {
+  domain: [],
+  verify: ["domain"],
+  seal: ["domain"],
+  store: ["domain"],
+  handlers: ["domain", "store", "seal"],
+  receive: ["domain", "verify", "handlers", "store", "seal"],
+  retry: ["domain", "handlers", "receive", "store"],
+  oauth: ["domain", "verify", "handlers", "receive", "store"],
+  observe: ["domain"],
+  http: ["domain", "verify", "receive", "oauth", "observe", "store"],
+  admin: ["domain", "store", "observe", "receive", "retry", "oauth"],
+  config: ["domain", "store"],
+  app: [
+    "domain",
+    "verify",
+    "seal",
+    "store",
+    "handlers",
+    "receive",
+    "retry",
+    "oauth",
+    "observe",
+    "http",
+    "admin",
+    "config",
+  ],
+  cli: ["domain", "verify", "handlers", "observe", "config", "app", "store"],
+};
+
+const inward = Object.entries(ROOMS).map(([room, allowed]) => ({
+  name: `${room}-looks-inward`,
+  comment: `${room}/ may use only ${allowed.join(", ") || "itself"}; otherwise it cannot be understood, or replaced, by itself.`,
+  severity: "error",
+  from: { path: `^src/${room}/` },
+  to: { path: "^src/", pathNot: `^src/(${[room, ...allowed].join("|")})/` },
+}));
+
+module.exports = {
+  forbidden: [
+    ...inward,
+    {
+      name: "through-the-door",
+      comment:
+        "A room is entered through its index.ts; a back door would make its inside everybody's business.",
+      severity: "error",
+      from: { path: "^src/([^/]+)/" },
+      to: {
+        path: "^src/([^/]+)/",
+        pathNot: ["^src/$1/", "^src/[^/]+/index\\.ts$", "^src/store/(sqlite|postgres)/index\\.ts$"],
+      },
+    },
+    {
+      name: "no-own-door",
+      comment: "Inside a room siblings are imported directly; through the door they would form a cycle.",
+      severity: "error",
+      from: { path: "^src/([^/]+)/" },
+      to: { path: "^src/$1/index\\.ts$" },
+    },
+    {
+      name: "adapters-are-apps-choice",
+      comment:
+        "Only app/ names a concrete store; elsewhere the contract must do, or a second database would not fit.",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/(app|store/(sqlite|postgres))/" },
+      to: { path: "^src/store/(sqlite|postgres)/" },
+    },
+    {
+      name: "adapters-stay-apart",
+      comment:
+        "What both databases share belongs into store/; one adapter leaning on the other would break with it.",
+      severity: "error",
+      from: { path: "^src/store/(sqlite|postgres)/" },
+      to: { path: "^src/store/(sqlite|postgres)/", pathNot: "^src/store/$1/" },
+    },
+    {
+      name: "domain-is-pure",
+      comment: "The domain has no clock, no chance and no input: it is what can be reasoned about alone.",
+      severity: "error",
+      from: { path: "^src/domain/" },
+      to: { dependencyTypes: ["core", "npm"] },
+    },
+    {
+      name: "drivers-stay-in-adapters",
+      comment:
+        "A driver outside its adapter would bypass the transaction primitive. The demo reads its own file.",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/(store/(sqlite|postgres)|cli/demo)/" },
+      to: { path: "^(node:)?sqlite$|node_modules/pg/" },
+    },
+    {
+      name: "no-cycle",
+      comment: "A cycle makes its members one unit.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "no-unlisted-package",
+      comment: "What runs in production is installed in production.",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "unknown", "undetermined"], pathNot: "^node:" },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    doNotFollow: { path: "node_modules" },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["oncehook-source", "import", "node", "default", "types"],
+    },
+  },
+};

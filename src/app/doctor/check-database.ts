@@ -1,0 +1,49 @@
+import type { Config } from "../../config/index.ts";
+import { type Inspection, NEWEST_SCHEMA } from "../../store/index.ts";
+import { inspectPostgres } from "../../store/postgres/index.ts";
+import { inspectSqlite } from "../../store/sqlite/index.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
+
+/** That the database answers, fits this version and this environment, and keeps what it commits. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const { database, environment } = config;
+  const about = "database";
+  let found: Inspection;
+  try {
+    found =
+      database.kind === "sqlite" ? await inspectSqlite(database.path) : await inspectPostgres(database.url);
+  } catch (error) {
+    return [
+      failure(
+        about,
+        `does not answer: ${error instanceof Error ? error.message : String(error)}; check DATABASE_URL`,
+      ),
+    ];
+  }
+  if (!found.exists) return [ok(about, "is new: the first start makes the tables")];
+  const findings = found.durabilityWarnings.map((text) =>
+    environment === "production" ? failure(about, text) : warning(about, text),
+  );
+  if (found.schema > NEWEST_SCHEMA) {
+    findings.push(
+      failure(
+        about,
+        `has schema ${found.schema}, this version knows ${NEWEST_SCHEMA}; start the newer version`,
+      ),
+    );
+  }
+  if (found.environment !== undefined && found.environment !== environment) {
+    findings.push(
+      failure(
+        about,
+        `belongs to the environment ${found.environment}, not to ${environment}; use another one`,
+      ),
+    );
+  }
+  if (found.baseUrl !== undefined && found.baseUrl !== config.baseUrl) {
+    findings.push(
+      warning(about, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`),
+    );
+  }
+  return findings.length > 0 ? findings : [ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`)];
+}

@@ -1,0 +1,33 @@
+import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
+import { systemClock } from "../../domain/index.ts";
+import { checkAddress } from "./check-address.ts";
+import { checkCertificate } from "./check-certificate.ts";
+import { checkDatabase } from "./check-database.ts";
+import { type Finding, failure, ok } from "./finding.ts";
+
+/** Every check of a configuration that is valid in itself. */
+export async function examine(
+  config: Config,
+  registered: readonly string[],
+  files: readonly EnvironmentFile[],
+): Promise<Finding[]> {
+  const { database } = config;
+  return [
+    ok(
+      "configuration",
+      `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
+    ),
+    ...(await checkDatabase(config)),
+    ...(await checkCertificate(config, systemClock.now())),
+    ...checkAddress(config, registered),
+    ...checkFiles(files),
+  ];
+}
+
+function checkFiles(files: readonly EnvironmentFile[]): Finding[] {
+  const about = "environments";
+  if (files.length < 2) return [ok(about, "fewer than two environment files to compare")];
+  const problems = compareEnvironments(files).map((problem) => failure(about, problem));
+  const names = files.map(({ name }) => name).join(", ");
+  return problems.length > 0 ? problems : [ok(about, `${names} share no secret, address or database`)];
+}

@@ -1,0 +1,64 @@
+import { readdir, readFile } from "node:fs/promises";
+import { parseEnv, styleText } from "node:util";
+import { Command } from "commander";
+import { examine, type Finding } from "../app/index.ts";
+import type { EnvironmentFile } from "../config/index.ts";
+import { load } from "./load.ts";
+import { UserMistake } from "./user-mistake.ts";
+
+interface DoctorOptions {
+  readonly envFile?: string;
+  readonly config?: string;
+  readonly registered?: readonly string[];
+  readonly compare?: readonly string[];
+}
+
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .description(
+      "Check configuration, database, certificate and addresses; changes nothing. Exit code 1 on a failure.",
+    )
+    .option("--env-file <file>", "read variables from a file as well; the environment wins")
+    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
+    .option(
+      "--registered <url...>",
+      "the addresses that the platform has registered, to be compared to the letter",
+    )
+    .option(
+      "--compare <file...>",
+      "environment files that must share no secret or address (default: .env.* here)",
+    )
+    .action(doctor);
+}
+
+async function doctor(options: DoctorOptions): Promise<void> {
+  const { config } = await load(options);
+  const files = await environmentFiles(options.compare);
+  const findings = await examine(config, options.registered ?? [], files);
+  for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`);
+  if (findings.some(({ verdict }) => verdict === "failure")) process.exitCode = 1;
+}
+
+const MARKS = {
+  ok: ["green", "ok     "],
+  warning: ["yellow", "warning"],
+  failure: ["red", "FAILURE"],
+} as const;
+
+function lineOf({ verdict, about, says }: Finding): string {
+  const [color, mark] = MARKS[verdict];
+  return `${styleText(color, mark)} ${about}: ${says}`;
+}
+
+async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
+  const names = named ?? (await readdir(".")).filter((name) => /^\.env\.(?!example$)[\w-]+$/.test(name));
+  return Promise.all(names.map(async (name) => ({ name, values: parseEnv(await read(name)) })));
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new UserMistake(`--compare: got "${file}", which cannot be read: ${String(cause)}`, { cause });
+  }
+}

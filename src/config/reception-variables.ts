@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { cidrs, httpUrl, orOff, wholeNumber } from "./value-schemas.ts";
+import { variable } from "./variable.ts";
+
+const text = z.string();
+const port = wholeNumber(0, 65_535);
+const PORT_WORDS = "a whole number from 0 to 65535 (0: any free port)";
+const CIDR_WORDS = "addresses or CIDR networks, separated by commas";
+const SECRET_WORDS = "at least 16 bytes (32 in production) without white space around it";
+
+/** Who may call, over what, and where it is kept. */
+export const RECEPTION_VARIABLES = {
+  APP_ENV: variable({
+    expects: "development, test or production",
+    default: "development",
+    meaning: "The environment; environments share neither addresses nor secrets nor databases",
+    schema: z.enum(["development", "test", "production"]),
+  }),
+  CALLBACK_BASE_URL: variable({
+    expects: "an http(s) address without query or fragment; in production a public https one",
+    default: "outside production, the listener's own",
+    meaning: "The address registered with the platform, up to but not including /api",
+    schema: httpUrl,
+  }),
+  SIGNING_SECRET: variable({
+    expects: SECRET_WORDS,
+    default: "outside production, generated",
+    secret: true,
+    meaning: "The secret shared with the platform",
+    schema: text,
+  }),
+  SIGNING_SECRET_PREVIOUS: variable({
+    expects: SECRET_WORDS,
+    default: "",
+    secret: true,
+    meaning: "The secret before it: both verify while it is rotated",
+    schema: text,
+  }),
+  SIGNATURE_TOLERANCE_SECONDS: variable({
+    expects: "whole seconds, or off",
+    default: "off",
+    meaning: "How far X-Timestamp may lie from now; it is not signed, so this alone stops no replay",
+    schema: orOff(wholeNumber(1, 86_400)),
+  }),
+  AUTH_METHOD: variable({
+    expects: "hmac (token and jwt are not available in this version)",
+    default: "hmac",
+    meaning: "How callbacks are authenticated",
+    schema: z.literal("hmac"),
+  }),
+  DATABASE_URL: variable({
+    expects: "sqlite:<file> or postgres://user:password@host:port/database",
+    default: "sqlite:./data/oncehook.db",
+    secret: true,
+    meaning: "The store",
+    schema: text.regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/),
+  }),
+  POOL_SIZE: variable({
+    expects: "a whole number from 2 to 1000",
+    default: "10",
+    meaning: "PostgreSQL connections of this process",
+    schema: wholeNumber(2, 1_000),
+  }),
+  HOST: variable({
+    expects: "an address to listen on",
+    default: "127.0.0.1; with TLS or a trusted proxy 0.0.0.0",
+    meaning: "Where the public listener listens",
+    schema: text,
+  }),
+  PORT: variable({ expects: PORT_WORDS, default: "8080", meaning: "Its port", schema: port }),
+  ADMIN_HOST: variable({
+    expects: "an address to listen on",
+    default: "127.0.0.1",
+    meaning: "Where the admin listener listens",
+    schema: text,
+  }),
+  ADMIN_PORT: variable({ expects: PORT_WORDS, default: "8081", meaning: "Its port", schema: port }),
+  ADMIN_TOKEN: variable({
+    expects: "at least 16 printable characters without spaces",
+    default: "outside production, generated",
+    secret: true,
+    meaning: "The bearer token of the admin API",
+    schema: text.regex(/^[\x21-\x7e]{16,}$/),
+  }),
+  TLS_CERT_FILE: variable({
+    expects: "a PEM file with the certificate chain",
+    default: "",
+    meaning: "With TLS_KEY_FILE: HTTPS by the listener itself; reloaded when the files change",
+    schema: text,
+  }),
+  TLS_KEY_FILE: variable({
+    expects: "a PEM file with the private key",
+    default: "",
+    meaning: "The certificate's key",
+    schema: text,
+  }),
+  TRUST_PROXY: variable({
+    expects: CIDR_WORDS,
+    default: "",
+    meaning: "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed",
+    schema: cidrs,
+  }),
+  IP_ALLOW_LIST: variable({
+    expects: CIDR_WORDS,
+    default: "every address",
+    meaning: "Who may call; others get 403",
+    schema: cidrs,
+  }),
+} as const;

@@ -1,0 +1,15 @@
+/** The library's public door: what handlers and configuration files import. */
+export { type Parts, type Running, start } from "./app/index.ts";
+export { type Config, ConfigError, type ConfigFile, defineConfig, loadConfig } from "./config/index.ts";
+export type { CallbackEvent, JsonObject, JsonValue, Log, Version } from "./domain/index.ts";
+export {
+  defineHandler,
+  type HandleContext,
+  type Handler,
+  type HandlerDefinition,
+  type PrepareContext,
+  Rejected,
+} from "./handlers/index.ts";
+export { createLogger, createMask } from "./observe/index.ts";
+export { type Migration, sql, type Transaction } from "./store/index.ts";
+export { signHmac } from "./verify/index.ts";

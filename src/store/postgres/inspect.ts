@@ -1,0 +1,34 @@
+import pg from "pg";
+import type { Inspection } from "../inspection.ts";
+import { durabilityWarnings } from "./durability.ts";
+
+const PATIENCE_MS = 5_000;
+
+/** Looks at a database without changing it. @throws the driver's error when the server does not answer */
+export async function inspectPostgres(url: string): Promise<Inspection> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: PATIENCE_MS,
+    query_timeout: PATIENCE_MS,
+  });
+  await client.connect();
+  try {
+    const warnings = await durabilityWarnings(client);
+    const { rows: known } = await client.query(
+      "SELECT to_regclass('oncehook_schema') AS schema, to_regclass('oncehook_settings') AS settings",
+    );
+    if (known[0]?.schema === null || known[0]?.settings === null) return { exists: false };
+    const { rows: schema } = await client.query("SELECT max(number) AS number FROM oncehook_schema");
+    const { rows: settings } = await client.query("SELECT name, value FROM oncehook_settings");
+    const stored = new Map<string, string>(settings.map((row) => [row.name, row.value]));
+    return {
+      exists: true,
+      schema: Number(schema[0]?.number ?? 0),
+      environment: stored.get("environment"),
+      baseUrl: stored.get("base_url"),
+      durabilityWarnings: warnings,
+    };
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,27 @@
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { Inspection } from "../inspection.ts";
+
+/** Looks at a database without changing it. @throws the driver's error when it is not a database */
+export async function inspectSqlite(path: string): Promise<Inspection> {
+  if (!existsSync(path)) return { exists: false };
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const known = database
+      .prepare("SELECT name FROM sqlite_schema WHERE name IN ('oncehook_schema', 'oncehook_settings')")
+      .all();
+    if (known.length < 2) return { exists: false };
+    const schema = database.prepare("SELECT max(number) AS number FROM oncehook_schema").get();
+    const settings = database.prepare("SELECT name, value FROM oncehook_settings").all();
+    const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
+    return {
+      exists: true,
+      schema: Number(schema?.number ?? 0),
+      environment: stored.get("environment"),
+      baseUrl: stored.get("base_url"),
+      durabilityWarnings: [],
+    };
+  } finally {
+    database.close();
+  }
+}

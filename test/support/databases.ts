@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { inject } from "vitest";
+import { systemClock } from "../../src/domain/index.ts";
+import type { OpenedStore, OpenOptions, Store } from "../../src/store/index.ts";
+import { openPostgresStore } from "../../src/store/postgres/index.ts";
+import { openSqliteStore } from "../../src/store/sqlite/index.ts";
+
+export type Dialect = "sqlite" | "postgres";
+export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
+
+export interface Target {
+  readonly dialect: Dialect;
+  /** As in DATABASE_URL. */
+  readonly url: string;
+}
+
+/** Lends a fresh, empty database. */
+export async function withDatabase<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
+  return dialect === "sqlite" ? withSqlite(use) : withPostgres(use);
+}
+
+async function withSqlite<T>(use: (target: Target) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
+  try {
+    return await use({ dialect: "sqlite", url: `sqlite:${join(folder, "test.db")}` });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function withPostgres<T>(use: (target: Target) => Promise<T>): Promise<T> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const url = new URL(inject("postgresUrl"));
+  await administer(`CREATE DATABASE ${name}`);
+  url.pathname = `/${name}`;
+  try {
+    return await use({ dialect: "postgres", url: url.href });
+  } finally {
+    await administer(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: inject("postgresUrl") });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+export const STAMP = { environment: "test", baseUrl: "http://127.0.0.1:8080" } as const;
+
+export type StoreOptions = Partial<OpenOptions> & { poolSize?: number; lockTimeoutMs?: number };
+
+export function openTarget(target: Target, options: StoreOptions = {}): Promise<OpenedStore> {
+  const { poolSize = 10, lockTimeoutMs = 3_000, ...rest } = options;
+  const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
+  return target.dialect === "sqlite"
+    ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
+    : openPostgresStore({ ...common, url: target.url, poolSize, statementTimeoutMs: 10_000, lockTimeoutMs });
+}
+
+/** Lends an opened store on a fresh database. */
+export async function withStore<T>(
+  dialect: Dialect,
+  use: (store: Store, target: Target) => Promise<T>,
+  options: StoreOptions = {},
+): Promise<T> {
+  return withDatabase(dialect, async (target) => {
+    const { store } = await openTarget(target, options);
+    try {
+      return await use(store, target);
+    } finally {
+      await store.close();
+    }
+  });
+}

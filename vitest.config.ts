@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+const conditions = ["oncehook-source", "module", "node", "development|production"];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/global-setup.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text-summary", "json-summary", "text"] },
+  },
+});
