@@ -4,19 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
-import { systemClock } from "../../src/domain/index.ts";
-import type { OpenedStore, OpenOptions, Store } from "../../src/store/index.ts";
-import { openPostgresStore } from "../../src/store/postgres/index.ts";
-import { openSqliteStore } from "../../src/store/sqlite/index.ts";
+import type { Store } from "../../src/store/index.ts";
+import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
 
-export type Dialect = "sqlite" | "postgres";
+export { type Dialect, openTarget, STAMP, type Target } from "./open-target.ts";
 export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
-
-export interface Target {
-  readonly dialect: Dialect;
-  /** As in DATABASE_URL. */
-  readonly url: string;
-}
 
 /** Lends a fresh, empty database. */
 export async function withDatabase<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
@@ -52,18 +44,6 @@ async function administer(statement: string): Promise<void> {
   } finally {
     await client.end();
   }
-}
-
-export const STAMP = { environment: "test", baseUrl: "http://127.0.0.1:8080" } as const;
-
-export type StoreOptions = Partial<OpenOptions> & { poolSize?: number; lockTimeoutMs?: number };
-
-export function openTarget(target: Target, options: StoreOptions = {}): Promise<OpenedStore> {
-  const { poolSize = 10, lockTimeoutMs = 3_000, ...rest } = options;
-  const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
-  return target.dialect === "sqlite"
-    ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
-    : openPostgresStore({ ...common, url: target.url, poolSize, statementTimeoutMs: 10_000, lockTimeoutMs });
 }
 
 /** Lends an opened store on a fresh database. */

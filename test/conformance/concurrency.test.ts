@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { DIALECTS, openTarget, withDatabase, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+
+const migrations = [EFFECTS];
+
+describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
+  it("handles one of 200 deliveries of an event over several connections of two processes' stores", () =>
+    withDatabase(dialect, async (target) => {
+      const stores = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
+      const runs = Array.from({ length: 200 }, (_, index) =>
+        stores[index % 2]!.store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(20_000)),
+      );
+      const endings = (await Promise.all(runs)).map(({ ending }) => ending);
+      expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
+      expect(endings.filter((ending) => ending === "already")).toHaveLength(199);
+      expect(await countOf(target, "effects")).toBe(1);
+      for (const { store } of stores) await store.close();
+    }));
+
+  it("lets a duplicate wait for the one in flight and answers already after its commit", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const begun = Promise.withResolvers<void>();
+        const gate = Promise.withResolvers<void>();
+        const first = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            begun.resolve();
+            await gate.promise;
+            return addEffect(scope, "e1");
+          },
+          committing(),
+        );
+        await begun.promise;
+        const order: string[] = [];
+        const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        void first.then(() => order.push("first"));
+        void second.then(() => order.push("second"));
+        gate.resolve();
+        expect((await first).ending).toBe("completed");
+        expect((await second).ending).toBe("already");
+        expect(order).toEqual(["first", "second"]);
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+
+  it("runs the duplicate that waited when the one in flight fails", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const begun = Promise.withResolvers<void>();
+        const gate = Promise.withResolvers<never>();
+        const first = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            await addEffect(scope, "e1");
+            begun.resolve();
+            return gate.promise;
+          },
+          committing(),
+        );
+        const failed = expect(first).rejects.toThrow("down");
+        await begun.promise;
+        const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        gate.reject(new Error("down"));
+        await failed;
+        expect((await second).ending).toBe("completed");
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+
+  it("tells a duplicate that waits past its deadline that the event is in progress, and writes nothing for it", () =>
+    withStore(dialect, async (store, target) => {
+      const begun = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const first = store.once(
+        newRecord("e1"),
+        async () => {
+          begun.resolve();
+          await gate.promise;
+          return { result: {} };
+        },
+        committing(),
+      );
+      await begun.promise;
+      const late = store.once(newRecord("e1"), async () => ({ result: {} }), {
+        deadline: within(150),
+        mode: "commit",
+      });
+      await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "in_progress" });
+      gate.resolve();
+      expect((await first).ending).toBe("completed");
+      expect(await countOf(target, "oncehook_records")).toBe(1);
+    }));
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { runChild } from "../support/child.ts";
+import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
+import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+
+const CHILD = "test/support/once-child.ts";
+
+describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
+  it("leaves nothing of an event whose process dies before the commit, and runs its redelivery", () =>
+    withDatabase(dialect, async (target) => {
+      expect((await runChild(CHILD, [target.url, "crash-before"])).signal).toBe("SIGKILL");
+      const { store } = await openTarget(target, { migrations: [EFFECTS] });
+      expect(await countOf(target, "effects")).toBe(0);
+      expect(await countOf(target, "oncehook_records")).toBe(0);
+      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).ending).toBe(
+        "completed",
+      );
+      await store.close();
+    }));
+
+  it("keeps an event whose process dies right after the commit, and answers its redelivery already", () =>
+    withDatabase(dialect, async (target) => {
+      expect((await runChild(CHILD, [target.url, "crash-after"])).signal).toBe("SIGKILL");
+      const { store } = await openTarget(target, { migrations: [EFFECTS] });
+      expect(await countOf(target, "effects")).toBe(1);
+      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).ending).toBe(
+        "already",
+      );
+      await store.close();
+    }));
+
+  it("handles each of 100 events once although two processes race for all of them", () =>
+    withDatabase(dialect, async (target) => {
+      const { store } = await openTarget(target, { migrations: [EFFECTS] });
+      await store.close();
+      const children = await Promise.all([
+        runChild(CHILD, [target.url, "race", "100"]),
+        runChild(CHILD, [target.url, "race", "100"]),
+      ]);
+      const endings = children.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
+      expect(endings.filter((ending) => ending === "completed")).toHaveLength(100);
+      expect(endings.filter((ending) => ending === "already")).toHaveLength(100);
+      expect(await countOf(target, "effects")).toBe(100);
+    }));
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import type { Lease, NewFailure } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, countOf, newRecord } from "../support/effects.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+
+function newFailure(eventId: string, over: Partial<NewFailure> = {}): NewFailure {
+  return {
+    source: "platform",
+    eventId,
+    eventType: "payment_notify",
+    version: "v1",
+    code: "handler_failed",
+    error: "down",
+    sealedBody: Buffer.from([0, 1, 255]),
+    nextAttemptAt: at(60),
+    ...over,
+  };
+}
+
+function lease(owner: string, now: Date, seconds = 30): Lease {
+  return { owner, now, until: new Date(now.getTime() + seconds * 1000) };
+}
+
+const key = (eventId: string) => ({ source: "platform", eventId });
+
+describe.each(DIALECTS)("failures on %s", (dialect) => {
+  it("keeps a failed event with its encrypted body and its schedule", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      const stored = await failures.get(key("e1"));
+      expect(stored).toMatchObject({
+        state: "waiting",
+        attempts: 1,
+        retriesDone: 0,
+        code: "handler_failed",
+        firstFailedAt: T0.toISOString(),
+        nextAttemptAt: at(60).toISOString(),
+      });
+      expect(Buffer.from(stored!.sealedBody)).toEqual(Buffer.from([0, 1, 255]));
+    }));
+
+  it("is exhausted from the start where no retry is allowed", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
+      expect((await failures.get(key("e1")))?.state).toBe("exhausted");
+    }));
+
+  it("counts a second failure as an attempt and leaves the schedule as it is", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      await failures.record(newFailure("e1", { error: "again", nextAttemptAt: at(999) }), at(10));
+      expect(await failures.get(key("e1"))).toMatchObject({
+        attempts: 2,
+        retriesDone: 0,
+        error: "again",
+        nextAttemptAt: at(60).toISOString(),
+        lastFailedAt: at(10).toISOString(),
+      });
+    }));
+
+  it("leases only what is due, oldest first, up to the limit", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("later", { nextAttemptAt: at(90) }), T0);
+      await failures.record(newFailure("second", { nextAttemptAt: at(61) }), T0);
+      await failures.record(newFailure("first", { nextAttemptAt: at(60) }), T0);
+      expect(await failures.leaseDue(lease("a", at(59)), 10)).toEqual([]);
+      expect((await failures.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["first"]);
+      expect((await failures.leaseDue(lease("a", at(70)), 10)).map((f) => f.eventId)).toEqual(["second"]);
+    }));
+
+  it("gives each due failure to one of many owners who ask at once", () =>
+    withStore(dialect, async ({ failures }) => {
+      for (let index = 0; index < 20; index += 1) await failures.record(newFailure(`e${index}`), T0);
+      const owners = Array.from({ length: 8 }, (_, index) => `owner-${index}`);
+      const leased = await Promise.all(owners.map((owner) => failures.leaseDue(lease(owner, at(100)), 10)));
+      const ids = leased.flat().map(({ eventId }) => eventId);
+      expect(new Set(ids).size).toBe(ids.length);
+      const rest = await failures.leaseDue(lease("late", at(100)), 100);
+      expect(ids.length + rest.length).toBe(20);
+    }));
+
+  it("lets another owner take over a lease that has expired", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      expect(await failures.leaseDue(lease("dead", at(60), 30), 10)).toHaveLength(1);
+      expect(await failures.leaseDue(lease("b", at(89)), 10)).toHaveLength(0);
+      expect(await failures.leaseDue(lease("b", at(90)), 10)).toHaveLength(1);
+    }));
+
+  it("reschedules for its owner only, and is exhausted after the last retry", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      await failures.leaseDue(lease("a", at(60)), 1);
+      const again = {
+        kind: "retry",
+        code: "handler_failed",
+        error: "2",
+        now: at(61),
+        nextAttemptAt: at(121),
+      } as const;
+      await failures.reschedule(key("e1"), "somebody else", again);
+      expect((await failures.get(key("e1")))?.retriesDone).toBe(0);
+      await failures.reschedule(key("e1"), "a", again);
+      expect(await failures.get(key("e1"))).toMatchObject({
+        state: "waiting",
+        retriesDone: 1,
+        attempts: 2,
+        leasedUntil: null,
+      });
+      await failures.leaseDue(lease("a", at(121)), 1);
+      await failures.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
+      expect(await failures.get(key("e1"))).toMatchObject({
+        state: "exhausted",
+        retriesDone: 2,
+        nextAttemptAt: null,
+      });
+      expect(await failures.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
+    }));
+
+  it("does not count a replay against the retries, nor change the schedule", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      await failures.leaseOne(key("e1"), lease("operator", at(5)));
+      const again = {
+        kind: "replay",
+        code: "handler_failed",
+        error: "2",
+        now: at(6),
+        nextAttemptAt: null,
+      } as const;
+      await failures.reschedule(key("e1"), "operator", again);
+      expect(await failures.get(key("e1"))).toMatchObject({ state: "waiting", attempts: 2, retriesDone: 0 });
+    }));
+
+  it("leases one failure whatever its state, and tells an absent one from a leased one", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
+      expect(await failures.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");
+      expect(await failures.leaseOne(key("e1"), lease("a", T0))).toMatchObject({ eventId: "e1" });
+      expect(await failures.leaseOne(key("e1"), lease("b", T0))).toBe("leased");
+      await failures.release(key("e1"), "a");
+      expect(await failures.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
+    }));
+
+  it("is deleted by the commit that completes its event", () =>
+    withStore(dialect, async (store, target) => {
+      await store.failures.record(newFailure("e1"), T0);
+      await store.failures.record(newFailure("e2"), T0);
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await countOf(target, "oncehook_failures")).toBe(1);
+      expect(await store.failures.remove(key("e2"))).toBe(true);
+      expect(await store.failures.remove(key("e2"))).toBe(false);
+    }));
+
+  it("lists newest first in pages, by state, and counts", () =>
+    withStore(dialect, async ({ failures }) => {
+      for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);
+      await failures.record(newFailure("e4", { nextAttemptAt: null }), T0);
+      expect(await failures.counts()).toEqual({ waiting: 3, exhausted: 1 });
+      const first = await failures.list({ limit: 2 }, {});
+      expect(first.map(({ eventId }) => eventId)).toEqual(["e4", "e3"]);
+      const second = await failures.list({ limit: 2, before: first[1]!.id }, {});
+      expect(second.map(({ eventId }) => eventId)).toEqual(["e2", "e1"]);
+      expect(
+        (await failures.list({ limit: 9 }, { state: "exhausted" })).map(({ eventId }) => eventId),
+      ).toEqual(["e4"]);
+    }));
+});

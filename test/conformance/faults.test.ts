@@ -1,0 +1,173 @@
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { sql } from "../../src/store/index.ts";
+import { DIALECTS, type Target, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+
+const migrations = [EFFECTS];
+
+describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
+  it("answers a COMMIT that fails as a failure, keeps nothing, and runs the next delivery", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const failing = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            const completion = await addEffect(scope, "e1");
+            await scope.tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+            return completion;
+          },
+          committing(),
+        );
+        await expect(failing).rejects.toMatchObject({ name: "StoreFault", reason: "commit_failed" });
+        expect(await countOf(target, "effects")).toBe(0);
+        expect(await countOf(target, "oncehook_records")).toBe(0);
+        expect(
+          (await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).ending,
+        ).toBe("completed");
+      },
+      { migrations },
+    ));
+
+  it("retries a first look that meets a busy database until it is free, and makes no verdict of it", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const free = await occupy(target);
+        const found = store.find(newRecord("e1"), within(10_000));
+        const ending = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const early = await Promise.race([
+          ending.then(() => "ended"),
+          new Promise((r) => setTimeout(r, 150, "waiting")),
+        ]);
+        expect(early).toBe("waiting");
+        await free();
+        expect(await found).toBeUndefined();
+        expect((await ending).ending).toBe("completed");
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations, lockTimeoutMs: 100 },
+    ));
+
+  it("gives up at the deadline when the database stays busy, and has written nothing", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const free = await occupy(target);
+        const late = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), {
+          ...committing(),
+          deadline: within(200),
+        });
+        await expect(late).rejects.toMatchObject({ name: "StoreFault" });
+        await free();
+        expect(await countOf(target, "effects")).toBe(0);
+        expect(await countOf(target, "oncehook_records")).toBe(0);
+      },
+      { migrations, lockTimeoutMs: 100 },
+    ));
+});
+
+describe("faults that only PostgreSQL has", () => {
+  it.each(["40001", "40P01"])("runs the whole transaction again after SQLSTATE %s", (state) =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        let runs = 0;
+        const ending = await store.once(
+          newRecord("e1"),
+          async (scope) => {
+            runs += 1;
+            const completion = await addEffect(scope, "e1");
+            if (runs === 1)
+              await sql.raw(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`).execute(scope.tx.query);
+            return completion;
+          },
+          committing(),
+        );
+        expect(ending.ending).toBe("completed");
+        expect(runs).toBe(2);
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ),
+  );
+
+  it("runs the transaction again on another connection when its own is cut off before COMMIT", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        let runs = 0;
+        const ending = await store.once(
+          newRecord("e1"),
+          async (scope) => {
+            runs += 1;
+            const completion = await addEffect(scope, "e1");
+            if (runs === 1) await terminateOthers(target);
+            return completion;
+          },
+          committing(),
+        );
+        expect(ending.ending).toBe("completed");
+        expect(runs).toBe(2);
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+
+  it("replaces idle connections that the server has closed", () =>
+    withStore("postgres", async (store, target) => {
+      await store.ping();
+      await terminateOthers(target);
+      expect(await store.find(newRecord("e1"), within(5_000))).toBeUndefined();
+      expect((await store.once(newRecord("e1"), async () => ({ result: {} }), committing())).ending).toBe(
+        "completed",
+      );
+    }));
+
+  it("does not take a transaction whose failed statement the handler swallowed for a success", () =>
+    withStore("postgres", async (store, target) => {
+      const run = store.once(
+        newRecord("e1"),
+        async ({ tx }) => {
+          await sql
+            .raw("SELECT 1 / 0")
+            .execute(tx.query)
+            .catch(() => {});
+          return { result: {} };
+        },
+        committing(),
+      );
+      await expect(run).rejects.toThrow();
+      expect(await countOf(target, "oncehook_records")).toBe(0);
+    }));
+});
+
+/** Keeps every writer out, and on PostgreSQL every reader too, until the returned function is called. */
+async function occupy(target: Target): Promise<() => Promise<void>> {
+  if (target.dialect === "sqlite") {
+    const database = new DatabaseSync(target.url.slice("sqlite:".length));
+    database.exec("BEGIN IMMEDIATE");
+    return async () => {
+      database.exec("ROLLBACK");
+      database.close();
+    };
+  }
+  const client = new pg.Client({ connectionString: target.url });
+  await client.connect();
+  await client.query("BEGIN; LOCK TABLE oncehook_records IN ACCESS EXCLUSIVE MODE");
+  return async () => {
+    await client.query("ROLLBACK");
+    await client.end();
+  };
+}
+
+async function terminateOthers(target: Target): Promise<void> {
+  const client = new pg.Client({ connectionString: target.url });
+  await client.connect();
+  await client.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
+  await client.end();
+}

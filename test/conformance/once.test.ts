@@ -1,0 +1,195 @@
+import { describe, expect, it } from "vitest";
+import type { Migration } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { logRow } from "../support/log-row.ts";
+
+const migrations: Migration[] = [EFFECTS];
+
+describe.each(DIALECTS)("once on %s", (dialect) => {
+  it("commits record, effects, notification and log row together", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const ending = await store.once(
+          newRecord("e1"),
+          async (scope) => {
+            await addEffect(scope, "e1");
+            await scope.enqueue({ topic: "order.paid", payload: { n: 1 } });
+            await scope.enqueue({ topic: "order.paid", payload: { n: 2 } });
+            return { result: { ok: true }, logRow: logRow({ eventId: "e1" }) };
+          },
+          committing(),
+        );
+        expect(ending).toEqual({ ending: "completed", result: { ok: true } });
+        expect(await countOf(target, "effects")).toBe(1);
+        const notifications = await rowsOf(target, "SELECT * FROM oncehook_notifications ORDER BY id");
+        expect(notifications.map((row) => row.idempotency_key)).toEqual(["platform/e1/1", "platform/e1/2"]);
+        const [callback] = await store.listCallbacks({ limit: 10 }, { eventId: "e1" });
+        expect(callback).toMatchObject(logRow({ eventId: "e1" }));
+      },
+      { migrations },
+    ));
+
+  it("keeps what SPEC 2.4 asks of a record", () =>
+    withStore(dialect, async (store) => {
+      const clock = new Date().toISOString();
+      await store.once(newRecord("e1"), async () => ({ result: { order_id: "o1" } }), committing());
+      const record = await store.find({ source: "platform", eventId: "e1" }, within(1_000));
+      expect(record).toMatchObject({ ...newRecord("e1"), status: "completed", result: { order_id: "o1" } });
+      expect(record?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(record?.processedAt && record.processedAt >= clock).toBe(true);
+    }));
+
+  it("does not run a second time and answers with the stored record", () =>
+    withStore(dialect, async (store) => {
+      await store.once(newRecord("e1"), async () => ({ result: { run: 1 } }), committing());
+      const again = await store.once(
+        newRecord("e1"),
+        () => Promise.reject(new Error("must not run")),
+        committing(),
+      );
+      expect(again).toMatchObject({ ending: "already", record: { result: { run: 1 } } });
+    }));
+
+  it("rolls back record, effects, notification and log row when run throws, and rethrows the very error", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const error = new Error("no stock");
+        const run = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            await addEffect(scope, "e1");
+            await scope.enqueue({ topic: "t", payload: {} });
+            throw error;
+          },
+          committing(),
+        );
+        await expect(run).rejects.toBe(error);
+        for (const table of ["oncehook_records", "effects", "oncehook_notifications", "oncehook_callbacks"]) {
+          expect(await countOf(target, table)).toBe(0);
+        }
+      },
+      { migrations },
+    ));
+
+  it("runs afresh after a failure", () =>
+    withStore(dialect, async (store) => {
+      await expect(
+        store.once(newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
+      ).rejects.toThrow();
+      const ending = await store.once(newRecord("e1"), async () => ({ result: { run: 2 } }), committing());
+      expect(ending).toEqual({ ending: "completed", result: { run: 2 } });
+    }));
+
+  it("keeps the first body's fingerprint when the same id comes with another body", () =>
+    withStore(dialect, async (store) => {
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      const other = newRecord("e1", { bodySha256: "b".repeat(64) });
+      const ending = await store.once(other, async () => ({ result: {} }), committing());
+      expect(ending).toMatchObject({ ending: "already", record: { bodySha256: "a".repeat(64) } });
+    }));
+
+  it("takes the same id from another source for another event", () =>
+    withStore(dialect, async (store, target) => {
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      const ending = await store.once(
+        newRecord("e1", { source: "bank" }),
+        async () => ({ result: {} }),
+        committing(),
+      );
+      expect(ending.ending).toBe("completed");
+      expect(await countOf(target, "oncehook_records")).toBe(2);
+    }));
+
+  it("leaves nothing of a rehearsal", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const options = { deadline: within(5_000), mode: "rehearse" } as const;
+        const ending = await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
+        expect(ending).toEqual({ ending: "rehearsed", result: { event_id: "e1" } });
+        expect(await countOf(target, "effects")).toBe(0);
+        expect(await countOf(target, "oncehook_records")).toBe(0);
+      },
+      { migrations },
+    ));
+
+  it("keeps ids apart that only look alike, byte for byte", () =>
+    withStore(dialect, async (store, target) => {
+      const ids = ["\u00e9", "e\u0301", "k", "k ", " k", "K", "😀", "x".repeat(255)];
+      for (const id of ids) {
+        expect((await store.once(newRecord(id), async () => ({ result: { id } }), committing())).ending).toBe(
+          "completed",
+        );
+      }
+      expect(await countOf(target, "oncehook_records")).toBe(ids.length);
+    }));
+
+  it("stores results that a jsonb column would refuse", () =>
+    withStore(dialect, async (store) => {
+      let deep: object = {};
+      for (let level = 0; level < 60; level += 1) deep = { deep };
+      const result = { nul: "a\u0000b", lone: "\ud800", huge: 1e300, deep } as never;
+      await store.once(newRecord("e1"), async () => ({ result }), committing());
+      expect((await store.find(newRecord("e1"), within(1_000)))?.result).toEqual(result);
+    }));
+
+  it("refuses the transaction's use after its end", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        const kept: (() => Promise<unknown>)[] = [];
+        await store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            const connection = tx.connection as {
+              prepare(sql: string): { run(): void };
+              query(sql: string): Promise<unknown>;
+            };
+            const insert = "INSERT INTO effects (event_id) VALUES ('late')";
+            const statement = dialect === "sqlite" ? connection.prepare(insert) : undefined;
+            const query = tx.query;
+            kept.push(
+              () => query.insertInto("effects").values({ event_id: "late" }).execute(),
+              async () => (statement === undefined ? connection.query(insert) : statement.run()),
+            );
+            return { result: {} };
+          },
+          committing(),
+        );
+        for (const use of kept) await expect(use()).rejects.toThrow("the transaction has ended");
+      },
+      { migrations },
+    ));
+
+  it("does not let a handler commit by itself", () =>
+    withStore(dialect, async (store, target) => {
+      const run = store.once(
+        newRecord("e1"),
+        async ({ tx }) => {
+          const connection = tx.connection as {
+            exec(sql: string): void;
+            query(sql: string): Promise<unknown>;
+          };
+          if (dialect === "sqlite") connection.exec("COMMIT");
+          else await connection.query("COMMIT");
+          return { result: {} };
+        },
+        committing(),
+      );
+      await expect(run).rejects.toThrow('the handler may not run "COMMIT"');
+      expect(await countOf(target, "oncehook_records")).toBe(0);
+    }));
+
+  it("does not let tx.query begin a transaction of its own", () =>
+    withStore(dialect, async (store) => {
+      const run = store.once(
+        newRecord("e1"),
+        async ({ tx }) => ({ result: await tx.query.transaction().execute(async () => ({})) }),
+        committing(),
+      );
+      await expect(run).rejects.toThrow("tx.query cannot begin a transaction");
+    }));
+});

@@ -1,0 +1,67 @@
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import type { Completion, Migration, NewRecord, OnceScope } from "../../src/store/index.ts";
+import { sql } from "../../src/store/index.ts";
+import type { Target } from "./open-target.ts";
+
+/** Tables with which tests see what a handler left behind, and a constraint that only COMMIT checks. */
+export const EFFECTS: Migration = {
+  name: "test-effects",
+  async up({ query }) {
+    await sql.raw("CREATE TABLE effects (event_id text NOT NULL, note text)").execute(query);
+    await sql.raw("CREATE TABLE parents (id integer PRIMARY KEY)").execute(query);
+    await sql
+      .raw("CREATE TABLE children (parent_id integer REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)")
+      .execute(query);
+  },
+};
+
+export function newRecord(eventId: string, over: Partial<NewRecord> = {}): NewRecord {
+  return {
+    source: "platform",
+    eventId,
+    eventType: "payment_notify",
+    version: "v1",
+    bodySha256: "a".repeat(64),
+    ...over,
+  };
+}
+
+export function within(ms: number): number {
+  return performance.now() + ms;
+}
+
+/** Commits within ten seconds. */
+export function committing(ms = 10_000) {
+  return { deadline: within(ms), mode: "commit" } as const;
+}
+
+/** A handler's work: one row in `effects`. */
+export async function addEffect({ tx }: Pick<OnceScope, "tx">, eventId: string): Promise<Completion> {
+  await tx.query.insertInto("effects").values({ event_id: eventId }).execute();
+  return { result: { event_id: eventId } };
+}
+
+/** Rows as the database has them, over a connection of the test's own. */
+export async function rowsOf(target: Target, statement: string): Promise<Record<string, unknown>[]> {
+  if (target.dialect === "sqlite") {
+    const database = new DatabaseSync(target.url.slice("sqlite:".length), { readOnly: true });
+    try {
+      return database.prepare(statement).all() as Record<string, unknown>[];
+    } finally {
+      database.close();
+    }
+  }
+  const client = new pg.Client({ connectionString: target.url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function countOf(target: Target, table: string, where = "1 = 1"): Promise<number> {
+  const [row] = await rowsOf(target, `SELECT count(*) AS n FROM ${table} WHERE ${where}`);
+  return Number(row?.n);
+}

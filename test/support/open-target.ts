@@ -1,0 +1,24 @@
+import { systemClock } from "../../src/domain/index.ts";
+import type { OpenedStore, OpenOptions } from "../../src/store/index.ts";
+import { openPostgresStore } from "../../src/store/postgres/index.ts";
+import { openSqliteStore } from "../../src/store/sqlite/index.ts";
+
+export type Dialect = "sqlite" | "postgres";
+
+export interface Target {
+  readonly dialect: Dialect;
+  /** As in DATABASE_URL. */
+  readonly url: string;
+}
+
+export const STAMP = { environment: "test", baseUrl: "http://127.0.0.1:8080" } as const;
+
+export type StoreOptions = Partial<OpenOptions> & { poolSize?: number; lockTimeoutMs?: number };
+
+export function openTarget(target: Target, options: StoreOptions = {}): Promise<OpenedStore> {
+  const { poolSize = 10, lockTimeoutMs = 3_000, ...rest } = options;
+  const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
+  return target.dialect === "sqlite"
+    ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
+    : openPostgresStore({ ...common, url: target.url, poolSize, statementTimeoutMs: 10_000, lockTimeoutMs });
+}
