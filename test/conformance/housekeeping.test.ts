@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord, within } from "../support/effects.ts";
+import { logRow } from "../support/log-row.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+
+describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
+  it("lists callbacks newest first in pages, and those of one event", () =>
+    withStore(dialect, async (store) => {
+      const rows = [1, 2, 3].map((n) => logRow({ requestId: `r${n}`, eventId: n === 2 ? "e2" : "e1" }));
+      await store.appendCallbacks(rows);
+      const first = await store.listCallbacks({ limit: 2 }, {});
+      expect(first.map(({ requestId }) => requestId)).toEqual(["r3", "r2"]);
+      const second = await store.listCallbacks({ limit: 2, before: first[1]!.id }, {});
+      expect(second.map(({ requestId }) => requestId)).toEqual(["r1"]);
+      expect(
+        (await store.listCallbacks({ limit: 9 }, { eventId: "e1" })).map((row) => row.requestId),
+      ).toEqual(["r3", "r1"]);
+    }));
+
+  it("stores log rows that hold what PostgreSQL's text cannot", () =>
+    withStore(dialect, async (store) => {
+      await store.appendCallbacks([logRow({ url: "/a\u0000b", eventType: "t\u0000", error: "lone \ud800" })]);
+      const [row] = await store.listCallbacks({ limit: 1 }, {});
+      expect(row).toMatchObject({ url: "/a\uFFFDb", eventType: "t\uFFFD", error: "lone \uFFFD" });
+    }));
+
+  it("lists records newest first in pages, and those of one event", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e2", "e3"])
+        await store.once(newRecord(id), async () => ({ result: {} }), committing());
+      const first = await store.listRecords({ limit: 2 }, {});
+      expect(first.map(({ eventId }) => eventId)).toEqual(["e3", "e2"]);
+      expect((await store.listRecords({ limit: 2, before: first[1]!.id }, {})).map((r) => r.eventId)).toEqual(
+        ["e1"],
+      );
+      expect(await store.listRecords({ limit: 9 }, { eventId: "e2" })).toHaveLength(1);
+    }));
+
+  it("counts every one of many hits at once, and anew in the next window", () =>
+    withStore(dialect, async (store) => {
+      const counts = await Promise.all(Array.from({ length: 50 }, () => store.hitRate("k", 60_000, T0)));
+      expect(Math.max(...counts.map(({ points }) => points))).toBe(50);
+      expect(counts.every(({ resetAt }) => resetAt.getTime() === at(60).getTime())).toBe(true);
+      expect((await store.hitRate("k", 60_000, at(59))).points).toBe(51);
+      expect(await store.hitRate("k", 60_000, at(60))).toEqual({ points: 1, resetAt: at(120) });
+      expect((await store.hitRate("other", 60_000, at(60))).points).toBe(1);
+    }));
+
+  it("expects a registered OAuth state until it expires", () =>
+    withStore(dialect, async ({ redirectStates }) => {
+      await redirectStates.register("hash", at(600), T0);
+      expect(await redirectStates.isExpected("hash", at(599))).toBe(true);
+      expect(await redirectStates.isExpected("hash", at(600))).toBe(false);
+      expect(await redirectStates.isExpected("another", T0)).toBe(false);
+    }));
+
+  it("sweeps what is past its time and keeps the rest, records only when told to", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+        const old = Array.from({ length: 2_500 }, () => logRow({ receivedAt: T0.toISOString() }));
+        for (let from = 0; from < old.length; from += 500)
+          await store.appendCallbacks(old.slice(from, from + 500));
+        await store.appendCallbacks([logRow({ requestId: "new", receivedAt: at(100).toISOString() })]);
+        await store.redirectStates.register("hash", at(10), T0);
+        await store.hitRate("k", 1_000, T0);
+        const now = at(3_600);
+        expect(await store.sweep({ callbacks: at(50), now })).toEqual({
+          callbacks: 2_500,
+          records: 0,
+          stale: 2,
+        });
+        expect((await store.listCallbacks({ limit: 9 }, {})).map(({ requestId }) => requestId)).toEqual([
+          "new",
+        ]);
+        expect(await store.find(newRecord("e1"), within(1_000))).toBeDefined();
+        expect(await store.sweep({ callbacks: at(50), records: at(1), now })).toMatchObject({ records: 1 });
+        expect(await store.find(newRecord("e1"), within(1_000))).toBeUndefined();
+      },
+      { clock: { now: () => T0 } },
+    ));
+
+  it("answers a ping, and closing twice does no harm", () =>
+    withStore(dialect, async (store) => {
+      await store.ping();
+      await store.close();
+      await store.close();
+      await expect(store.ping()).rejects.toThrow();
+    }));
+});

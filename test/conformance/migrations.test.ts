@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { type Migration, sql } from "../../src/store/index.ts";
+import { DIALECTS, openTarget, STAMP, withDatabase } from "../support/databases.ts";
+import { countOf, rowsOf } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+
+function creating(name: string, statement: string): Migration {
+  return {
+    name,
+    async up({ query }) {
+      await sql.raw(statement).execute(query);
+    },
+  };
+}
+
+describe.each(DIALECTS)("migrations on %s", (dialect) => {
+  it("are applied in order, once", () =>
+    withDatabase(dialect, async (target) => {
+      const migrations = [
+        creating("one", "CREATE TABLE one (n integer)"),
+        creating("two", "INSERT INTO one VALUES (1)"),
+      ];
+      const first = await openTarget(target, { migrations });
+      await first.store.close();
+      const second = await openTarget(target, { migrations });
+      await second.store.close();
+      expect(first.report.applied).toEqual(["0001-init", "one", "two"]);
+      expect(second.report.applied).toEqual([]);
+      expect(await countOf(target, "one")).toBe(1);
+    }));
+
+  it("are applied by one of several processes that start at once", () =>
+    withDatabase(dialect, async (target) => {
+      const migrations = [creating("one", "CREATE TABLE one (n integer)")];
+      const opened = await Promise.all([1, 2, 3, 4].map(() => openTarget(target, { migrations })));
+      for (const { store } of opened) await store.close();
+      expect(opened.flatMap(({ report }) => report.applied).sort()).toEqual(["0001-init", "one"]);
+    }));
+
+  it("change nothing when one of them fails, and say which", () =>
+    withDatabase(dialect, async (target) => {
+      const migrations = [
+        creating("good", "CREATE TABLE good (n integer)"),
+        creating("bad", "CREATE NONSENSE"),
+      ];
+      await expect(openTarget(target, { migrations })).rejects.toThrow(
+        'migration "bad" failed, nothing was changed',
+      );
+      const { store, report } = await openTarget(target, { migrations: migrations.slice(0, 1) });
+      await store.close();
+      expect(report.applied).toEqual(["0001-init", "good"]);
+    }));
+
+  it("refuse a database with a newer schema and leave it as it is", () =>
+    withDatabase(dialect, async (target) => {
+      await (await openTarget(target)).store.close();
+      await execute(target, "INSERT INTO oncehook_schema VALUES (999, 'future', '2030-01-01T00:00:00Z')");
+      const before = await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name");
+      const refused = openTarget(target, { stamp: { ...STAMP, baseUrl: "http://127.0.0.1:1" } });
+      await expect(refused).rejects.toThrow("the database has schema 999, this version of Oncehook knows 1");
+      expect(await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name")).toEqual(before);
+    }));
+
+  it("refuse another environment's database", () =>
+    withDatabase(dialect, async (target) => {
+      await (await openTarget(target)).store.close();
+      const refused = openTarget(target, { stamp: { ...STAMP, environment: "production" } });
+      await expect(refused).rejects.toThrow(
+        'belongs to the environment "test", this process runs with APP_ENV=production',
+      );
+    }));
+
+  it("tell the base address that the database had before", () =>
+    withDatabase(dialect, async (target) => {
+      const first = await openTarget(target);
+      await first.store.close();
+      const moved = await openTarget(target, { stamp: { ...STAMP, baseUrl: "http://127.0.0.1:9" } });
+      await moved.store.close();
+      expect(first.previousBaseUrl).toBeUndefined();
+      expect(moved.previousBaseUrl).toBe(STAMP.baseUrl);
+    }));
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import type { Lease } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, countOf, newRecord } from "../support/effects.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const key = { source: "platform", eventId: "e1" };
+const lease = (owner: string, seconds = 0): Lease => ({
+  owner,
+  now: new Date(T0.getTime() + seconds * 1000),
+  until: new Date(T0.getTime() + (seconds + 30) * 1000),
+});
+
+describe.each(DIALECTS)("preparations on %s", (dialect) => {
+  it("lets one of many deliveries claim the step", () =>
+    withStore(dialect, async ({ preparations }) => {
+      const owners = Array.from({ length: 20 }, (_, index) => `owner-${index}`);
+      const claims = await Promise.all(owners.map((owner) => preparations.claim(key, lease(owner))));
+      expect(claims.filter(({ state }) => state === "claimed")).toHaveLength(1);
+      expect(claims.filter(({ state }) => state === "leased")).toHaveLength(19);
+    }));
+
+  it("hands the stored result to whoever comes later", () =>
+    withStore(dialect, async ({ preparations }) => {
+      await preparations.claim(key, lease("a"));
+      expect(await preparations.save(key, "a", Buffer.from([1, 0, 2]))).toBe(true);
+      const claim = await preparations.claim(key, lease("b", 999));
+      expect(claim.state).toBe("prepared");
+      expect(Buffer.from((await preparations.get(key))!)).toEqual(Buffer.from([1, 0, 2]));
+    }));
+
+  it("lets another delivery take over after the lease, and refuses the late owner's result", () =>
+    withStore(dialect, async ({ preparations }) => {
+      await preparations.claim(key, lease("dead"));
+      expect((await preparations.claim(key, lease("b", 29))).state).toBe("leased");
+      expect((await preparations.claim(key, lease("b", 30))).state).toBe("claimed");
+      expect(await preparations.save(key, "dead", Buffer.from("late"))).toBe(false);
+      expect(await preparations.get(key)).toBeUndefined();
+    }));
+
+  it("gives an unfinished claim back at once, for its owner only", () =>
+    withStore(dialect, async ({ preparations }) => {
+      await preparations.claim(key, lease("a"));
+      await preparations.release(key, "b");
+      expect((await preparations.claim(key, lease("b"))).state).toBe("leased");
+      await preparations.release(key, "a");
+      expect((await preparations.claim(key, lease("b"))).state).toBe("claimed");
+    }));
+
+  it("never gives a stored result back", () =>
+    withStore(dialect, async ({ preparations }) => {
+      await preparations.claim(key, lease("a"));
+      await preparations.save(key, "a", Buffer.from("tokens"));
+      await preparations.release(key, "a");
+      expect((await preparations.claim(key, lease("b"))).state).toBe("prepared");
+    }));
+
+  it("deletes the result with the commit that completes the event, and keeps it when that fails", () =>
+    withStore(dialect, async (store, target) => {
+      await store.preparations.claim(key, lease("a"));
+      await store.preparations.save(key, "a", Buffer.from("tokens"));
+      await expect(
+        store.once(newRecord("e1"), () => Promise.reject(new Error("no")), committing()),
+      ).rejects.toThrow();
+      expect(await countOf(target, "oncehook_preparations")).toBe(1);
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await countOf(target, "oncehook_preparations")).toBe(0);
+    }));
+});
