@@ -1,0 +1,144 @@
+import { type Running, start } from "../../src/app/index.ts";
+import { loadConfig } from "../../src/config/index.ts";
+import type { Clock } from "../../src/domain/index.ts";
+import type { Handler } from "../../src/handlers/index.ts";
+import { createLogger, createMask } from "../../src/observe/index.ts";
+import type { Migration } from "../../src/store/index.ts";
+import { signHmac } from "../../src/verify/index.ts";
+import { type Dialect, withDatabase } from "./databases.ts";
+import { countOf } from "./effects.ts";
+import type { Target } from "./open-target.ts";
+
+export const SECRET = "test-signing-secret-of-32-bytes!";
+export const TOKEN = "test-admin-token-of-some-length";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, unknown>;
+}
+
+export interface Sending {
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly secret?: string;
+  /** Sent as it is instead of the event. */
+  readonly raw?: string | Uint8Array;
+}
+
+/** A receiver that serves, with what a test needs to talk to it and to look behind it. */
+export interface TestReceiver extends Running {
+  readonly target: Target;
+  /** The lines of the log so far. */
+  readonly lines: Record<string, unknown>[];
+  send(event: object, sending?: Sending): Promise<Answer>;
+  admin(path: string, init?: RequestInit): Promise<Answer>;
+  count(table: string, where?: string): Promise<number>;
+}
+
+export interface ReceiverOptions {
+  readonly env?: Record<string, string>;
+  readonly handlers?: readonly Handler[];
+  readonly migrations?: readonly Migration[];
+  readonly clock?: Clock;
+  readonly retryPollMs?: number;
+}
+
+const ENVIRONMENT = {
+  APP_ENV: "test",
+  PORT: "0",
+  ADMIN_PORT: "0",
+  SIGNING_SECRET: SECRET,
+  ADMIN_TOKEN: TOKEN,
+  ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+  RATE_LIMIT_DEFAULT: "off",
+  RATE_LIMIT_CALLBACK: "off",
+};
+
+/** Starts a receiver on a database that may be shared with others. */
+export async function startReceiver(target: Target, options: ReceiverOptions = {}): Promise<TestReceiver> {
+  const config = loadConfig({ ...ENVIRONMENT, DATABASE_URL: target.url, ...options.env });
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const logger = createLogger({ level: config.logLevel, mask, destination });
+  const { env: _env, ...parts } = options;
+  // Tests that want a round of retries run one; the loop itself looks up rarely.
+  const running = await start(config, { retryPollMs: 3_600_000, ...parts, logger });
+  return {
+    ...running,
+    target,
+    lines,
+    send: (event, sending) => send(running.publicOrigin, event, sending),
+    admin: (path, init) => admin(running.adminOrigin, path, init),
+    count: (table, where) => countOf(target, table, where),
+  };
+}
+
+/** Lends a receiver on a fresh database. */
+export function withReceiver<T>(
+  dialect: Dialect,
+  use: (receiver: TestReceiver) => Promise<T>,
+  options: ReceiverOptions = {},
+): Promise<T> {
+  return withDatabase(dialect, async (target) => {
+    const receiver = await startReceiver(target, options);
+    try {
+      return await use(receiver);
+    } finally {
+      await receiver.stop();
+    }
+  });
+}
+
+let events = 0;
+
+/** A valid event of a type, with an id of its own. */
+export function event(
+  type: string,
+  data: object,
+  over: object = {},
+): Record<string, unknown> & { event_id: string } {
+  events += 1;
+  return {
+    event_id: `evt-${events}`,
+    event_type: type,
+    timestamp: Math.floor(Date.now() / 1000),
+    data,
+    ...over,
+  };
+}
+
+export const payment = (over: object = {}, data: object = {}) =>
+  event("payment_notify", { order_id: "o1", amount: 10, ...data }, over);
+
+async function send(origin: string, sent: object, sending: Sending = {}): Promise<Answer> {
+  const { path = "/api/platform/callback", headers = {}, secret = SECRET, raw } = sending;
+  const body = Buffer.from(raw ?? JSON.stringify(sent));
+  const type = (sent as { event_type?: unknown }).event_type;
+  const response = await fetch(origin + path, {
+    method: "POST",
+    body,
+    headers: {
+      "content-type": "application/json",
+      "x-signature": signHmac(secret, body),
+      ...(typeof type === "string" ? { "x-event-type": type } : {}),
+      ...headers,
+    },
+  });
+  return answerOf(response);
+}
+
+async function admin(origin: string, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(origin + path, {
+    ...init,
+    headers: { authorization: `Bearer ${TOKEN}`, ...init.headers },
+  });
+  return answerOf(response);
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const json = response.headers.get("content-type")?.includes("json") ?? false;
+  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { text } };
+}
