@@ -19,6 +19,9 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     logger: false,
     forceCloseConnections: true,
     return503OnClosing: false,
+    exposeHeadRoutes: false,
+    // A misspelt filter must not silently list everything.
+    ajv: { customOptions: { removeAdditional: false } },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
   const isOperator = createBearerCheck(deps.token);

@@ -1,0 +1,147 @@
+import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import https from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { reloadOnChange } from "../../src/http/tls.ts";
+import { signHmac } from "../../src/index.ts";
+import { certificate, type Pair } from "../support/certificate.ts";
+import { payment, SECRET, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+async function withFiles<T>(
+  pair: Pair,
+  use: (files: { certFile: string; keyFile: string }) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-tls-"));
+  const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
+  try {
+    await write(files, pair);
+    return await use(files);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function write(files: { certFile: string; keyFile: string }, pair: Pair): Promise<void> {
+  await writeFile(files.certFile, pair.cert);
+  await writeFile(files.keyFile, pair.key);
+}
+
+interface Seen {
+  readonly status: number | undefined;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly name: string;
+}
+
+function request(url: string, options: https.RequestOptions, body = ""): Promise<Seen> {
+  return new Promise((resolve, reject) => {
+    const sent = https.request(url, { rejectUnauthorized: false, ...options }, (response) => {
+      const name = String((response.socket as TLSSocket).getPeerCertificate().subject?.CN);
+      response.resume();
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, name }));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+describe("HTTPS", () => {
+  it("is served from the certificate files, with HSTS", async () => {
+    await withFiles(await certificate("first"), (files) =>
+      withReceiver(
+        "sqlite",
+        async (receiver) => {
+          const body = JSON.stringify(payment());
+          const headers = {
+            "x-signature": signHmac(SECRET, Buffer.from(body)),
+            "x-event-type": "payment_notify",
+          };
+          const url = `${receiver.publicOrigin}/api/platform/callback`;
+          const answer = await request(url, { method: "POST", headers }, body);
+          expect(receiver.publicOrigin).toMatch(/^https:/);
+          expect([answer.status, answer.name]).toEqual([200, "first"]);
+          expect(answer.headers["strict-transport-security"]).toBe("max-age=31536000");
+        },
+        { env: { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile, HOST: "127.0.0.1" } },
+      ),
+    );
+  });
+
+  it("takes a renewed certificate into use without dropping open connections, and keeps the old one while the new does not fit", async () => {
+    const [first, second] = [await certificate("first"), await certificate("second")];
+    await withFiles(first, async (files) => {
+      const server = https.createServer(first, (_request, response) => response.end("ok"));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const warnings: unknown[] = [];
+      const log = { debug() {}, info() {}, error() {}, warn: (fields: object) => void warnings.push(fields) };
+      const stop = reloadOnChange(files, server, log, 20);
+      const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+      const url = `https://127.0.0.1:${(server.address() as { port: number }).port}/`;
+      try {
+        expect((await request(url, { agent })).name).toBe("first");
+        // Looked at before the change, so that the change is seen as one.
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        await writeFile(files.certFile, second.cert);
+        await utimes(files.certFile, new Date(), new Date(Date.now() + 1_000));
+        await until(() => warnings.length > 0);
+        expect((await request(url, { agent: false })).name).toBe("first");
+        await writeFile(files.keyFile, second.key);
+        await until(async () => (await request(url, { agent: false })).name === "second");
+        expect((await request(url, { agent })).name).toBe("first");
+      } finally {
+        stop();
+        agent.destroy();
+        server.close();
+      }
+    });
+  });
+
+  it("does not start on files that are no certificate and key", async () => {
+    await withFiles({ cert: "nonsense", key: "nonsense" }, async (files) => {
+      const env = { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile };
+      await expect(withReceiver("sqlite", async () => {}, { env })).rejects.toThrow(
+        "TLS_CERT_FILE and TLS_KEY_FILE are not a certificate and its key",
+      );
+    });
+  });
+});
+
+describe("behind a proxy", () => {
+  const proxied = (env: Record<string, string>) => ({ env: { HOST: "127.0.0.1", ...env } });
+
+  it("takes X-Forwarded-Proto and X-Forwarded-For from a trusted proxy", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "198.51.100.9, 203.0.113.7" };
+        const sent = payment();
+        expect((await receiver.send(sent, { headers })).status).toBe(200);
+        const { body } = await receiver.admin(`/api/callbacks?event_id=${sent.event_id}`);
+        expect(body.items).toMatchObject([{ remote_address: "203.0.113.7" }]);
+      },
+      proxied({ TRUST_PROXY: "127.0.0.0/8" }),
+    ));
+
+  it("refuses what the proxy received over plain HTTP", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const plain = await receiver.send(payment(), { headers: { "x-forwarded-proto": "http" } });
+        expect([plain.status, plain.body]).toEqual([403, { error: "HTTPS required" }]);
+        expect((await receiver.send(payment())).status).toBe(403);
+      },
+      proxied({ TRUST_PROXY: "127.0.0.1" }),
+    ));
+
+  it("does not believe the headers of anybody else", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.7" };
+        expect((await receiver.send(payment(), { headers })).status).toBe(403);
+      },
+      proxied({ TRUST_PROXY: "10.0.0.0/8" }),
+    ));
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { createMemoryCounter, limit, withFallback } from "../../src/http/rate-limit.ts";
+import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
+
+const DEFAULTS = { RATE_LIMIT_DEFAULT: "100/hour", RATE_LIMIT_CALLBACK: "10/minute" };
+const T0 = new Date("2026-01-01T00:00:00Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+
+describe("rate limits", () => {
+  it("let ten callbacks a minute pass and answer the eleventh 429 with Retry-After and the RateLimit fields", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        for (let index = 0; index < 10; index += 1) expect((await receiver.send(payment())).status).toBe(200);
+        const { status, body, headers } = await receiver.send(payment());
+        expect([status, body]).toEqual([429, { error: "too many requests" }]);
+        expect(headers.get("ratelimit-policy")).toBe('"default";q=100;w=3600, "callback";q=10;w=60');
+        expect(headers.get("ratelimit")).toMatch(/^"default";r=89;t=\d+, "callback";r=0;t=\d+$/);
+        expect(Number(headers.get("retry-after"))).toBeGreaterThan(50);
+        expect(Number(headers.get("retry-after"))).toBeLessThanOrEqual(60);
+        expect(await receiver.count("oncehook_records")).toBe(10);
+      },
+      { env: DEFAULTS },
+    ));
+
+  it("let a hundred requests an hour pass on other routes, and none of them counts against callbacks alone", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        for (let index = 0; index < 100; index += 1) {
+          expect((await receiver.send({}, { path: "/nowhere" })).status).toBe(404);
+        }
+        expect((await receiver.send({}, { path: "/nowhere" })).status).toBe(429);
+        expect((await receiver.send(payment())).status).toBe(429);
+      },
+      { env: DEFAULTS },
+    ));
+
+  it.each(DIALECTS)("share one count between processes in the database: %s", (dialect) =>
+    withDatabase(dialect, async (target) => {
+      const env = { RATE_LIMIT_CALLBACK: "5/minute", RATE_LIMIT_STORE: "database" };
+      const receivers = [await startReceiver(target, { env }), await startReceiver(target, { env })];
+      const answers = [];
+      for (let index = 0; index < 8; index += 1)
+        answers.push((await receivers[index % 2]!.send(payment())).status);
+      expect(answers).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+      for (const receiver of receivers) await receiver.stop();
+    }),
+  );
+
+  it("begin a new window after the old one", async () => {
+    const count = createMemoryCounter();
+    const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
+    const refused = async (now: Date) => (await limit(policies, "a", count, now)).refusal !== undefined;
+    expect([await refused(at(0)), await refused(at(30)), await refused(at(59))]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(await refused(at(60))).toBe(false);
+  });
+
+  it("hold a bounded number of counters, however many addresses come", () => {
+    const count = createMemoryCounter(1_000);
+    for (let index = 0; index < 5_000; index += 1) void count(`address-${index}`, 60_000, T0);
+    expect(count("address-4999", 60_000, T0)).toMatchObject({ points: 2 });
+    expect(count("address-0", 60_000, T0)).toMatchObject({ points: 1 });
+  });
+
+  it("count in the process while the database does not answer, and warn once", async () => {
+    const warnings: string[] = [];
+    const log = {
+      debug() {},
+      info() {},
+      error() {},
+      warn: (_fields: object, message: string) => void warnings.push(message),
+    };
+    const count = withFallback(() => Promise.reject(new Error("down")), { now: () => T0 }, log);
+    expect([(await count("a", 1_000, T0)).points, (await count("a", 1_000, T0)).points]).toEqual([1, 2]);
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+describe("remote addresses", () => {
+  it.each([
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["::ffff:c000:201", "192.0.2.1"],
+    ["2001:DB8::1", "2001:db8::1"],
+    ["not an address", "not an address"],
+  ])("have one name each: %s is %s", (given, normal) => {
+    expect(normalAddress(given)).toBe(normal);
+  });
+
+  it("count an IPv4 host by itself, mapped or not, and an IPv6 one by its /64", () => {
+    expect(rateKey(normalAddress("::ffff:192.0.2.1"))).toBe(rateKey("192.0.2.1"));
+    expect(rateKey("192.0.2.1")).not.toBe(rateKey("192.0.2.2"));
+    expect(rateKey("2001:db8:1:2::1")).toBe(rateKey("2001:db8:1:2:ffff::9"));
+    expect(rateKey("2001:db8:1:2::1")).not.toBe(rateKey("2001:db8:1:3::1"));
+  });
+
+  it("are matched against networks and single addresses of both families", () => {
+    const isAllowed = createAllowList(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]);
+    expect(["192.0.2.200", "198.51.100.7", "2001:db8::9"].map(isAllowed)).toEqual([true, true, true]);
+    expect(["192.0.3.1", "198.51.100.8", "2001:db9::1", "nonsense"].map(isAllowed)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it("are all allowed without a list", () => {
+    expect(createAllowList(null)("nonsense")).toBe(true);
+  });
+
+  it("outside the list get 403 before anything else is looked at", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const answer = await receiver.send(payment());
+        expect([answer.status, answer.body]).toEqual([403, { error: "address not allowed" }]);
+        expect(answer.headers.get("ratelimit")).toBeNull();
+      },
+      { env: { IP_ALLOW_LIST: "192.0.2.0/24", RATE_LIMIT_CALLBACK: "10/minute" } },
+    ));
+});

@@ -1,0 +1,126 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { signHmac } from "../../src/index.ts";
+import { payment, SECRET, withReceiver } from "../support/receiver.ts";
+
+/** Sends bytes over a socket of its own and returns everything that comes back. */
+async function exchange(origin: string, request: string): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.write(request);
+  return text(socket);
+}
+
+const head = (lines: string[]) =>
+  `${["POST /api/platform/callback HTTP/1.1", "Host: x", "Connection: close", ...lines].join("\r\n")}\r\n\r\n`;
+
+function signed(body: string, headers: string[] = []): string {
+  const signature = signHmac(SECRET, Buffer.from(body));
+  return head([`Content-Length: ${Buffer.byteLength(body)}`, `X-Signature: ${signature}`, ...headers]) + body;
+}
+
+describe("requests as they come over the wire", () => {
+  it.each([
+    [
+      "a second signature after a valid one",
+      (body: string) => signed(body, [`X-Signature: ${"a".repeat(64)}`]),
+    ],
+    [
+      "the same valid signature twice",
+      (body: string) => signed(body, [`X-Signature: ${signHmac(SECRET, Buffer.from(body))}`]),
+    ],
+    [
+      "two signatures in one header",
+      (body: string) =>
+        head([
+          `Content-Length: ${body.length}`,
+          `X-Signature: ${signHmac(SECRET, Buffer.from(body))}, ${"a".repeat(64)}`,
+        ]) + body,
+    ],
+  ])("are refused with %s", (_title, build) =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await exchange(receiver.publicOrigin, build(JSON.stringify(payment())));
+      expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+      expect(answer).toContain('{"error":"invalid signature"}');
+    }),
+  );
+
+  it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])("get 405 with Allow for %s", (method) =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await exchange(receiver.publicOrigin, head([]).replace("POST", method));
+      expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+      expect(answer.toLowerCase()).toContain("allow: post");
+    }),
+  );
+
+  it.each([
+    ["bytes that are not HTTP", "nonsense\r\n\r\n", 400, "malformed request"],
+    [
+      "a length and chunks",
+      head(["Content-Length: 3", "Transfer-Encoding: chunked"]),
+      400,
+      "malformed request",
+    ],
+    ["two lengths", head(["Content-Length: 3", "Content-Length: 4"]), 400, "malformed request"],
+    ["headers of more than 16 KiB", head([`X-Long: ${"x".repeat(17_000)}`]), 431, "headers too large"],
+  ])("get an error as JSON for %s", (_title, request, status, message) =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await exchange(receiver.publicOrigin, request);
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(answer).toContain(`{"error":"${message}"}`);
+    }),
+  );
+
+  it("are bounded when they come in endless chunks", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
+      const answer = await exchange(
+        receiver.publicOrigin,
+        head(["Transfer-Encoding: chunked"]) + chunk.repeat(20),
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    }));
+
+  it("are taken in chunks, signed over what the chunks hold", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const body = JSON.stringify(payment());
+      const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
+      const signature = signHmac(SECRET, Buffer.from(body));
+      const request = `${head(["Transfer-Encoding: chunked", `X-Signature: ${signature}`])}${chunks}0\r\n\r\n`;
+      expect(await exchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
+    }));
+
+  it("are cut off when their body does not arrive in time", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const answer = await exchange(receiver.publicOrigin, head(["Content-Length: 100"]));
+        expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+        expect(answer).toContain('{"error":"request timeout"}');
+      },
+      { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
+    ));
+});
+
+describe("the base path of CALLBACK_BASE_URL", () => {
+  it("stands in front of every address", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        for (const path of [
+          "/hooks/in/api/platform/callback",
+          "/hooks/in/api/v1/platform/callback",
+          "/hooks/in/api/v2/platform/callback?x=1",
+        ]) {
+          expect((await receiver.send(payment(), { path })).status).toBe(200);
+        }
+        expect((await receiver.send(payment(), { path: "/api/platform/callback" })).status).toBe(404);
+        expect((await receiver.send(payment(), { path: "/hooks/in/api/platform/callback/" })).status).toBe(
+          404,
+        );
+      },
+      { env: { CALLBACK_BASE_URL: "http://127.0.0.1:9/hooks/in/" } },
+    ));
+});

@@ -1,0 +1,242 @@
+import { readFileSync } from "node:fs";
+import Ajv from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAdminListener } from "../../src/admin/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+
+const openapi = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
+const ajv = addFormats.default(new Ajv.default({ strict: false }));
+ajv.addSchema(openapi, "openapi");
+
+/** Holds an answer against the schema that the documented operation gives for its status. */
+function conforms(path: string, method: string, { status, body }: { status: number; body: unknown }): void {
+  const pointer = (text: string) => text.replaceAll("~", "~0").replaceAll("/", "~1");
+  const response = openapi.paths[path]?.[method]?.responses?.[String(status)];
+  expect(response, `${method} ${path} ${status} is not documented`).toBeDefined();
+  const ref = `openapi#/paths/${pointer(path)}/${method}/responses/${status}/content/application~1json/schema`;
+  expect(ajv.validate({ $ref: ref }, body), ajv.errorsText()).toBe(true);
+}
+
+/** The routes in the tree that Fastify prints, with their parameters as OpenAPI writes them. */
+function routesOf(tree: string): string[] {
+  const prefixes: string[] = [];
+  return tree.split("\n").flatMap((line) => {
+    const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? [];
+    if (indent === undefined || part === undefined) return [];
+    const depth = indent.length / 4;
+    prefixes.splice(depth, prefixes.length, part);
+    const path = prefixes.join("").replace(/:(\w+)/g, "{$1}");
+    return (methods ?? "")
+      .split(", ")
+      .filter((method) => method !== "")
+      .map((method) => `${method} ${path}`);
+  });
+}
+
+const failing = { now: true };
+const handlers = [
+  defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    async handle({ event, tx }) {
+      await tx.query
+        .insertInto("orders")
+        .values({
+          order_id: event.event_id,
+          status: "new",
+          amount: 1,
+          event_id: "-",
+          updated_at: new Date().toISOString(),
+        })
+        .execute();
+      if (failing.now) throw new Error("down");
+      return { done: true };
+    },
+  }),
+];
+const REPLAY = "/api/failures/{source}/{event_id}/replay";
+
+async function failOne(receiver: TestReceiver, id = "evt/with slash é"): Promise<string> {
+  failing.now = true;
+  expect((await receiver.send(event("unreliable", {}, { event_id: id }))).status).toBe(500);
+  return `/api/failures/platform/${encodeURIComponent(id)}`;
+}
+
+describe.each(DIALECTS)("the admin API on %s", (dialect) => {
+  it("lists callbacks, events and failures as documented", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await receiver.send(payment());
+        await receiver.send(payment(), { secret: "z".repeat(32) });
+        await failOne(receiver);
+        for (const path of ["/api/callbacks", "/api/events", "/api/failures"]) {
+          const answer = await receiver.admin(path);
+          expect(answer.status).toBe(200);
+          conforms(path, "get", answer);
+          expect((answer.body.items as unknown[]).length).toBeGreaterThan(0);
+        }
+      },
+      { handlers },
+    ));
+
+  it("pages by cursor without a gap or a repetition", () =>
+    withReceiver(dialect, async (receiver) => {
+      const ids = [];
+      for (let index = 0; index < 7; index += 1) {
+        const sent = payment();
+        ids.unshift(sent.event_id);
+        await receiver.send(sent);
+      }
+      const seen: unknown[] = [];
+      let cursor: unknown = null;
+      do {
+        const next: string = cursor === null ? "" : `&cursor=${cursor}`;
+        const { body } = await receiver.admin(`/api/callbacks?limit=3${next}`);
+        seen.push(...(body.items as { event_id: string }[]).map(({ event_id }) => event_id));
+        cursor = body.next_cursor;
+      } while (cursor !== null);
+      expect(seen).toEqual(ids);
+    }));
+
+  it("finds the callbacks of one event", () =>
+    withReceiver(dialect, async (receiver) => {
+      const sent = payment();
+      await receiver.send(sent);
+      await receiver.send(sent);
+      await receiver.send(payment());
+      const { body } = await receiver.admin(`/api/callbacks?event_id=${sent.event_id}`);
+      expect((body.items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual([
+        "already_processed",
+        "success",
+      ]);
+    }));
+
+  it("shows by a dry run what a replay would do, and changes nothing", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = await failOne(receiver);
+        failing.now = false;
+        const answer = await receiver.admin(`${path}/replay?dry_run=true`, { method: "POST" });
+        conforms(REPLAY, "post", answer);
+        expect(answer.body).toEqual({ outcome: "success", result: { done: true }, dry_run: true });
+        expect(await receiver.count("oncehook_records")).toBe(0);
+        expect(await receiver.count("orders")).toBe(0);
+        expect(await receiver.count("oncehook_failures", "attempts = 1")).toBe(1);
+      },
+      { handlers },
+    ));
+
+  it("replays a failure once: the second replay finds nothing left to do", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = await failOne(receiver);
+        const still = await receiver.admin(`${path}/replay`, { method: "POST" });
+        conforms(REPLAY, "post", still);
+        expect(still.body).toMatchObject({ outcome: "handler_failed", dry_run: false });
+        failing.now = false;
+        const answer = await receiver.admin(`${path}/replay`, { method: "POST" });
+        expect(answer.body).toEqual({ outcome: "success", result: { done: true }, dry_run: false });
+        expect(await receiver.count("orders")).toBe(1);
+        const gone = await receiver.admin(`${path}/replay`, { method: "POST" });
+        conforms(REPLAY, "post", gone);
+        expect(gone.status).toBe(404);
+      },
+      { handlers },
+    ));
+
+  it("runs one of several replays that are asked for at once", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = await failOne(receiver);
+        failing.now = false;
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, () => receiver.admin(`${path}/replay`, { method: "POST" })),
+        );
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+        for (const answer of answers) conforms(REPLAY, "post", answer);
+        expect(await receiver.count("orders")).toBe(1);
+      },
+      { handlers },
+    ));
+
+  it("discards a failure", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = await failOne(receiver);
+        expect((await receiver.admin(path, { method: "DELETE" })).status).toBe(204);
+        expect((await receiver.admin(path, { method: "DELETE" })).status).toBe(404);
+      },
+      { handlers },
+    ));
+});
+
+describe("the admin listener", () => {
+  it("serves exactly the routes that docs/openapi.json documents", () =>
+    withDatabase("sqlite", async (target) => {
+      const receiver = await startReceiver(target);
+      for (const [path, operations] of Object.entries<Record<string, unknown>>(openapi.paths)) {
+        for (const method of Object.keys(operations)) {
+          const url = path.replace("{source}", "s").replace("{event_id}", "e");
+          const { status, body } = await receiver.admin(url, { method: method.toUpperCase() });
+          expect([status, body.error], `${method} ${path}`).not.toEqual([404, "not found"]);
+        }
+      }
+      const app = createAdminListener({ token: "t", sandbox: true } as never);
+      await app.ready();
+      const documented = Object.entries<Record<string, unknown>>(openapi.paths).flatMap(
+        ([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      );
+      expect(routesOf(app.printRoutes({ commonPrefix: false })).sort()).toEqual(documented.sort());
+      await app.close();
+      await receiver.stop();
+    }));
+
+  it.each([
+    "/api/callbacks",
+    "/api/events",
+    "/api/failures",
+    "/api/failures/s/e/replay",
+    "/api/oauth/states",
+    "/api/none",
+  ])("is closed without the token: %s", (path) =>
+    withReceiver("sqlite", async (receiver) => {
+      for (const authorization of ["", "Bearer wrong", "Basic dGVzdA==", "Bearer "]) {
+        const answer = await receiver.admin(path, { headers: { authorization } });
+        expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([
+          401,
+          'Bearer realm="admin"',
+        ]);
+      }
+    }),
+  );
+
+  it.each(["limit=0", "limit=201", "limit=x", "cursor=abc", "cursor=-1", "nonsense=1"])(
+    "refuses ?%s and says why",
+    (query) =>
+      withReceiver("sqlite", async (receiver) => {
+        const answer = await receiver.admin(`/api/callbacks?${query}`);
+        expect(answer.status).toBe(400);
+        conforms("/api/callbacks", "get", answer);
+      }),
+  );
+
+  it("answers health, readiness and metrics without a token", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(payment());
+      const open = { headers: { authorization: "" } };
+      expect((await receiver.admin("/healthz", open)).body).toEqual({ status: "ok" });
+      expect((await receiver.admin("/readyz", open)).body).toEqual({ status: "ready" });
+      expect((await receiver.admin("/metrics", open)).body.text).toContain(
+        'callback_requests_total{event_type="payment_notify",status="200"} 1',
+      );
+    }));
+});

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler, Rejected } from "../../src/index.ts";
+import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import {
+  event,
+  type ReceiverOptions,
+  startReceiver,
+  type TestReceiver,
+  withReceiver,
+} from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const POLL = 20;
+
+/** A handler that fails until it is told to recover, and writes one row when it does not. */
+function unreliable(failing: { times: number; error?: Error }) {
+  return defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    async handle({ event, tx }) {
+      await tx.query.insertInto("effects").values({ event_id: event.event_id }).execute();
+      if (failing.times > 0) {
+        failing.times -= 1;
+        throw failing.error ?? new Error("the stock service is down");
+      }
+      return { done: true };
+    },
+    migrations: [
+      {
+        name: "effects",
+        async up({ query }) {
+          await query.schema.createTable("effects").addColumn("event_id", "text").execute();
+        },
+      },
+    ],
+  });
+}
+
+function retrying(
+  failing: { times: number; error?: Error },
+  env: Record<string, string> = {},
+): ReceiverOptions {
+  return { handlers: [unreliable(failing)], retryPollMs: POLL, env: { RETRY_DELAY_SECONDS: "0.1", ...env } };
+}
+
+const failure = async (target: Target) => (await rowsOf(target, "SELECT * FROM oncehook_failures"))[0];
+
+describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
+  it("heals a failed event by itself, with one effect, and forgets the failure", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("unreliable", {});
+        expect((await receiver.send(sent)).status).toBe(500);
+        expect(await receiver.count("effects")).toBe(0);
+        await until(async () => (await receiver.count("oncehook_records")) === 1);
+        expect(await receiver.count("effects")).toBe(1);
+        expect(await receiver.count("oncehook_failures")).toBe(0);
+        expect((await receiver.send(sent)).body).toEqual({ status: "already_processed" });
+      },
+      retrying({ times: 2 }),
+    ));
+
+  it("gives up after RETRY_MAX retries and keeps the failure visible", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await receiver.send(event("unreliable", {}));
+        await until(async () => (await failure(receiver.target))?.state === "exhausted");
+        expect(await failure(receiver.target)).toMatchObject({
+          attempts: 4,
+          retries_done: 3,
+          next_attempt_at: null,
+        });
+        const { body } = await receiver.admin("/api/failures?state=exhausted");
+        expect(body.items).toMatchObject([{ state: "exhausted", code: "handler_failed", retries_done: 3 }]);
+        expect(JSON.stringify(body)).toContain("the stock service is down");
+      },
+      retrying({ times: 99 }),
+    ));
+
+  it("removes the failure when a redelivery succeeds before the retry", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("unreliable", {});
+        await receiver.send(sent);
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { done: true } });
+        expect(await receiver.count("oncehook_failures")).toBe(0);
+        expect(await receiver.count("effects")).toBe(1);
+      },
+      retrying({ times: 1 }, { RETRY_DELAY_SECONDS: "60" }),
+    ));
+
+  it("never retries what a handler rejects", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        expect((await receiver.send(event("unreliable", {}))).status).toBe(400);
+        expect(await receiver.count("oncehook_failures")).toBe(0);
+      },
+      retrying({ times: 99, error: new Rejected("no such order") }),
+    ));
+
+  it("is exhausted at once when a retry is rejected", () =>
+    withDatabase(dialect, async (target) => {
+      const failing: { times: number; error?: Error } = { times: 99 };
+      const receiver = await startReceiver(target, retrying(failing));
+      await receiver.send(event("unreliable", {}));
+      failing.error = new Rejected("the order was cancelled");
+      await until(async () => (await failure(target))?.code === "rejected");
+      expect(await failure(target)).toMatchObject({ state: "exhausted", error: "the order was cancelled" });
+      await receiver.stop();
+    }));
+
+  it("keeps the event encrypted while it waits", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("unreliable", {}, { canary: "canary-in-the-body" });
+        await receiver.send(sent);
+        const stored = Buffer.from((await failure(receiver.target))?.sealed_body as Uint8Array);
+        expect(stored.length).toBeGreaterThan(50);
+        expect(stored.includes("canary")).toBe(false);
+      },
+      retrying({ times: 1 }, { RETRY_DELAY_SECONDS: "60" }),
+    ));
+
+  it("picks due work up after a restart", () =>
+    withDatabase(dialect, async (target) => {
+      const first = await startReceiver(target, { ...retrying({ times: 1 }), retryPollMs: 3_600_000 });
+      await first.send(event("unreliable", {}));
+      await first.stop();
+      const second = await startReceiver(target, retrying({ times: 0 }));
+      await until(async () => (await second.count("oncehook_records")) === 1);
+      expect(await second.count("effects")).toBe(1);
+      await second.stop();
+    }));
+
+  it("retries nothing where RETRY_MAX is 0", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await receiver.send(event("unreliable", {}));
+        expect((await failure(receiver.target))?.state).toBe("exhausted");
+      },
+      retrying({ times: 99 }, { RETRY_MAX: "0" }),
+    ));
+});
+
+describe("several processes on one PostgreSQL", () => {
+  it("share the due retries: each event has one effect", () =>
+    withDatabase("postgres", async (target) => {
+      const failing = { times: 20 };
+      const receivers: TestReceiver[] = [];
+      for (let index = 0; index < 3; index += 1)
+        receivers.push(await startReceiver(target, retrying(failing)));
+      await Promise.all(Array.from({ length: 20 }, () => receivers[0]!.send(event("unreliable", {}))));
+      await until(async () => (await receivers[0]!.count("oncehook_records")) === 20);
+      expect(await receivers[0]!.count("effects")).toBe(20);
+      for (const receiver of receivers) await receiver.stop();
+    }));
+});
