@@ -1,0 +1,159 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { event, payment, SECRET, TOKEN, withReceiver } from "../support/receiver.ts";
+
+const CANARY = "canary-0123456789";
+const leaky = defineHandler({
+  type: "leaky",
+  data: z.record(z.string(), z.unknown()),
+  handle() {
+    throw new Error(`cannot use password=${CANARY} with ${SECRET}`);
+  },
+});
+
+describe.each(DIALECTS)("the callback log on %s", (dialect) => {
+  it("has every field of SPEC 1.8 for a success, in the store and as one line", () =>
+    withReceiver(dialect, async (receiver) => {
+      const sent = payment();
+      const answer = await receiver.send(sent, { path: "/api/v1/platform/callback?a=1" });
+      const { body } = await receiver.admin("/api/callbacks");
+      const expected = {
+        method: "POST",
+        url: "/api/v1/platform/callback?a=1",
+        remote_address: "127.0.0.1",
+        event_id: sent.event_id,
+        event_type: "payment_notify",
+        outcome: "success",
+        error: null,
+        request_id: answer.headers.get("x-request-id"),
+      };
+      const [row] = body.items as Record<string, unknown>[];
+      expect(row).toMatchObject({
+        ...expected,
+        response_status: 200,
+        response_body: JSON.stringify(answer.body),
+      });
+      expect(JSON.parse(String(row?.body))).toEqual(sent);
+      expect(row?.headers).toMatchObject({ "x-signature": "[masked]", "x-event-type": "payment_notify" });
+      expect(row?.processing_ms).toBeGreaterThan(0);
+      expect(Date.parse(String(row?.timestamp))).toBeGreaterThan(Date.now() - 60_000);
+      const lines = receiver.lines.filter(({ msg }) => msg === "callback");
+      expect(lines).toMatchObject([{ ...expected, status: 200, level: 30 }]);
+    }));
+
+  it("has one row and one line for each callback, refused ones with their reason", () =>
+    withReceiver(dialect, async (receiver) => {
+      const sent = payment();
+      await receiver.send(sent);
+      await receiver.send(sent);
+      await receiver.send(payment(), { secret: "q".repeat(32) });
+      await receiver.send(payment(), { headers: { "x-signature": "no" } });
+      await receiver.send({}, { raw: "{" });
+      const { body } = await receiver.admin("/api/callbacks");
+      const outcomes = [
+        "body_not_json",
+        "signature_malformed",
+        "signature_mismatch",
+        "already_processed",
+        "success",
+      ];
+      expect((body.items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual(outcomes);
+      expect(receiver.lines.filter(({ msg }) => msg === "callback").map(({ outcome }) => outcome)).toEqual(
+        outcomes.reverse(),
+      );
+    }));
+
+  it("never holds a secret: not in rows, lines, errors, failures or metrics", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const secrets = {
+          code: CANARY,
+          access_token: CANARY,
+          nested: [{ cardNumber: CANARY, PASSWORD: CANARY }],
+        };
+        const headers = {
+          authorization: `Bearer ${CANARY}`,
+          cookie: `a=${CANARY}`,
+          "x-api-key": CANARY,
+          "x-my-token": CANARY,
+        };
+        const path = `/api/platform/callback?code=${CANARY}&access_token=${CANARY}`;
+        for (const type of ["leaky", "webhook_message"]) {
+          const data = { ...secrets, message: { refresh_token: CANARY } };
+          await receiver.send(event(type, data), { headers, path });
+          await receiver.send(event(type, data), { headers, path, secret: "q".repeat(32) });
+        }
+        await receiver.send({}, { raw: `code=${CANARY}&state=${CANARY}`, headers });
+        await receiver.send({}, { raw: `not json ${CANARY}`, headers });
+        const shown = await Promise.all(
+          ["/api/callbacks", "/api/failures", "/api/events", "/metrics"].map((at) => receiver.admin(at)),
+        );
+        const everything = JSON.stringify([shown.map(({ body }) => body), receiver.lines]);
+        expect(everything).toContain("[masked]");
+        for (const secret of [CANARY, SECRET, TOKEN]) expect(everything.includes(secret)).toBe(false);
+      },
+      { handlers: [leaky] },
+    ));
+
+  it("keeps no more of a flood of garbage than its bound, and counts the rest", () =>
+    withReceiver(dialect, async (receiver) => {
+      for (let index = 0; index < 14; index += 1) {
+        await Promise.all(
+          Array.from({ length: 50 }, () => receiver.send({}, { secret: "q".repeat(32), raw: "{}" })),
+        );
+      }
+      await receiver.send(payment());
+      await receiver.admin("/api/callbacks");
+      expect(await receiver.count("oncehook_callbacks", "response_status = 401")).toBe(600);
+      expect(receiver.lines.filter(({ status }) => status === 401)).toHaveLength(600);
+      expect(await receiver.count("oncehook_callbacks", "response_status = 200")).toBe(1);
+      const { body } = await receiver.admin("/metrics");
+      expect(body.text).toContain('oncehook_callback_log_dropped_total{reason="rejected_bound"} 100');
+      expect(body.text).toContain('callback_requests_total{event_type="unknown",status="401"} 700');
+    }));
+});
+
+describe("the metrics", () => {
+  it("keep to known types however many others come", () =>
+    withReceiver("sqlite", async (receiver) => {
+      for (let index = 0; index < 20; index += 1) await receiver.send(event(`type-${index}`, {}));
+      await receiver.send(payment());
+      const text = String((await receiver.admin("/metrics")).body.text);
+      const series = text.split("\n").filter((line) => line.startsWith("callback_requests_total{"));
+      expect(series.sort()).toEqual([
+        'callback_requests_total{event_type="payment_notify",status="200"} 1',
+        'callback_requests_total{event_type="unknown",status="400"} 20',
+      ]);
+    }));
+
+  it.each([
+    "callback_duration_seconds_count 1",
+    "oncehook_in_flight 0",
+    'oncehook_failures{state="waiting"} 0',
+    'oncehook_attempts_total{kind="inline",outcome="success"} 1',
+    'oncehook_signing_secret_used_total{secret="current"} 1',
+    'oncehook_callback_outcomes_total{outcome="success"} 1',
+    "nodejs_eventloop_lag_seconds ",
+    "process_cpu_seconds_total ",
+  ])("tell %s", (line) =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(payment());
+      expect((await receiver.admin("/metrics")).body.text).toContain(`\n${line}`);
+    }),
+  );
+});
+
+describe("the database file", () => {
+  it("holds no token in the clear after an authorization", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(event("user_authorized", { code: CANARY, user_id: "u1" }));
+      const file = receiver.target.url.slice("sqlite:".length);
+      const bytes = Buffer.concat([await readFile(file), await readFile(`${file}-wal`)]);
+      expect(bytes.includes("access_token")).toBe(false);
+      expect(bytes.includes(CANARY)).toBe(false);
+    }));
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { DIALECTS } from "../support/databases.ts";
+import { type Answer, type TestReceiver, withReceiver } from "../support/receiver.ts";
+
+const STATE = "state-of-at-least-128-bits";
+const PATH = "/api/platform/oauth-callback";
+
+async function expectState(receiver: TestReceiver, state = STATE): Promise<Answer> {
+  return receiver.admin("/api/oauth/states", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ state }),
+  });
+}
+
+/** What a browser sends: nothing signed. */
+async function redirect(
+  receiver: TestReceiver,
+  query: string,
+  body = "",
+): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(`${receiver.publicOrigin}${PATH}${query}`, { method: "POST", body });
+  return { status: response.status, body: await response.json() };
+}
+
+describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
+  it.each([
+    ["the query", `?code=c1&state=${STATE}`, ""],
+    ["a form", "", `code=c1&state=${STATE}&unknown=1`],
+    ["JSON", "", JSON.stringify({ code: "c1", state: STATE })],
+  ])("exchanges the code that comes with a registered state, from %s", (_title, query, body) =>
+    withReceiver(dialect, async (receiver) => {
+      expect((await expectState(receiver)).status).toBe(201);
+      expect(await redirect(receiver, query, body)).toEqual({
+        status: 200,
+        body: { status: "success", data: { user_id: "sandbox-user" } },
+      });
+      expect(await receiver.count("users", "user_id = 'sandbox-user'")).toBe(1);
+    }),
+  );
+
+  it("exchanges once when the page is reloaded", () =>
+    withReceiver(dialect, async (receiver) => {
+      await expectState(receiver);
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => redirect(receiver, `?code=c1&state=${STATE}`)),
+      );
+      const statuses = answers.map(({ body }) => (body as { status: string }).status).sort();
+      expect(statuses).toEqual([...Array(4).fill("already_processed"), "success"]);
+      expect(await receiver.count("oncehook_records")).toBe(1);
+    }));
+
+  it("is authenticated by the platform's signature as well", () =>
+    withReceiver(dialect, async (receiver) => {
+      const sent = { code: "c1", state: "anything" };
+      expect((await receiver.send(sent, { path: PATH })).status).toBe(200);
+      expect((await receiver.send(sent, { path: PATH, secret: "f".repeat(32) })).status).toBe(401);
+    }));
+
+  it.each([
+    ["an unknown state", "?code=c1&state=unknown", 401, "invalid state"],
+    ["no state", "?code=c1", 401, "invalid state"],
+    ["no code", `?state=${STATE}`, 400, "code: missing"],
+    ["two codes", `?code=a&code=b&state=${STATE}`, 400, "code: stands more than once"],
+    [
+      "an error",
+      `?error=access_denied&error_description=%3Cscript%3E&state=${STATE}`,
+      400,
+      "the platform refused the authorization",
+    ],
+  ])("is refused with %s", (_title, query, status, error) =>
+    withReceiver(dialect, async (receiver) => {
+      await expectState(receiver);
+      expect(await redirect(receiver, query)).toEqual({ status, body: { error } });
+      expect(await receiver.count("oncehook_records")).toBe(0);
+    }),
+  );
+
+  it("never stores code or state in the clear", () =>
+    withReceiver(dialect, async (receiver) => {
+      await expectState(receiver);
+      await redirect(receiver, `?code=canary-code&state=${STATE}`);
+      const { body } = await receiver.admin("/api/callbacks");
+      const everything = JSON.stringify([
+        body,
+        receiver.lines,
+        await receiver.count("oncehook_redirect_states", `state_sha256 = '${STATE}'`),
+      ]);
+      expect(everything).toContain("[masked]");
+      expect(everything.includes("canary-code") || everything.includes(STATE)).toBe(false);
+    }));
+
+  it("is served under OAUTH_SCOPE_PATH, several segments allowed", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = "/api/tenants/one/oauth-callback";
+        expect((await receiver.send({ code: "c", state: "s" }, { path })).status).toBe(200);
+        expect((await receiver.send({ code: "c", state: "s" }, { path: PATH })).status).toBe(404);
+      },
+      { env: { OAUTH_SCOPE_PATH: "tenants/one" } },
+    ));
+});

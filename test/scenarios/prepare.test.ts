@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import { event, startReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+interface Plan {
+  prepared: number;
+  prepare?: () => Promise<unknown>;
+  failing?: number;
+}
+
+/** A handler whose outside step is counted. */
+function exchanging(plan: Plan) {
+  return defineHandler({
+    type: "exchange",
+    data: z.object({}),
+    async prepare() {
+      plan.prepared += 1;
+      await plan.prepare?.();
+      return { token: `token-${plan.prepared}`, canary: "canary-token" };
+    },
+    async handle({ prepared }) {
+      if ((plan.failing ?? 0) > 0) {
+        plan.failing = (plan.failing ?? 0) - 1;
+        throw new Error("the transaction fails after the exchange");
+      }
+      return { token: prepared.token };
+    },
+  });
+}
+
+describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
+  it("is done once although its transaction fails twice, and its result serves the retry", () => {
+    const plan: Plan = { prepared: 0, failing: 2 };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("exchange", {});
+        expect((await receiver.send(sent)).status).toBe(500);
+        const [row] = await rowsOf(receiver.target, "SELECT sealed_result FROM oncehook_preparations");
+        expect(Buffer.from(row?.sealed_result as Uint8Array).includes("canary")).toBe(false);
+        await until(async () => (await receiver.count("oncehook_records")) === 1);
+        expect(plan.prepared).toBe(1);
+        expect(await receiver.count("oncehook_preparations")).toBe(0);
+        expect(await receiver.count("oncehook_records", `result = '{"token":"token-1"}'`)).toBe(1);
+      },
+      { handlers: [exchanging(plan)], retryPollMs: 20, env: { RETRY_DELAY_SECONDS: "0.1" } },
+    );
+  });
+
+  it("is done once for simultaneous deliveries to two processes", () =>
+    withDatabase(dialect, async (target) => {
+      const plan: Plan = { prepared: 0, prepare: () => sleep(100) };
+      const receivers = [
+        await startReceiver(target, { handlers: [exchanging(plan)] }),
+        await startReceiver(target, { handlers: [exchanging(plan)] }),
+      ];
+      const sent = event("exchange", {});
+      const answers = await Promise.all(
+        Array.from({ length: 16 }, (_, index) => receivers[index % 2]!.send(sent)),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(16).fill(200));
+      expect(answers.filter(({ body }) => body.status === "success")).toHaveLength(1);
+      expect(plan.prepared).toBe(1);
+      for (const receiver of receivers) await receiver.stop();
+    }));
+
+  it("leaves nothing behind when it fails, and is done again by the next delivery", () => {
+    const plan: Plan = { prepared: 0, prepare: () => Promise.reject(new Error("the platform is down")) };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("exchange", {});
+        expect((await receiver.send(sent)).status).toBe(500);
+        expect(await receiver.count("oncehook_preparations")).toBe(0);
+        delete plan.prepare;
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
+      },
+      { handlers: [exchanging(plan)] },
+    );
+  });
+
+  it("ends at the handler's time limit", () => {
+    const plan: Plan = { prepared: 0, prepare: () => sleep(10_000, undefined, { ref: false }) };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        expect((await receiver.send(event("exchange", {}))).status).toBe(500);
+        const { body } = await receiver.admin("/api/failures");
+        expect(body.items).toMatchObject([{ code: "handler_timed_out" }]);
+      },
+      { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
+    );
+  });
+
+  it("is never done by a dry run, which uses a stored result or says that there is none", () => {
+    const plan: Plan = { prepared: 0, failing: 1 };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const first = event("exchange", {});
+        await receiver.send(first);
+        const dryRun = (id: string) =>
+          receiver.admin(`/api/failures/platform/${id}/replay?dry_run=true`, { method: "POST" });
+        expect((await dryRun(first.event_id)).body).toMatchObject({
+          outcome: "success",
+          result: { token: "token-1" },
+        });
+        plan.prepare = () => Promise.reject(new Error("the platform is down"));
+        const second = event("exchange", {});
+        await receiver.send(second);
+        expect((await dryRun(second.event_id)).body).toMatchObject({
+          outcome: "rejected",
+          error: expect.stringContaining("no outside work"),
+        });
+        expect(plan.prepared).toBe(2);
+      },
+      { handlers: [exchanging(plan)] },
+    );
+  });
+});
