@@ -7,7 +7,7 @@ import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
 
 interface DoctorOptions {
-  readonly envFile?: string;
+  readonly env?: string;
   readonly config?: string;
   readonly registered?: readonly string[];
   readonly compare?: readonly string[];
@@ -18,7 +18,7 @@ export function doctorCommand(): Command {
     .description(
       "Check configuration, database, certificate and addresses; changes nothing. Exit code 1 on a failure.",
     )
-    .option("--env-file <file>", "read variables from a file as well; the environment wins")
+    .option("--env <file>", "read variables from a file as well; the environment wins")
     .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
     .option(
       "--registered <url...>",

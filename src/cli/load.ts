@@ -10,8 +10,8 @@ export interface Loaded {
 }
 
 /** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
-export async function load(options: { envFile?: string; config?: string } = {}): Promise<Loaded> {
-  if (options.envFile !== undefined) loadEnvFile(options.envFile);
+export async function load(options: { env?: string; config?: string } = {}): Promise<Loaded> {
+  if (options.env !== undefined) loadEnvFile(options.env);
   const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd: process.cwd() });
   const file = await loadConfigFile(process.cwd(), options.config);
   return { config, file, generated, secretsFile };
@@ -21,6 +21,6 @@ function loadEnvFile(file: string): void {
   try {
     process.loadEnvFile(file);
   } catch (cause) {
-    throw new UserMistake(`--env-file: got "${file}", which cannot be read: ${String(cause)}`, { cause });
+    throw new UserMistake(`--env: got "${file}", which cannot be read: ${String(cause)}`, { cause });
   }
 }

@@ -6,9 +6,9 @@ import { load } from "./load.ts";
 export function migrateCommand(): Command {
   return new Command("migrate")
     .description("Bring the database's schema up to date and exit. `serve` does the same at its start.")
-    .option("--env-file <file>", "read variables from a file as well; the environment wins")
+    .option("--env <file>", "read variables from a file as well; the environment wins")
     .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
-    .action(async (options: { envFile?: string; config?: string }) => {
+    .action(async (options: { env?: string; config?: string }) => {
       const { config, file } = await load(options);
       const handlers = (file.handlers ?? []) as readonly Handler[];
       const { applied } = await migrate(config, handlers, file.migrations ?? []);

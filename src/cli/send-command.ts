@@ -11,7 +11,7 @@ interface SendOptions {
   readonly id?: string;
   readonly url?: string;
   readonly api?: string;
-  readonly envFile?: string;
+  readonly env?: string;
 }
 
 const TIME_LIMIT_MS = 35_000;
@@ -26,7 +26,7 @@ export function sendCommand(): Command {
     .option("--id <event_id>", "the event's id (default: a new one); the same id again is a duplicate")
     .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
     .option("--api <version>", "v1 or v2, sent as X-API-Version")
-    .option("--env-file <file>", "read variables from a file as well; the environment wins")
+    .option("--env <file>", "read variables from a file as well; the environment wins")
     .action(send);
 }
 

@@ -10,9 +10,9 @@ const DRAIN_LIMIT_MS = 9_500;
 export function serveCommand(): Command {
   return new Command("serve")
     .description("Start the receiver: the public listener, the admin listener and the retry loop.")
-    .option("--env-file <file>", "read variables from a file as well; the environment wins")
+    .option("--env <file>", "read variables from a file as well; the environment wins")
     .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
-    .action(async (options: { envFile?: string; config?: string }) => serve(await load(options)));
+    .action(async (options: { env?: string; config?: string }) => serve(await load(options)));
 }
 
 async function serve(loaded: Loaded): Promise<void> {
@@ -55,6 +55,6 @@ function greet({ config, generated, secretsFile }: Loaded, { adminOrigin, public
   ];
   if (generated.length > 0)
     lines.push(`Generated for ${config.environment}: ${generated.join(", ")} in ${secretsFile}`);
-  if (config.environment === "development") lines.push("Try it: npx oncehook send payment_notify");
+  if (config.environment === "development") lines.push("Try it: npm run oncehook -- send payment_notify");
   process.stderr.write(`${lines.join("\n")}\n`);
 }

@@ -11,8 +11,8 @@ export function signCommand(): Command {
       "Print the X-Signature of a body: HMAC-SHA256 of its bytes with SIGNING_SECRET, lowercase hex.",
     )
     .argument("[file]", "the file with the body; standard input when left out")
-    .option("--env-file <file>", "read variables from a file as well; the environment wins")
-    .action(async (file: string | undefined, options: { envFile?: string }) => {
+    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .action(async (file: string | undefined, options: { env?: string }) => {
       const { config } = await load(options);
       const [secret = ""] = config.signing.secrets;
       process.stdout.write(`${signHmac(secret, await bytesOf(file))}\n`);

@@ -15,10 +15,12 @@ export function startChild(
   file: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  cwd?: string,
 ): ChildProcess {
   const path = fileURLToPath(new URL(file, new URL("../../", import.meta.url)));
   return spawn(process.execPath, ["--conditions=oncehook-source", path, ...args], {
     env,
+    cwd,
     stdio: ["pipe", "pipe", "pipe"],
   });
 }
@@ -34,6 +36,11 @@ export async function ended(child: ChildProcess): Promise<Ended> {
 }
 
 /** Runs a TypeScript file to its end. */
-export function runChild(file: string, args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Ended> {
-  return ended(startChild(file, args, env));
+export function runChild(
+  file: string,
+  args: readonly string[],
+  env?: NodeJS.ProcessEnv,
+  cwd?: string,
+): Promise<Ended> {
+  return ended(startChild(file, args, env, cwd));
 }

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 import type { Config } from "../../config/index.ts";
 import { readTlsPair } from "../../http/index.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
@@ -22,7 +23,7 @@ export async function checkCertificate({ listen, baseUrl }: Config, now: Date): 
   }
   const { hostname } = new URL(baseUrl);
   const findings: Finding[] = [];
-  if (certificate.checkHost(hostname) === undefined && certificate.checkIP(hostname) === undefined) {
+  if (!isFor(certificate, hostname)) {
     findings.push(
       failure(
         about,
@@ -35,4 +36,9 @@ export async function checkCertificate({ listen, baseUrl }: Config, now: Date): 
   else if (days < SOON_DAYS)
     findings.push(warning(about, `expires in ${days} days, on ${certificate.validTo}; renew it`));
   return findings.length > 0 ? findings : [ok(about, `is for ${hostname} and expires in ${days} days`)];
+}
+
+function isFor(certificate: X509Certificate, hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }

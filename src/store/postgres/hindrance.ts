@@ -10,6 +10,13 @@ export class NoConnection extends Error {
   override readonly name = "NoConnection";
 }
 
+/** The record of the event is locked by another delivery that has not ended yet. */
+export class EventLocked extends Error {
+  override readonly name = "EventLocked";
+}
+
+const LOCK_NOT_AVAILABLE = "55P03";
+
 /**
  * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): serialization failure,
  * deadlock, the shutdowns and start-ups of a restart, too many connections, a statement cancelled by its limit,
@@ -28,14 +35,14 @@ const PASSING = new Set([
   "53100",
   "53200",
   "58030",
+  LOCK_NOT_AVAILABLE,
 ]);
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
 export function passing(error: unknown): StoreFaultReason | undefined {
   if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
+  if (error instanceof EventLocked) return "in_progress";
   const state = sqlState(error);
-  if (state === LOCK_NOT_AVAILABLE) return "in_progress";
   if (state === undefined) return undefined;
   return PASSING.has(state) || state.startsWith("08") ? "unavailable" : undefined;
 }
@@ -45,8 +52,12 @@ export function passingBeforeItBegan(error: unknown): StoreFaultReason | undefin
   return error instanceof ConnectionLost ? undefined : passing(error) && "unavailable";
 }
 
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === LOCK_NOT_AVAILABLE;
+}
+
 /** A handler may wrap the driver's error, so the causes are looked at too. */
-export function sqlState(error: unknown): string | undefined {
+function sqlState(error: unknown): string | undefined {
   for (
     let current = error, depth = 0;
     current instanceof Error && depth < 5;

@@ -25,14 +25,14 @@ export interface TransactionLimits {
 export async function inTransaction<T>(
   pool: pg.Pool,
   limits: TransactionLimits,
-  run: (tx: Transaction, client: pg.ClientBase) => Promise<T>,
+  run: (tx: Transaction, client: pg.ClientBase, lending: Lending) => Promise<T>,
   endsIn: (value: T) => "commit" | "rollback",
 ): Promise<T> {
-  return withClient(pool, async (client) => {
+  return withClient(pool, limits.deadline, async (client) => {
     const lending: Lending = { open: true };
     await client.query(beginStatement(limits));
     try {
-      const value = await run(lend(client, lending), client);
+      const value = await run(lend(client, lending), client, lending);
       lending.open = false;
       if (endsIn(value) === "commit") await commit(client);
       else await client.query("ROLLBACK");

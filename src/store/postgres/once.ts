@@ -1,9 +1,20 @@
 import type pg from "pg";
 import type { Clock, EventKey } from "../../domain/index.ts";
+import { assertOpen, type Lending } from "../guarded.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
-import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
+import type {
+  Completion,
+  Deadline,
+  NewRecord,
+  OnceEnding,
+  OnceOptions,
+  OnceScope,
+  StoredRecord,
+} from "../store.ts";
 import type { Transaction } from "../transaction.ts";
+import { EventLocked, isLockTimeout, NoConnection } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
+import { withClient } from "./pool.ts";
 
 /** Named statements are parsed and planned once for each connection. */
 const STATEMENTS = {
@@ -31,9 +42,27 @@ function query(
   return client.query({ name, text: STATEMENTS[name], values });
 }
 
-export async function findRecord(client: pg.ClientBase, key: EventKey): Promise<StoredRecord | undefined> {
+async function findRecord(client: pg.ClientBase, key: EventKey): Promise<StoredRecord | undefined> {
   const { rows } = await query(client, "selectRecord", [key.eventId, key.source]);
   return rows[0] === undefined ? undefined : toRecord(rows[0]);
+}
+
+/** A look-up that a lock holds up is given up at the deadline; it ends by itself later and changes nothing. */
+export async function findInTime(
+  pool: pg.Pool,
+  key: EventKey,
+  deadline: Deadline,
+): Promise<StoredRecord | undefined> {
+  const late = Promise.withResolvers<never>();
+  const overdue = () => late.reject(new NoConnection("the look-up was not answered until the deadline"));
+  const timer = setTimeout(overdue, Math.max(0, deadline - performance.now()));
+  const looking = withClient(pool, deadline, (client) => findRecord(client, key));
+  looking.catch(() => {});
+  try {
+    return await Promise.race([looking, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** One try of `Store.once`; the caller repeats it when a passing fault stopped it. */
@@ -49,9 +78,9 @@ export function once(
     end.ending === "completed" ? "commit" : "rollback",
   );
 
-  async function body(tx: Transaction, client: pg.ClientBase): Promise<OnceEnding> {
+  async function body(tx: Transaction, client: pg.ClientBase, lending: Lending): Promise<OnceEnding> {
     if (!(await insertRecord(client, record, clock.now()))) return already(client, record);
-    const { result, logRow } = await run(scopeOf(client, clock, record, tx));
+    const { result, logRow } = await run(scopeOf(client, clock, record, tx, lending));
     if (mode === "rehearse") return { ending: "rehearsed", result };
     const { eventId, source } = record;
     await query(client, "completeRecord", [
@@ -68,7 +97,13 @@ export function once(
 async function insertRecord(client: pg.ClientBase, record: NewRecord, now: Date): Promise<boolean> {
   const { source, eventId, eventType, version, bodySha256 } = record;
   const values = [source, eventId, eventType, version, bodySha256, now.toISOString()];
-  return (await query(client, "insertRecord", values)).rowCount === 1;
+  try {
+    return (await query(client, "insertRecord", values)).rowCount === 1;
+  } catch (error) {
+    throw isLockTimeout(error)
+      ? new EventLocked("another delivery holds the event's record", { cause: error })
+      : error;
+  }
 }
 
 async function already(client: pg.ClientBase, key: EventKey): Promise<OnceEnding> {
@@ -79,11 +114,18 @@ async function already(client: pg.ClientBase, key: EventKey): Promise<OnceEnding
   );
 }
 
-function scopeOf(client: pg.ClientBase, clock: Clock, key: EventKey, tx: Transaction): OnceScope {
+function scopeOf(
+  client: pg.ClientBase,
+  clock: Clock,
+  key: EventKey,
+  tx: Transaction,
+  lending: Lending,
+): OnceScope {
   let position = 0;
   return {
     tx,
     async enqueue({ topic, payload }) {
+      assertOpen(lending);
       position += 1;
       const id = `${key.source}/${key.eventId}/${position}`;
       const at = clock.now().toISOString();

@@ -15,7 +15,7 @@ import type { Tables } from "../tables.ts";
 import { durabilityWarnings } from "./durability.ts";
 import { passing, passingBeforeItBegan } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { findRecord, HOT_STATEMENTS, once } from "./once.ts";
+import { findInTime, HOT_STATEMENTS, once } from "./once.ts";
 import { createPool, withClient } from "./pool.ts";
 import { postgresSpelling } from "./spelling.ts";
 import { executeOn } from "./statement.ts";
@@ -40,10 +40,11 @@ const MIGRATION_LOCK = 7_140_231_901;
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const pool = createPool({ ...options, size: options.poolSize });
+  const opening = performance.now() + PATIENCE_MS;
   try {
     const warnings = await withPatience(
-      performance.now() + PATIENCE_MS,
-      () => withClient(pool, durabilityWarnings),
+      opening,
+      () => withClient(pool, opening, durabilityWarnings),
       passing,
     );
     const { applied, previousBaseUrl } = await migrate(pool, options);
@@ -77,8 +78,7 @@ function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: Postgres
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
-    find: (key, deadline) =>
-      withPatience(deadline, () => withClient(pool, (client) => findRecord(client, key)), passing),
+    find: (key, deadline) => withPatience(deadline, () => findInTime(pool, key, deadline), passing),
     once: (record, run, options) =>
       withPatience(options.deadline, () => once(pool, lockTimeoutMs, clock, record, run, options), passing),
     failures: failureQueries(access),
@@ -90,7 +90,7 @@ function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: Postgres
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
     sweep: (olderThan) => sweep(access, olderThan),
     async ping() {
-      await withClient(pool, (client) => client.query("SELECT 1"));
+      await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query("SELECT 1"));
     },
     close() {
       closed ??= pool.end();
@@ -102,8 +102,9 @@ function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: Postgres
 function accessOf(pool: pg.Pool, onStatement: PostgresOptions["onStatement"]): Access {
   const query = bindQuery<Tables>(postgresSpelling, (compiled) => {
     onStatement?.(compiled.sql);
-    const run = () => withClient(pool, (client) => executeOn(client, compiled));
-    return withPatience(performance.now() + PATIENCE_MS, run, passingBeforeItBegan);
+    const deadline = performance.now() + PATIENCE_MS;
+    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled));
+    return withPatience(deadline, run, passingBeforeItBegan);
   });
   return { dialect: "postgres", read: query, write: query };
 }

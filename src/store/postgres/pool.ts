@@ -1,4 +1,6 @@
 import pg from "pg";
+import type { Deadline } from "../store.ts";
+import { StoreFault } from "../store-fault.ts";
 import { ConnectionLost, NoConnection } from "./hindrance.ts";
 
 export interface PoolOptions {
@@ -34,10 +36,12 @@ export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: Poo
  * known is closed, and the server rolls back what was open on it.
  * @throws NoConnection when none could be had; ConnectionLost when it broke while lent
  */
-export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect().catch((cause: unknown) => {
-    throw new NoConnection("no connection to PostgreSQL could be had", { cause });
-  });
+export async function withClient<T>(
+  pool: pg.Pool,
+  deadline: Deadline,
+  use: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await connect(pool, deadline);
   let lost = false;
   const onError = (): void => {
     lost = true;
@@ -46,9 +50,31 @@ export async function withClient<T>(pool: pg.Pool, use: (client: pg.PoolClient) 
   try {
     return await use(client);
   } catch (error) {
-    throw lost ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error }) : error;
+    // A COMMIT that was cut off is a verdict already: it may have happened, so it must not be tried again.
+    throw lost && !(error instanceof StoreFault)
+      ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
+      : error;
   } finally {
     client.removeListener("error", onError);
     client.release(lost || client.getTransactionStatus() !== "I");
+  }
+}
+
+/** Waits for a free connection no longer than anybody waits for what it is for. */
+async function connect(pool: pg.Pool, deadline: Deadline): Promise<pg.PoolClient> {
+  const connecting = pool.connect();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error("no connection was free until the deadline")),
+    Math.max(0, deadline - performance.now()),
+  );
+  try {
+    return await Promise.race([connecting, late.promise]);
+  } catch (cause) {
+    // One that comes too late goes straight back.
+    connecting.then((client) => client.release()).catch(() => {});
+    throw new NoConnection("no connection to PostgreSQL could be had", { cause });
+  } finally {
+    clearTimeout(timer);
   }
 }

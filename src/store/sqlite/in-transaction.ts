@@ -17,13 +17,13 @@ import { sqliteSpelling } from "./spelling.ts";
 export async function inTransaction<T>(
   connection: Connection,
   deadline: Deadline,
-  run: (tx: Transaction) => Promise<T>,
+  run: (tx: Transaction, lending: Lending) => Promise<T>,
   endsIn: (value: T) => "commit" | "rollback",
 ): Promise<T> {
   await withPatience(deadline, () => connection.database.exec("BEGIN IMMEDIATE"), busy);
   const lending: Lending = { open: true };
   try {
-    const value = await run(lend(connection, lending));
+    const value = await run(lend(connection, lending), lending);
     lending.open = false;
     assertStillOpen(connection);
     if (endsIn(value) === "commit") commit(connection);

@@ -1,4 +1,5 @@
 import type { Clock, EventKey } from "../../domain/index.ts";
+import { assertOpen, type Lending } from "../guarded.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
 import type { RecordRow } from "../tables.ts";
@@ -37,9 +38,9 @@ export async function once(
     end.ending === "completed" ? "commit" : "rollback",
   );
 
-  async function body(tx: Transaction): Promise<OnceEnding> {
+  async function body(tx: Transaction, lending: Lending): Promise<OnceEnding> {
     if (!insertRecord(connection, record, clock.now())) return already(connection, record);
-    const { result, logRow } = await run(scopeOf(connection, clock, record, tx));
+    const { result, logRow } = await run(scopeOf(connection, clock, record, tx, lending));
     if (mode === "rehearse") return { ending: "rehearsed", result };
     connection.run(
       COMPLETE_RECORD,
@@ -69,11 +70,18 @@ function already(connection: Connection, key: EventKey): OnceEnding {
   );
 }
 
-function scopeOf(connection: Connection, clock: Clock, key: EventKey, tx: Transaction): OnceScope {
+function scopeOf(
+  connection: Connection,
+  clock: Clock,
+  key: EventKey,
+  tx: Transaction,
+  lending: Lending,
+): OnceScope {
   let position = 0;
   return {
     tx,
     async enqueue({ topic, payload }) {
+      assertOpen(lending);
       position += 1;
       connection.run(
         INSERT_NOTIFICATION,

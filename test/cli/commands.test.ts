@@ -1,0 +1,243 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { signHmac } from "../../src/index.ts";
+import { certificate } from "../support/certificate.ts";
+import { runChild } from "../support/child.ts";
+import { withDatabase } from "../support/databases.ts";
+import { startServer } from "../support/process.ts";
+import { SECRET, TOKEN } from "../support/receiver.ts";
+
+const MAIN = "src/cli/main.ts";
+
+async function inFolder<T>(
+  use: (
+    folder: string,
+    run: (args: string[], env?: Record<string, string>) => ReturnType<typeof runChild>,
+  ) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
+  const base = {
+    PATH: process.env.PATH,
+    APP_ENV: "test",
+    SIGNING_SECRET: SECRET,
+    ADMIN_TOKEN: TOKEN,
+    NO_COLOR: "1",
+  };
+  try {
+    return await use(folder, (args, env = {}) => runChild(MAIN, args, { ...base, ...env }, folder));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe("the command line", () => {
+  it.each(["serve", "send", "sign", "migrate", "doctor", "demo"])("explains %s with --help", (command) =>
+    inFolder(async (_folder, run) => {
+      const { code, stdout } = await run([command, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`Usage: oncehook ${command}`);
+    }),
+  );
+
+  it("lists its commands and exit codes with --help", () =>
+    inFolder(async (_folder, run) => {
+      const { code, stdout } = await run(["--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain("Exit codes: 0 done, 1 it did not work");
+    }));
+
+  it("suggests the command that was meant and exits 2", () =>
+    inFolder(async (_folder, run) => {
+      const { code, stderr } = await run(["serv"]);
+      expect(code).toBe(2);
+      expect(stderr).toContain("Did you mean serve?");
+    }));
+
+  it("names every wrong variable without a stack, and exits 1", () =>
+    inFolder(async (_folder, run) => {
+      const { code, stderr } = await run(["serve"], {
+        PORT: "many",
+        RETRY_MAX: "-1",
+        RATE_LIMIT_CALBACK: "off",
+      });
+      expect(code).toBe(1);
+      expect(stderr).toBe(
+        "oncehook: the configuration is not valid\n" +
+          "  RATE_LIMIT_CALBACK: is set, but there is no such variable; did you mean RATE_LIMIT_CALLBACK?\n" +
+          '  PORT: got "many", expected a whole number from 0 to 65535 (0: any free port)\n' +
+          '  RETRY_MAX: got "-1", expected a whole number from 0 to 100\n',
+      );
+    }));
+
+  it("says that a port is taken, without a stack", () =>
+    withDatabase("sqlite", async (target) => {
+      const server = await startServer(target);
+      await inFolder(async (_folder, run) => {
+        const { code, stderr } = await run(["serve"], { PORT: new URL(server.url).port, ADMIN_PORT: "0" });
+        expect(code).toBe(1);
+        expect(stderr).toContain("EADDRINUSE");
+        expect(stderr).not.toContain("    at ");
+      });
+      server.child.kill("SIGTERM");
+      await server.ended;
+    }));
+
+  it("signs a file's bytes as the platform does", () =>
+    inFolder(async (folder, run) => {
+      await writeFile(join(folder, "body.json"), '{"a":1}\n');
+      const { code, stdout } = await run(["sign", "body.json"]);
+      expect([code, stdout]).toEqual([0, `${signHmac(SECRET, Buffer.from('{"a":1}\n'))}\n`]);
+    }));
+
+  it("sends a signed callback and prints the answer; the same id again is a duplicate", () =>
+    withDatabase("sqlite", async (target) => {
+      const server = await startServer(target);
+      await inFolder(async (_folder, run) => {
+        const env = {
+          PORT: new URL(server.url).port,
+          ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+        };
+        const first = await run(
+          ["send", "payment_notify", "--id", "evt-cli", "--data", '{"order_id":"o9","amount":1}'],
+          env,
+        );
+        expect([first.code, first.stderr]).toEqual([0, ""]);
+        expect(first.stdout).toContain('200\n{"status":"success","data":{"order_id":"o9"}}');
+        const again = await run(["send", "payment_notify", "--id", "evt-cli"], env);
+        expect(again.stdout).toContain('{"status":"already_processed"}');
+        const unknown = await run(["send", "nobody_knows", "--data", "{}"], env);
+        expect(unknown.code).toBe(1);
+        expect(unknown.stdout).toContain("400\n");
+      });
+      server.child.kill("SIGTERM");
+      await server.ended;
+    }));
+
+  it.each([
+    [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object'],
+    [["send", "nobody_knows"], '--data: there is no sample for "nobody_knows"'],
+    [["send", "payment_notify", "--url", "http://127.0.0.1:1/x"], "http://127.0.0.1:1/x did not answer"],
+    [["sign", "missing.json"], 'the file "missing.json" cannot be read'],
+    [["serve", "--env", "missing.env"], '--env: got "missing.env", which cannot be read'],
+  ])("tells what was wrong with %j", (args, message) =>
+    inFolder(async (_folder, run) => {
+      const { code, stderr } = await run(args);
+      expect(code).toBe(1);
+      expect(stderr).toContain(message);
+      expect(stderr).not.toContain("    at ");
+    }),
+  );
+
+  it("migrates a database and says what it did", () =>
+    inFolder(async (_folder, run) => {
+      expect((await run(["migrate"])).stdout).toBe(
+        "applied 0001-init\napplied built-in-users\napplied built-in-orders\napplied built-in-messages\n",
+      );
+      expect((await run(["migrate"])).stdout).toBe("the database is up to date\n");
+    }));
+
+  it("generates a developer's secrets once, for the owner's eyes only", () =>
+    inFolder(async (folder, run) => {
+      const env = { SIGNING_SECRET: "", ADMIN_TOKEN: "", APP_ENV: "" };
+      expect((await run(["migrate"], env)).code).toBe(0);
+      const file = join(folder, "data", "secrets.development.json");
+      const before = await readFile(file, "utf8");
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      expect((await run(["sign", "/dev/null"], env)).code).toBe(0);
+      expect(await readFile(file, "utf8")).toBe(before);
+    }));
+
+  it("runs the demo, and every line of it is right", () =>
+    inFolder(async (_folder, run) => {
+      const { code, stdout } = await run(["demo"]);
+      expect(stdout).not.toContain("WRONG");
+      expect(stdout).toContain("All 16 as they should be: every event was handled exactly once.");
+      expect(code).toBe(0);
+    }));
+});
+
+describe("oncehook doctor", () => {
+  it("finds nothing wrong with a fresh folder", () =>
+    inFolder(async (folder, run) => {
+      const { code, stdout } = await run(["doctor"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain("ok      database: is new: the first start makes the tables");
+      await expect(stat(join(folder, "data", "oncehook.db"))).rejects.toThrow();
+    }));
+
+  it("compares the registered address to the letter", () =>
+    inFolder(async (_folder, run) => {
+      const env = { CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
+      const right = await run(
+        ["doctor", "--registered", "http://127.0.0.1:8080/hooks/api/platform/callback"],
+        env,
+      );
+      expect([right.code, right.stdout]).toEqual([0, expect.stringContaining("is registered and served")]);
+      const wrong = await run(
+        ["doctor", "--registered", "http://127.0.0.1:8080/hooks/api/platform/callback/"],
+        env,
+      );
+      expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("FAILURE address:")]);
+    }));
+
+  it("fails where environment files share a secret or an address, and shows no secret", () =>
+    inFolder(async (folder, run) => {
+      await writeFile(
+        join(folder, ".env.test"),
+        "SIGNING_SECRET=one-and-the-same-secret\nCALLBACK_BASE_URL=https://a.example.com\n",
+      );
+      await writeFile(
+        join(folder, ".env.production"),
+        "SIGNING_SECRET=one-and-the-same-secret\nCALLBACK_BASE_URL=https://a.example.com/\n",
+      );
+      const { code, stdout } = await run(["doctor"]);
+      expect(code).toBe(1);
+      expect(stdout.match(/FAILURE environments: /g)).toHaveLength(2);
+      expect(stdout).not.toContain("one-and-the-same-secret");
+    }));
+
+  it("tells of a database of another environment, and of one that does not answer", () =>
+    inFolder(async (_folder, run) => {
+      await run(["migrate"]);
+      const other = await run(["doctor"], { APP_ENV: "development" });
+      expect([other.code, other.stdout]).toEqual([
+        1,
+        expect.stringContaining("belongs to the environment test, not to development"),
+      ]);
+      const absent = await run(["doctor"], { DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
+      expect([absent.code, absent.stdout]).toEqual([
+        1,
+        expect.stringContaining("FAILURE database: does not answer"),
+      ]);
+    }));
+
+  it("looks into PostgreSQL and says that it is up to date", () =>
+    withDatabase("postgres", (target) =>
+      inFolder(async (_folder, run) => {
+        await run(["migrate"], { DATABASE_URL: target.url });
+        const { code, stdout } = await run(["doctor"], { DATABASE_URL: target.url });
+        expect([code, stdout]).toEqual([
+          0,
+          expect.stringContaining("ok      database: answers, schema 1 of 1"),
+        ]);
+      }),
+    ));
+
+  it("checks that the certificate is for the host of the base address", () =>
+    inFolder(async (folder, run) => {
+      const { cert, key } = await certificate("localhost");
+      await writeFile(join(folder, "cert.pem"), cert);
+      await writeFile(join(folder, "key.pem"), key);
+      const env = { TLS_CERT_FILE: "cert.pem", TLS_KEY_FILE: "key.pem", HOST: "127.0.0.1" };
+      expect(
+        (await run(["doctor"], { ...env, CALLBACK_BASE_URL: "https://localhost:8080" })).stdout,
+      ).toContain("ok      certificate: is for localhost");
+      const wrong = await run(["doctor"], { ...env, CALLBACK_BASE_URL: "https://pay.example.com" });
+      expect([wrong.code, wrong.stdout]).toEqual([
+        1,
+        expect.stringContaining("certificate: is not for pay.example.com"),
+      ]);
+    }));
+});

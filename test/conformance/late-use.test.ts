@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import type { OnceScope } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+
+const LATE = { topic: "order.paid", payload: { late: true } };
+
+// A handler past its time limit goes on running although its transaction is gone; none of it may have an effect.
+describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (dialect) => {
+  it("cannot enqueue a notification after its event was completed", () =>
+    withStore(dialect, async (store, target) => {
+      const kept: OnceScope[] = [];
+      await store.once(
+        newRecord("e1"),
+        async (scope) => {
+          kept.push(scope);
+          return { result: {} };
+        },
+        committing(),
+      );
+      await expect(kept[0]!.enqueue(LATE)).rejects.toThrow("the transaction has ended");
+      expect(await countOf(target, "oncehook_notifications")).toBe(0);
+    }));
+
+  it("cannot enqueue a notification of an event that failed, into another event's transaction", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const kept: OnceScope[] = [];
+        const failing = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            kept.push(scope);
+            throw new Error("too slow");
+          },
+          committing(),
+        );
+        await expect(failing).rejects.toThrow("too slow");
+        const late: PromiseSettledResult<void>[] = [];
+        await store.once(
+          newRecord("e2"),
+          async (scope) => {
+            late.push(...(await Promise.allSettled([kept[0]!.enqueue(LATE)])));
+            return addEffect(scope, "e2");
+          },
+          committing(),
+        );
+        expect(late.map(({ status }) => status)).toEqual(["rejected"]);
+        expect(await countOf(target, "oncehook_notifications")).toBe(0);
+      },
+      { migrations: [EFFECTS], poolSize: 1 },
+    ));
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { openTarget, withDatabase } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { type Loss, withLossyProxy } from "../support/lossy-proxy.ts";
+
+const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
+  ["the answer of a COMMIT that happened", "answer", 1, "already"],
+  ["a COMMIT on its way to the server", "commit", 0, "completed"],
+];
+
+describe("a connection that breaks around COMMIT on postgres", () => {
+  it.each(LOSSES)(
+    "never guesses after losing %s: it fails, and the redelivery finds out",
+    (_, loss, kept, next) =>
+      withDatabase("postgres", (target) =>
+        withLossyProxy(target.url, async (proxy) => {
+          const { store } = await openTarget({ ...target, url: proxy.url }, { migrations: [EFFECTS] });
+          try {
+            let runs = 0;
+            const deliver = () =>
+              store.once(
+                newRecord("e1"),
+                (scope) => {
+                  runs += 1;
+                  return addEffect(scope, "e1");
+                },
+                committing(),
+              );
+            proxy.loseNext(loss);
+            await expect(deliver()).rejects.toMatchObject({ name: "StoreFault", reason: "commit_failed" });
+            expect(runs).toBe(1);
+            expect(await countOf(target, "effects")).toBe(kept);
+            expect((await deliver()).ending).toBe(next);
+            expect(await countOf(target, "effects")).toBe(1);
+          } finally {
+            await store.close();
+          }
+        }),
+      ),
+  );
+});

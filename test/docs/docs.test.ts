@@ -1,0 +1,55 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { describeVariables } from "../../src/config/index.ts";
+import { FAULTS } from "../../src/domain/index.ts";
+
+const readme = readFileSync("README.md", "utf8");
+const errors = readFileSync("docs/errors.md", "utf8");
+const cell = (text: string) => text.replaceAll("|", "\\|");
+
+describe("the documentation", () => {
+  it("describes every variable in the README as the configuration reads it, and no other", () => {
+    const rows = describeVariables().map(
+      (row) => `| \`${row.name}\` | ${cell(row.default)} | ${cell(row.expects)} | ${cell(row.meaning)} |`,
+    );
+    const table = readme.split("\n").filter((line) => /^\| `[A-Z_]+` \|/.test(line));
+    expect(table).toEqual(rows);
+  });
+
+  it("describes every fault in docs/errors.md as the catalogue has it, and no other", () => {
+    const rows = Object.entries(FAULTS).map(
+      ([code, { status, message, meaning }]) => `| \`${code}\` | ${status} | ${message} | ${cell(meaning)} |`,
+    );
+    expect(errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);
+  });
+
+  it("keeps the README under 200 lines", () => {
+    expect(readme.split("\n").length).toBeLessThan(200);
+  });
+
+  it.each(globSync(["*.md", "docs/**/*.md"]))("has no dead link: %s", (file) => {
+    const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) =>
+      String(link),
+    );
+    expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([]);
+  });
+
+  it("names every room of the source in docs/architecture.md", () => {
+    const architecture = readFileSync("docs/architecture.md", "utf8");
+    const rooms = globSync("src/*/").map((path) => path.replace(/^src\//, "").replace(/\/$/, ""));
+    expect(rooms.filter((room) => !architecture.includes(`| \`${room}/\` |`))).toEqual([]);
+  });
+
+  it("speaks only of scripts that exist", () => {
+    const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const texts = [readme, readFileSync("CONTRIBUTING.md", "utf8"), readFileSync(".ci/run", "utf8")].join(
+      "\n",
+    );
+    const named = [...texts.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => String(name));
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+    expect(named.length).toBeGreaterThan(5);
+  });
+});

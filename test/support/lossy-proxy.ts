@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** What becomes of a COMMIT on its way: lost before the server has it, or its answer lost afterwards. */
+export type Loss = "commit" | "answer";
+
+/** A way to PostgreSQL that cuts the connection around the next COMMIT. */
+export interface LossyProxy {
+  /** The database's address through the proxy. */
+  readonly url: string;
+  /** The next COMMIT of any connection meets this loss, later ones none. */
+  loseNext(loss: Loss): void;
+}
+
+/** A simple query message of PostgreSQL's protocol that holds COMMIT and nothing else (manual, 54.7). */
+const COMMIT = Buffer.from("Q\u0000\u0000\u0000\u000bCOMMIT\u0000", "latin1");
+
+export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) => Promise<T>): Promise<T> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let loss: Loss | undefined;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    let answerLost = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      // A cut connection may report an error on either side; the test looks at what the store makes of it.
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on("data", (chunk) => {
+      const lost = chunk.includes(COMMIT) ? loss : undefined;
+      if (lost !== undefined) loss = undefined;
+      if (lost === "commit") client.destroy();
+      else upstream.write(chunk);
+      answerLost ||= lost === "answer";
+    });
+    // The answer shows that the server has committed; only then the connection is cut.
+    upstream.on("data", (chunk) => (answerLost ? client.destroy() : client.write(chunk)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    return await use({
+      url: through.href,
+      loseNext(next) {
+        loss = next;
+      },
+    });
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, "close");
+  }
+}

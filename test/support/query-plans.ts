@@ -1,0 +1,141 @@
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import type { Target } from "./databases.ts";
+
+const ROWS = 3_000;
+
+/** Fills the tables, so that a planner has a reason to use an index. */
+export async function seedRows(target: Target): Promise<void> {
+  const numbers =
+    target.dialect === "sqlite"
+      ? `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${ROWS})`
+      : `WITH g AS (SELECT generate_series(1, ${ROWS}) AS n)`;
+  const time = target.dialect === "sqlite" ? "'2026-01-02T03:04:05.678Z'" : "now() - n * interval '1 minute'";
+  const bytes = target.dialect === "sqlite" ? "x'01'" : "'\\x01'::bytea";
+  const id = "'seed-' || n";
+  const statements = [
+    `${numbers} INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+      SELECT 'platform', ${id}, 't', 'v1', 'completed', 'a', ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_callbacks (request_id, received_at, event_id, method, url, remote_address,
+      request_headers, request_body, outcome, response_status, response_body, processing_ms)
+      SELECT 'r', ${time}, ${id}, 'POST', '/', 'a', '{}', '{}', 'success', 200, '{}', 1 FROM g`,
+    `${numbers} INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
+      code, error, sealed_body, first_failed_at, last_failed_at, next_attempt_at)
+      SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
+      'c', 'e', ${bytes}, ${time}, ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_preparations (source, event_id, created_at) SELECT 'platform', ${id}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_redirect_states (state_sha256, expires_at, created_at)
+      SELECT ${id}, ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
+  ];
+  if (target.dialect === "sqlite") {
+    withSqlite(target, (database) => {
+      for (const statement of statements) database.exec(statement);
+    });
+    return;
+  }
+  await withClient(target, async (client) => {
+    for (const statement of statements) await client.query(statement);
+    await client.query("ANALYZE");
+  });
+}
+
+/** The statements whose plan reads a table from end to end, each with the line of the plan that says so. */
+export function fullScans(target: Target, statements: readonly string[]): Promise<string[]> {
+  return target.dialect === "sqlite" ? sqliteScans(target, statements) : postgresScans(target, statements);
+}
+
+/** Paging without a filter walks from the newest row and stops at its LIMIT; counting by state reads the index. */
+function mayWalk(statement: string): boolean {
+  return (
+    /^select \* from "oncehook_\w+" order by "id" desc limit \S+$/.test(statement) ||
+    /count\(\*\).* group by "state"$/.test(statement)
+  );
+}
+
+async function sqliteScans(target: Target, statements: readonly string[]): Promise<string[]> {
+  return withSqlite(target, (database) =>
+    statements.flatMap((statement) => {
+      const lines = database
+        .prepare(`EXPLAIN QUERY PLAN ${statement}`)
+        .all()
+        .map((row) => String(row.detail));
+      return lines
+        .filter((line) => /^SCAN (?:oncehook_\w+|c)\b/.test(line) && !mayWalk(statement))
+        .map((line) => `${line}: ${statement}`);
+    }),
+  );
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Cond"?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+async function postgresScans(target: Target, statements: readonly string[]): Promise<string[]> {
+  return withClient(target, async (client) => {
+    // A prepared statement with a generic plan is what a long-lived connection ends up with, on every version.
+    await client.query("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan");
+    const found: string[] = [];
+    for (const statement of statements) {
+      const { text, count } = withDecidingValues(statement);
+      const nulls = count === 0 ? "" : `(${Array.from({ length: count }, () => "NULL").join(", ")})`;
+      await client.query(`PREPARE judged AS ${text}`);
+      const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE judged${nulls}`);
+      await client.query("DEALLOCATE judged");
+      const plan: PlanNode = rows[0]["QUERY PLAN"][0].Plan;
+      const scans = nodesOf(plan).filter((node) => isFullScan(node) && !mayWalk(statement));
+      found.push(...scans.map((node) => `${node["Node Type"]}: ${statement}`));
+    }
+    return found;
+  });
+}
+
+/**
+ * The limit and the state decide these plans, and the server knows them: such statements go unnamed, so it plans
+ * them with their values. A generic plan would expect a tenth of the table instead of one page.
+ */
+function withDecidingValues(statement: string): { text: string; count: number } {
+  const filled = statement
+    .replace(/\blimit \$\d+/gi, "LIMIT 10")
+    .replace(/"state" = \$\d+/g, `"state" = 'waiting'`);
+  const numbers = new Map<string, number>();
+  const text = filled.replace(/\$\d+/g, (name) => {
+    const number = numbers.get(name) ?? numbers.size + 1;
+    numbers.set(name, number);
+    return `$${number}`;
+  });
+  return { text, count: numbers.size };
+}
+
+/** An index read without a condition reads every row too, only in another order. */
+function isFullScan(node: PlanNode): boolean {
+  if (node["Relation Name"]?.startsWith("oncehook_") !== true) return false;
+  const type = node["Node Type"];
+  return type === "Seq Scan" || (/^Index (?:Only )?Scan$/.test(type) && node["Index Cond"] === undefined);
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+function withSqlite<T>(target: Target, use: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(target.url.slice("sqlite:".length));
+  try {
+    return use(database);
+  } finally {
+    database.close();
+  }
+}
+
+async function withClient<T>(target: Target, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: target.url });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
