@@ -1,5 +1,8 @@
 import type { CallbackLogRow, Clock, Log } from "../domain/index.ts";
+import { writeLogLine } from "./log-line.ts";
 import type { Metrics } from "./metrics.ts";
+import { createMinuteTally, type MinuteTally } from "./minute-tally.ts";
+import { createRowBuffer } from "./row-buffer.ts";
 
 export interface CallbackLogOptions {
   /** Stores rows, all of them or none. */
@@ -24,124 +27,78 @@ export interface CallbackLog {
   add(row: CallbackLogRow): void;
   /** Asked before a refused request is masked and logged, so that a flood of garbage costs next to nothing. */
   admitRejected(now: Date): boolean;
-  /** Resolves when every row added so far is stored, or could not be. */
+  /** Resolves when every row added so far is stored, or could not be; never rejects. */
   flush(): Promise<void>;
+  /** Flushes, tells what was left out and stops the timers. */
   close(): Promise<void>;
 }
 
-const FLUSH_AFTER_MS = 100;
-const ROWS_AT_ONCE = 200;
 const MINUTE_MS = 60_000;
 
-export function createCallbackLog({
-  append,
-  logger,
-  clock,
-  metrics,
-  bounds,
-}: CallbackLogOptions): CallbackLog {
-  const { rejectedPerMinute = 600, waiting: mostWaiting = 10_000 } = bounds ?? {};
-  const minute = { begun: 0, admitted: 0, left: 0 };
-  let waiting: CallbackLogRow[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let flushing: Promise<void> | undefined;
-
-  async function store(): Promise<void> {
-    while (waiting.length > 0) {
-      const rows = waiting.slice(0, ROWS_AT_ONCE);
-      try {
-        await append(rows);
-      } catch (error) {
-        logger.warn(
-          { err: error, rows: waiting.length },
-          "the callback log could not be stored; it is kept and tried again",
-        );
-        return;
-      }
-      waiting = waiting.slice(rows.length);
-    }
-  }
-
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    flushing ??= store().finally(() => {
-      flushing = undefined;
-      if (waiting.length > 0) schedule();
-    });
-    await flushing;
-  }
-
-  function schedule(): void {
-    timer ??= setTimeout(() => void flush(), FLUSH_AFTER_MS).unref();
-  }
-
-  function reportLeftOut(): void {
-    if (minute.left === 0) return;
+export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
+  const { append, logger, clock, metrics } = options;
+  const { rejectedPerMinute = 600, waiting = 10_000 } = options.bounds ?? {};
+  const refused = createMinuteTally((count) =>
     logger.warn(
-      { left_out: minute.left },
+      { left_out: count },
       "refused callbacks were counted but not logged: more than the bound in a minute",
-    );
-    minute.left = 0;
+    ),
+  );
+  const full = createMinuteTally((count) =>
+    logger.warn(
+      { left_out: count },
+      "callbacks have a line but no row in the callback log: too many wait for the database",
+    ),
+  );
+  const buffer = createRowBuffer({ append, most: waiting, failed: sparingWarning(logger, clock) });
+  const admit = createAdmission(rejectedPerMinute);
+
+  function leftOut(tally: MinuteTally, reason: "rejected_bound" | "buffer_full"): void {
+    metrics.logRowsDropped(reason, 1);
+    tally.add();
   }
 
   return {
-    line: (row) => writeLine(logger, row),
+    line: (row) => writeLogLine(logger, row),
     add(row) {
-      if (waiting.length >= mostWaiting) {
-        metrics.logRowsDropped("buffer_full", 1);
-        return;
-      }
-      waiting.push(row);
-      schedule();
+      if (!buffer.add(row)) leftOut(full, "buffer_full");
     },
     admitRejected(now) {
-      if (now.getTime() - minute.begun >= MINUTE_MS || now.getTime() < minute.begun) {
-        reportLeftOut();
-        minute.begun = now.getTime();
-        minute.admitted = 0;
-      }
-      if (minute.admitted < rejectedPerMinute) {
-        minute.admitted += 1;
-        return true;
-      }
-      minute.left += 1;
-      metrics.logRowsDropped("rejected_bound", 1);
-      return false;
+      const isAdmitted = admit(now.getTime());
+      if (!isAdmitted) leftOut(refused, "rejected_bound");
+      return isAdmitted;
     },
-    flush,
+    flush: buffer.flush,
     async close() {
-      reportLeftOut();
-      await flush();
-      clearTimeout(timer);
-      if (waiting.length > 0) {
-        logger.error(
-          { rows: waiting.length, at: clock.now() },
-          "rows of the callback log are lost: the database did not take them",
-        );
-      }
+      const rows = await buffer.close();
+      refused.close();
+      full.close();
+      if (rows > 0)
+        logger.error({ rows }, "rows of the callback log are lost: the database did not take them");
     },
   };
 }
 
-function writeLine(logger: Log, row: CallbackLogRow): void {
-  const fields = {
-    request_id: row.requestId,
-    source: row.source,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    method: row.method,
-    url: row.url,
-    remote_address: row.remoteAddress,
-    headers: row.requestHeaders,
-    body: row.requestBody,
-    outcome: row.outcome,
-    status: row.responseStatus,
-    response: row.responseBody,
-    duration_ms: Math.round(row.processingMs * 1000) / 1000,
-    error: row.error,
+/** At most so many a minute; a clock that is set back begins a new minute. */
+function createAdmission(perMinute: number): (now: number) => boolean {
+  let begun = Number.NEGATIVE_INFINITY;
+  let admitted = 0;
+  return (now) => {
+    if (now - begun >= MINUTE_MS || now < begun) {
+      begun = now;
+      admitted = 0;
+    }
+    if (admitted >= perMinute) return false;
+    admitted += 1;
+    return true;
   };
-  if (row.responseStatus >= 500) logger.error(fields, "callback");
-  else if (row.responseStatus >= 400) logger.warn(fields, "callback");
-  else logger.info(fields, "callback");
+}
+
+/** A database that is away fails every second; saying so once a minute is enough. */
+function sparingWarning(logger: Log, clock: Clock): (error: unknown, rows: number) => void {
+  const mayWarn = createAdmission(1);
+  return (error, rows) => {
+    if (!mayWarn(clock.now().getTime())) return;
+    logger.warn({ err: error, rows }, "the callback log could not be stored; it is kept and tried again");
+  };
 }

@@ -1,4 +1,10 @@
-import { type DestinationStream, type Logger, pino, stdSerializers } from "pino";
+import {
+  type DestinationStream,
+  type Logger,
+  type LoggerOptions as PinoOptions,
+  pino,
+  stdSerializers,
+} from "pino";
 import type { Mask } from "./mask.ts";
 
 export type { Logger } from "pino";
@@ -12,15 +18,18 @@ export interface LoggerOptions {
 
 /** The service's log: JSON lines, written without blocking the process, secrets in errors masked. */
 export function createLogger({ level, mask, destination }: LoggerOptions): Logger {
-  const options = {
+  const options: PinoOptions = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: {
-      err(error: unknown) {
-        if (!(error instanceof Error)) return mask.text(String(error));
-        const { type, message, stack } = stdSerializers.errWithCause(error);
-        return { type, message: mask.text(message), stack: mask.text(stack) };
+    serializers: { err: (error: unknown) => shownError(error, mask) },
+    hooks: {
+      logMethod(args, method) {
+        const [fields, message] = args as [unknown, unknown?];
+        // Without a message pino would take the error's own, past the serializer that masks it.
+        const own = message === undefined ? errorMessage(fields) : undefined;
+        if (own !== undefined) method.call(this, fields, mask.text(own));
+        else method.apply(this, args);
       },
     },
   };
@@ -32,4 +41,29 @@ export function closeLogger(logger: Logger): Promise<void> {
   return new Promise((resolve) => {
     logger.flush(() => resolve());
   });
+}
+
+/** Message and stack with those of the causes; other properties may hold anything, and are left out. */
+function shownError(error: unknown, mask: Mask): unknown {
+  if (!(error instanceof Error)) return mask.text(String(error));
+  const { type, message, stack } = stdSerializers.err(error);
+  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  // A connection that was tried at several addresses fails with an empty message and one error for each.
+  const errors =
+    error instanceof AggregateError
+      ? error.errors.map((part: unknown) => mask.text(String(part)))
+      : undefined;
+  return { type, message: mask.text(message), stack: mask.text(stack), code, errors };
+}
+
+/** What pino would take for the message of a line that has none of its own. */
+function errorMessage(fields: unknown): string | undefined {
+  const error: unknown = isObject(fields) && "err" in fields ? fields.err : fields;
+  if (error instanceof Error) return error.message;
+  const isForeign = error !== fields && isObject(error) && "message" in error;
+  return isForeign && typeof error.message === "string" ? error.message : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -11,6 +11,8 @@ export interface MetricsOptions {
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const UNKNOWN = "unknown";
+/** Below the time after which Prometheus gives a scrape up, 10 s unless it is told otherwise. */
+const COUNT_WITHIN_MS = 2_000;
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
@@ -47,8 +49,9 @@ export function createMetrics({ knownTypes, failureCounts }: MetricsOptions) {
       duration.observe(seconds);
       counters.outcomes.inc({ outcome: nameOf(outcome) });
     },
-    attempt: (kind: string, outcome: Outcome) => counters.attempts.inc({ kind, outcome: nameOf(outcome) }),
-    secretUsed: (secret: string) => counters.secrets.inc({ secret }),
+    attempt: (kind: "inline" | "retry" | "replay", outcome: Outcome) =>
+      counters.attempts.inc({ kind, outcome: nameOf(outcome) }),
+    secretUsed: (secret: "current" | "previous") => counters.secrets.inc({ secret }),
     bodyMismatch: () => counters.bodyMismatch.inc(),
     typeMismatch: () => counters.typeMismatch.inc(),
     logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
@@ -87,8 +90,21 @@ function failureGauge(registers: Registry[], failureCounts: MetricsOptions["fail
     registers,
     async collect() {
       // A database that does not answer leaves the last counts; the scrape must still work.
-      const counts = await failureCounts().catch(() => undefined);
+      const counts = await unlessSlow(failureCounts).catch(() => undefined);
       for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count);
     },
   });
+}
+
+/** Undefined when the work takes too long; it is not waited for any longer. */
+async function unlessSlow<T>(work: () => Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, COUNT_WITHIN_MS, undefined).unref();
+  });
+  try {
+    return await Promise.race([work(), tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,40 +1,48 @@
+import { replaceCardNumbers } from "./card-numbers.ts";
+
 export const MASKED = "[masked]";
 
-const JWT = /eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g;
-const CREDENTIALS = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+/gi;
-const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
-const CARD_LIKE = /(?<![\d.-])\d(?:[ -]?\d){12,18}(?![\d.])/g;
-const HINT = /eyJ|bearer|basic|PRIVATE KEY|\d(?:[ -]?\d){12}/i;
+const WORD = /[\w.-]+/g;
+const JWT = /eyJ[\w-]+\.[\w-]+\./y;
+const CREDENTIALS = /(?<![A-Za-z])(Bearer|Basic)[ \t]+[^\s"'\\,;<>[\]]+/gi;
+const PRIVATE_KEY =
+  /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g;
+const USER_INFO = /(:\/\/[^\s/:@"]*:)[^\s/@"]+@/g;
+const HINT = /eyJ|bearer|basic|PRIVATE KEY|:\/\/|\d(?:[ -]?\d){12}/i;
 const SHORTEST_SECRET = 8;
 
 /**
- * Masks what looks like a secret wherever it stands in a text: the configured secrets themselves, tokens, keys and
- * card numbers. Every pattern takes linear time.
+ * Masks what looks like a secret wherever it stands in a text: the configured secrets themselves, tokens, keys,
+ * passwords in URLs and card numbers. The text may be a stranger's, so every pattern takes linear time.
  */
 export function createShapeMask(secretValues: readonly string[]): (text: string) => string {
-  const secrets = secretValues.filter((secret) => secret.length >= SHORTEST_SECRET);
+  // The longest first: a secret that holds another one must not leave its rest behind.
+  const secrets = secretValues
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .sort((one, other) => other.length - one.length);
   return (text) => {
     let masked = text;
     for (const secret of secrets) {
       if (masked.includes(secret)) masked = masked.replaceAll(secret, MASKED);
     }
     if (!HINT.test(masked)) return masked;
-    return masked
+    masked = masked
       .replace(PRIVATE_KEY, MASKED)
-      .replace(JWT, MASKED)
       .replace(CREDENTIALS, `$1 ${MASKED}`)
-      .replace(CARD_LIKE, (digits) => (passesLuhn(digits) ? MASKED : digits));
+      .replace(USER_INFO, `$1${MASKED}@`);
+    if (masked.includes("eyJ")) masked = masked.replace(WORD, withoutJwt);
+    return replaceCardNumbers(masked, MASKED);
   };
 }
 
-/** The check digit of ISO/IEC 7812-1, annex B: tells a card number from an order number of the same length. */
-function passesLuhn(text: string): boolean {
-  const digits = text.replace(/[ -]/g, "");
-  let sum = 0;
-  for (let index = 0; index < digits.length; index += 1) {
-    const digit = Number(digits[digits.length - 1 - index]);
-    const doubled = index % 2 === 1 ? digit * 2 : digit;
-    sum += doubled > 9 ? doubled - 9 : doubled;
+/** A single pattern would look for each `eyJ` again to the word's end; this looks once at each part of a word. */
+function withoutJwt(word: string): string {
+  let start = word.indexOf("eyJ");
+  while (start !== -1) {
+    JWT.lastIndex = start;
+    if (JWT.test(word)) return word.slice(0, start) + MASKED;
+    const dot = word.indexOf(".", start);
+    start = dot === -1 ? -1 : word.indexOf("eyJ", dot);
   }
-  return sum % 10 === 0;
+  return word;
 }

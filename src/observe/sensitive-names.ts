@@ -1,45 +1,53 @@
-/** Header names that never show, besides those that `SENSITIVE_HEADER` recognises. */
-const HEADERS = ["cookie", "set-cookie", "x-signature", "x-api-key"];
-const SENSITIVE_HEADER = /auth|token|secret|signature|password|credential|api-?key|cookie/;
+const HEADER = /auth|token|secret|signature|password|credential|api-?key|cookie|jwt/;
 
 const KEYS = [
   "code",
   "state",
   "pin",
+  "pincode",
+  "passcode",
   "otp",
+  "pwd",
   "cvv",
-  "cvc",
   "cvv2",
+  "cvc",
+  "cvc2",
+  "securitycode",
   "pan",
-  "ssn",
-  "iban",
-  "authorization",
-  "cookie",
-  "signature",
   "card",
   "cardnumber",
   "accountnumber",
+  "iban",
+  "ssn",
 ];
-const SUFFIX = /(?:token|secret|password|passwd|passphrase|apikey|privatekey|credentials?)$/;
+const SUFFIX =
+  /(?:token|secret|password|passwd|passphrase|apikey|privatekey|credentials?|authorization|cookie|signature)$/;
+
+const MOST_REMEMBERED = 1_000;
+const LONGEST_REMEMBERED = 64;
 
 /** Tells header names whose values are secrets. Names are in lower case. */
 export function sensitiveHeaders(configured: readonly string[]): (name: string) => boolean {
-  const names = new Set([...HEADERS, ...configured.map((name) => name.toLowerCase())]);
-  return (name) => names.has(name) || SENSITIVE_HEADER.test(name);
+  const names = new Set(configured.map((name) => name.toLowerCase()));
+  return (name) => HEADER.test(name) || names.has(name);
 }
 
 /** Tells JSON keys and parameters whose values are secrets, however they are written: `cardNumber`, `card_number`. */
 export function sensitiveKeys(configured: readonly string[]): (key: string) => boolean {
   const keys = new Set([...KEYS, ...configured.map(plain)]);
   const known = new Map<string, boolean>();
+  const decide = (key: string): boolean => {
+    const name = plain(key);
+    return keys.has(name) || SUFFIX.test(name);
+  };
   return (key) => {
-    let sensitive = known.get(key);
-    if (sensitive === undefined) {
-      const name = plain(key);
-      sensitive = keys.has(name) || SUFFIX.test(name);
-      // The keys of one platform's events repeat; those of a flood of strangers must not pile up.
-      if (known.size < 1_000) known.set(key, sensitive);
-    }
+    // The short keys of one platform's events repeat; the long ones of a stranger must not pile up here.
+    if (key.length > LONGEST_REMEMBERED) return decide(key);
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    const sensitive = decide(key);
+    known.set(key, sensitive);
     return sensitive;
   };
 }

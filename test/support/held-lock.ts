@@ -1,8 +1,24 @@
+import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
-import type { Target } from "./databases.ts";
+import type { Target } from "./open-target.ts";
 
-/** Holds a lock of PostgreSQL in a session of its own, as an operator's tool would, while `use` runs. */
+/** Holds a lock in a session of its own, as an operator's tool would, while `use` runs; on SQLite the writer's. */
 export async function withLock<T>(target: Target, statement: string, use: () => Promise<T>): Promise<T> {
+  return target.dialect === "sqlite" ? withWriter(target, use) : withTable(target, statement, use);
+}
+
+async function withWriter<T>(target: Target, use: () => Promise<T>): Promise<T> {
+  const database = new DatabaseSync(target.url.slice("sqlite:".length));
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    return await use();
+  } finally {
+    database.exec("ROLLBACK");
+    database.close();
+  }
+}
+
+async function withTable<T>(target: Target, statement: string, use: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: target.url });
   await client.connect();
   try {

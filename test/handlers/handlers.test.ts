@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  createRegistry,
+  HandlerTimedOut,
+  isRejected,
+  validateData,
+  withTimeLimit,
+} from "../../src/handlers/index.ts";
+import { defineHandler, Rejected } from "../../src/index.ts";
+
+const valid = { type: "shipped", data: z.object({}), handle: () => ({}) };
+const never = new Promise<never>(() => {});
+
+describe("defineHandler", () => {
+  it("serves both versions unless it is told which", () => {
+    expect(defineHandler(valid).versions).toEqual(["v1", "v2"]);
+    expect(defineHandler({ ...valid, versions: ["v2"] }).versions).toEqual(["v2"]);
+  });
+
+  it.each([
+    [{ ...valid, type: "" }, '`type`: got "", expected up to 128 letters'],
+    [{ ...valid, type: "with space" }, "`type`: got"],
+    [{ ...valid, versions: [] }, "`versions`: got [], expected a list of v1 and v2"],
+    [{ ...valid, versions: ["v3"] }, '`versions`: got ["v3"]'],
+    [{ ...valid, data: {} }, "`data`: expected a Standard Schema"],
+    [{ ...valid, handle: "no" }, "`handle`: expected a function"],
+    [{ ...valid, prepare: 1 }, "`prepare`: expected a function"],
+    [{ ...valid, handel: 1 }, "`handel`: no such option; there are type, versions, data"],
+  ])("says what is wrong with %j", (definition, message) => {
+    expect(() => defineHandler(definition as never)).toThrow(message);
+  });
+});
+
+describe("the registry", () => {
+  const builtIn = defineHandler(valid);
+  const own = defineHandler({ ...valid, versions: ["v2"] });
+
+  it("puts a user's handler in the place of the built-in one of the same type and version", () => {
+    const registry = createRegistry([builtIn], [own]);
+    expect(registry.find("v1", "shipped")).toBe(builtIn);
+    expect(registry.find("v2", "shipped")).toBe(own);
+    expect(registry.types).toEqual(["shipped"]);
+  });
+
+  it("refuses two of the user's handlers for one type and version", () => {
+    expect(() => createRegistry([], [own, defineHandler(valid)])).toThrow(
+      'two handlers are configured for "shipped" in v2',
+    );
+  });
+
+  it("knows no handler that was not given", () => {
+    expect(createRegistry([builtIn], []).find("v1", "toString")).toBeUndefined();
+  });
+});
+
+describe("the time limit", () => {
+  it("ends the wait and tells the work through its signal", async () => {
+    let signal: AbortSignal | undefined;
+    const work = withTimeLimit(20, "the handler", (given) => {
+      signal = given;
+      return never;
+    });
+    await expect(work).rejects.toBeInstanceOf(HandlerTimedOut);
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it("does not touch work that ends in time, well or not", async () => {
+    expect(await withTimeLimit(1_000, "x", () => "done")).toBe("done");
+    await expect(withTimeLimit(1_000, "x", () => Promise.reject(new Error("own")))).rejects.toThrow("own");
+    expect(() => withTimeLimit(1_000, "x", () => "sync")).not.toThrow();
+  });
+});
+
+describe("validation by any Standard Schema", () => {
+  const custom = (issues: object[]) =>
+    ({ "~standard": { version: 1, vendor: "test", validate: async () => ({ issues }) } }) as never;
+
+  it("takes an asynchronous schema and names the fields, three at the most", async () => {
+    const issue = (key: unknown) => ({ path: ["a", { key }], message: "is wrong" });
+    expect(
+      await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}),
+    ).toMatchObject({
+      code: "event_invalid",
+      message: "data.a.1: is wrong; data.a.b: is wrong; data: bad",
+    });
+  });
+
+  it("says something where a schema says nothing", async () => {
+    expect(await validateData(custom([]), {})).toMatchObject({ message: "data is not valid" });
+  });
+
+  it("hands the handler what the schema made of it", async () => {
+    const schema = z.object({ amount: z.string().transform(Number) });
+    expect(await validateData(schema, { amount: "5" })).toEqual({ value: { amount: 5 } });
+  });
+});
+
+describe("Rejected", () => {
+  it("is known by its brand, also when another copy of the package made it", () => {
+    const other = Object.assign(new Error("x"), { [Symbol.for("oncehook.Rejected")]: true });
+    expect([new Rejected("x"), other, new Error("x"), "x"].map(isRejected)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+});

@@ -1,0 +1,246 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { CallbackLogRow } from "../../src/domain/index.ts";
+import { createCallbackLog, createMetrics } from "../../src/observe/index.ts";
+import { logRow } from "../support/log-row.ts";
+import { recordedLog } from "./recorded-log.ts";
+
+const START = new Date("2026-01-02T03:04:05.000Z");
+
+/** A callback log over a store that can be told to fail or to wait. */
+function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
+  const logger = recordedLog();
+  const metrics = createMetrics({
+    knownTypes: [],
+    failureCounts: async () => ({ waiting: 0, exhausted: 0 }),
+  });
+  const store = {
+    groups: [] as string[][],
+    calls: 0,
+    atOnce: 0,
+    mostAtOnce: 0,
+    broken: false,
+    gate: Promise.resolve(),
+  };
+  const callbackLog = createCallbackLog({
+    async append(rows: readonly CallbackLogRow[]) {
+      store.calls += 1;
+      store.atOnce += 1;
+      store.mostAtOnce = Math.max(store.mostAtOnce, store.atOnce);
+      await store.gate;
+      store.atOnce -= 1;
+      if (store.broken) throw new Error("the database is away");
+      store.groups.push(rows.map((row) => row.requestId));
+    },
+    logger,
+    clock: { now: () => new Date() },
+    metrics,
+    bounds,
+  });
+  const add = (count: number, from = 0) => {
+    for (let index = from; index < from + count; index += 1)
+      callbackLog.add(logRow({ requestId: `r${index}` }));
+  };
+  const warnings = () => logger.lines.filter(({ level }) => level === "warn");
+  return { callbackLog, store, add, logger, metrics, warnings, stored: () => store.groups.flat() };
+}
+
+function ids(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, index) => `r${from + index}`);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the rows of the callback log", () => {
+  it("are stored together, at most 100 ms after the first", async () => {
+    const { add, store } = setUp();
+    add(3);
+    await vi.advanceTimersByTimeAsync(99);
+    expect(store.groups).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(store.groups).toEqual([ids(3)]);
+  });
+
+  it("are stored at once when 200 wait, in groups of 200, one group at a time", async () => {
+    const { add, store } = setUp();
+    add(450);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(store.groups).toEqual([ids(200)]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(store.groups).toEqual([ids(200), ids(200, 200), ids(50, 400)]);
+    expect(store.mostAtOnce).toBe(1);
+  });
+
+  it("are stored when a flush resolves, also those added while another flush was under way", async () => {
+    const { add, store, callbackLog, stored } = setUp();
+    const gate = Promise.withResolvers<void>();
+    store.gate = gate.promise;
+    add(1);
+    const first = callbackLog.flush();
+    add(1, 1);
+    const second = callbackLog.flush();
+    gate.resolve();
+    await Promise.all([first, second]);
+    expect(stored()).toEqual(ids(2));
+    expect(store.mostAtOnce).toBe(1);
+  });
+
+  it("cost no statement when there are none", async () => {
+    const { callbackLog, store } = setUp();
+    await callbackLog.flush();
+    await callbackLog.close();
+    expect(store.calls).toBe(0);
+  });
+
+  it("are kept in their order and tried again each second while the database is away", async () => {
+    const { add, store, stored } = setUp();
+    store.broken = true;
+    add(250);
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(store.calls).toBeLessThanOrEqual(5);
+    add(1, 250);
+    store.broken = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(stored()).toEqual(ids(251));
+  });
+
+  it("that cannot be stored never fail a flush, and are warned of once a minute", async () => {
+    const { add, store, callbackLog, warnings } = setUp();
+    store.broken = true;
+    add(1);
+    await expect(callbackLog.flush()).resolves.toBeUndefined();
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(warnings()).toHaveLength(1);
+    expect(warnings()[0]?.fields).toMatchObject({ rows: 1, err: new Error("the database is away") });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(warnings()).toHaveLength(2);
+  });
+
+  it("past the bound are dropped, counted, and told of once a minute", async () => {
+    const { add, store, metrics, warnings, callbackLog, stored } = setUp({ waiting: 10 });
+    store.broken = true;
+    add(1);
+    await callbackLog.flush();
+    add(14, 1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    add(3, 15);
+    expect((await metrics.render()).text).toContain(
+      'oncehook_callback_log_dropped_total{reason="buffer_full"} 8',
+    );
+    const told = warnings().filter(({ fields }) => "left_out" in fields);
+    expect(told.map(({ fields }) => fields.left_out)).toEqual([5]);
+    store.broken = false;
+    await callbackLog.close();
+    expect(stored()).toEqual(ids(10));
+    expect(warnings().at(-1)?.fields).toEqual({ left_out: 3 });
+  });
+
+  it("are bounded in their length too, so that long bodies cannot fill the memory", async () => {
+    const { store, callbackLog, metrics } = setUp();
+    store.broken = true;
+    const requestBody = "x".repeat(1024 * 1024);
+    for (let index = 0; index < 70; index += 1) callbackLog.add(logRow({ requestBody }));
+    expect((await metrics.render()).text).toMatch(
+      /oncehook_callback_log_dropped_total{reason="buffer_full"} 7\n/,
+    );
+    store.broken = false;
+    await callbackLog.flush();
+    callbackLog.add(logRow({ requestBody }));
+    expect((await metrics.render()).text).toMatch(
+      /oncehook_callback_log_dropped_total{reason="buffer_full"} 7\n/,
+    );
+    await callbackLog.close();
+  });
+
+  it("are stored by close, which leaves no timer behind", async () => {
+    const { add, callbackLog, stored } = setUp();
+    add(5);
+    callbackLog.admitRejected(START);
+    await callbackLog.close();
+    expect(stored()).toEqual(ids(5));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("that close cannot store are told of as lost", async () => {
+    const { add, callbackLog, store, logger } = setUp();
+    store.broken = true;
+    add(5);
+    await callbackLog.close();
+    expect(logger.lines.at(-1)).toMatchObject({ level: "error", fields: { rows: 5 } });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("refused callbacks", () => {
+  it("are logged up to 600 a minute, and further ones in the next minute", () => {
+    const { callbackLog } = setUp();
+    const admitted = (now: Date) =>
+      Array.from({ length: 700 }, () => callbackLog.admitRejected(now)).filter(Boolean).length;
+    expect(admitted(START)).toBe(600);
+    expect(admitted(new Date(START.getTime() + 59_999))).toBe(0);
+    expect(admitted(new Date(START.getTime() + 60_000))).toBe(600);
+  });
+
+  it("are logged again after the clock was set back", () => {
+    const { callbackLog } = setUp({ rejectedPerMinute: 1 });
+    callbackLog.admitRejected(START);
+    expect(callbackLog.admitRejected(new Date(START.getTime() - 3_600_000))).toBe(true);
+  });
+
+  it("past the bound are counted, and told of once a minute although no further one comes", async () => {
+    const { callbackLog, metrics, warnings } = setUp({ rejectedPerMinute: 2 });
+    for (let index = 0; index < 7; index += 1) callbackLog.admitRejected(START);
+    expect(warnings()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(warnings().map(({ fields }) => fields)).toEqual([{ left_out: 5 }]);
+    expect((await metrics.render()).text).toContain(
+      'oncehook_callback_log_dropped_total{reason="rejected_bound"} 5',
+    );
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(warnings()).toHaveLength(1);
+  });
+});
+
+describe("the line of a callback", () => {
+  it("tells what SPEC 1.8 lists", () => {
+    const { callbackLog, logger } = setUp();
+    callbackLog.line(logRow({ eventId: "e1", processingMs: 1.23456, responseBody: '{"status":"success"}' }));
+    expect(logger.lines).toEqual([
+      {
+        level: "info",
+        message: "callback",
+        fields: {
+          request_id: "r1",
+          source: "platform",
+          event_id: "e1",
+          event_type: "payment_notify",
+          method: "POST",
+          url: "/api/platform/callback",
+          remote_address: "127.0.0.1",
+          headers: "{}",
+          body: "{}",
+          outcome: "success",
+          status: 200,
+          response: '{"status":"success"}',
+          duration_ms: 1.235,
+          error: null,
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    [200, "info"],
+    [401, "warn"],
+    [503, "error"],
+  ])("with status %i has the level %s", (responseStatus, level) => {
+    const { callbackLog, logger } = setUp();
+    callbackLog.line(logRow({ responseStatus }));
+    expect(logger.lines[0]?.level).toBe(level);
+  });
+});

@@ -1,0 +1,71 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { identify } from "../../src/receive/identify.ts";
+import { nestsDeeperThan } from "../../src/receive/nesting.ts";
+
+const bytes = (text: string) => Buffer.from(text);
+
+describe("the nesting bound", () => {
+  it("agrees with a count over the parsed value, whatever stands in strings", () => {
+    const depth = (value: unknown): number =>
+      typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
+    fc.assert(
+      fc.property(
+        fc.json({ maxDepth: 8, stringUnit: fc.constantFrom("[", "{", "}", '"', "\\", "a") }),
+        (text) => {
+          const actual = depth(JSON.parse(text));
+          expect(nestsDeeperThan(bytes(text), actual)).toBe(false);
+          if (actual > 0) expect(nestsDeeperThan(bytes(text), actual - 1)).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe("identification", () => {
+  it("never throws and never takes anything for an event without a usable id", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array(), fc.json().map(bytes)), (body) => {
+        const result = identify(body, "platform");
+        if ("key" in result) expect(result.key.eventId.length).toBeGreaterThan(0);
+        else expect(result.ending).toBe("refused");
+      }),
+    );
+  });
+
+  it("keeps the id byte for byte", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }), (id) => {
+        const result = identify(bytes(JSON.stringify({ event_id: id })), "platform");
+        if ("key" in result) expect(result.key.eventId).toBe(id);
+      }),
+    );
+  });
+
+  const vectors = join(process.env.VECTORS_DIR ?? "", "json", "test_parsing");
+  const present = process.env.VECTORS_DIR !== undefined && existsSync(vectors);
+
+  it.runIf(present)("gives each document of JSONTestSuite the verdict it should have", () => {
+    const verdicts = new Map<string, number>();
+    for (const name of readdirSync(vectors)) {
+      const result = identify(readFileSync(join(vectors, name)), "platform");
+      const code = "code" in result ? result.code : "identified";
+      // None of the documents is an event; what must parse gets as far as being no object, or having no id.
+      const parsed = ["body_not_object", "event_id_invalid", "body_too_deep"].includes(code);
+      if (name.startsWith("y_")) expect([name, parsed]).toEqual([name, true]);
+      if (name.startsWith("n_")) expect([name, parsed && code !== "body_too_deep"]).toEqual([name, false]);
+      verdicts.set(name[0] ?? "", (verdicts.get(name[0] ?? "") ?? 0) + 1);
+    }
+    process.stdout.write(`JSONTestSuite: ${JSON.stringify(Object.fromEntries(verdicts))}\n`);
+    expect(verdicts.get("y")).toBeGreaterThan(90);
+  });
+
+  it.skipIf(present)(
+    "has no public vectors here: VECTORS_DIR is not set, 0 JSONTestSuite documents run",
+    () => {
+      process.stdout.write("VECTORS_DIR is not set: 0 JSONTestSuite documents run\n");
+    },
+  );
+});

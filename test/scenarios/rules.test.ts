@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { EFFECTS } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { withLock } from "../support/held-lock.ts";
+import { event, payment, type Sending, startReceiver, withReceiver } from "../support/receiver.ts";
+
+const answerOf = (env: Record<string, string>, sent: object, sending?: Sending) =>
+  withReceiver("sqlite", async (receiver) => (await receiver.send(sent, sending)).body, { env });
+const paid = { status: "success", data: { order_id: "o1" } };
+
+describe("where the event type stands", () => {
+  it("is the body alone with EVENT_TYPE_FROM=body", async () => {
+    const sending = { headers: { "x-event-type": "nobody_knows" } };
+    expect(await answerOf({ EVENT_TYPE_FROM: "body" }, payment(), sending)).toEqual(paid);
+  });
+
+  it("is the header alone with EVENT_TYPE_FROM=header", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect((await receiver.send(payment())).body).toEqual(paid);
+        const answer = await receiver.send(payment(), { headers: { "x-event-type": "" } });
+        expect(answer.body).toEqual({ error: "the event type is missing: expected the X-Event-Type header" });
+      },
+      { env: { EVENT_TYPE_FROM: "header" } },
+    ));
+
+  it("must be one and the same in both with REJECT_TYPE_MISMATCH", async () => {
+    const sending = { headers: { "x-event-type": "webhook_message" } };
+    const refused = { error: "X-Event-Type and event_type disagree" };
+    expect(await answerOf({ REJECT_TYPE_MISMATCH: "true" }, payment(), sending)).toEqual(refused);
+  });
+
+  it("is reported when the two differ and the header decides", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(event("payment_notify", { message: "m" }), {
+        headers: { "x-event-type": "webhook_message" },
+      });
+      expect(receiver.lines.find(({ level }) => level === 40)).toMatchObject({
+        header: "webhook_message",
+        body: "payment_notify",
+      });
+      expect((await receiver.admin("/metrics")).body.text).toContain("oncehook_type_mismatch_total 1");
+    }));
+});
+
+describe("SIGNATURE_TOLERANCE_SECONDS", () => {
+  const now = Math.floor(Date.now() / 1000);
+  it.each([
+    ["a recent time", String(now), 200],
+    ["a time just inside, in the future", String(now + 290), 200],
+    ["an old time", String(now - 400), 401],
+    ["a time far ahead", String(now + 400), 401],
+    ["milliseconds", String(now * 1000), 401],
+    ["no number", "soon", 401],
+    ["an exponent", "1e9", 401],
+    ["nothing", "", 401],
+  ])("judges %s", (_title, timestamp, status) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect((await receiver.send(payment(), { headers: { "x-timestamp": timestamp } })).status).toBe(
+          status,
+        );
+      },
+      { env: { SIGNATURE_TOLERANCE_SECONDS: "300" } },
+    ),
+  );
+});
+
+describe("rotation of the signing secret", () => {
+  it("lets both secrets verify and counts which one did", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect((await receiver.send(payment())).status).toBe(200);
+        expect(
+          (await receiver.send(payment(), { secret: "the-secret-before-it-32-bytes-long" })).status,
+        ).toBe(200);
+        const text = String((await receiver.admin("/metrics")).body.text);
+        expect(text).toContain('oncehook_signing_secret_used_total{secret="current"} 1');
+        expect(text).toContain('oncehook_signing_secret_used_total{secret="previous"} 1');
+      },
+      { env: { SIGNING_SECRET_PREVIOUS: "the-secret-before-it-32-bytes-long" } },
+    ));
+});
+
+describe("RECORD_RETENTION_DAYS", () => {
+  it("refuses events whose record may be gone, and those of the far future", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const now = Math.floor(Date.now() / 1000);
+        for (const timestamp of [now - 11 * 86_400, now + 2 * 86_400]) {
+          const answer = await receiver.send(payment({ timestamp }));
+          expect([answer.status, answer.body]).toEqual([400, { error: "the event's timestamp is too old" }]);
+        }
+        expect((await receiver.send(payment({ timestamp: now - 9 * 86_400 }))).status).toBe(200);
+      },
+      { env: { RECORD_RETENTION_DAYS: "10" } },
+    ));
+});
+
+describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
+  it("at COMMIT is answered 500, kept for a retry, and leaves nothing", () => {
+    const handler = defineHandler({
+      type: "breaks_commit",
+      data: z.object({}),
+      migrations: [EFFECTS],
+      async handle({ tx }) {
+        await tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+        return {};
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const answer = await receiver.send(event("breaks_commit", {}));
+        expect([answer.status, answer.body]).toEqual([500, { error: "internal error" }]);
+        expect(await receiver.count("children")).toBe(0);
+        expect(await receiver.count("oncehook_records")).toBe(0);
+        expect(await receiver.count("oncehook_failures", "code = 'commit_failed'")).toBe(1);
+      },
+      { handlers: [handler] },
+    );
+  });
+
+  it("that makes it unavailable is answered 503 with Retry-After, and the redelivery is handled", () =>
+    withDatabase(dialect, async (target) => {
+      const env = { REQUEST_TIMEOUT_MS: "400", HANDLER_TIMEOUT_MS: "300" };
+      const receiver = await startReceiver(target, { env });
+      const sent = payment();
+      const lock = "LOCK TABLE oncehook_records IN ACCESS EXCLUSIVE MODE";
+      const answer = await withLock(target, lock, () => receiver.send(sent));
+      expect([answer.status, answer.body, answer.headers.get("retry-after")]).toEqual([
+        503,
+        { error: "temporarily unavailable" },
+        "5",
+      ]);
+      expect((await receiver.send(sent)).body).toEqual(paid);
+      await receiver.stop();
+    }));
+
+  it("that keeps a failure from being stored is answered 500 all the same, and logged", () => {
+    const handler = defineHandler({
+      type: "fails",
+      data: z.object({}),
+      handle: () => Promise.reject(new Error("down")),
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await execute(receiver.target, "ALTER TABLE oncehook_failures RENAME TO elsewhere");
+        expect((await receiver.send(event("fails", {}))).status).toBe(500);
+        expect(receiver.lines.some(({ msg }) => msg === "the failure could not be stored for a retry")).toBe(
+          true,
+        );
+        await execute(receiver.target, "ALTER TABLE elsewhere RENAME TO oncehook_failures");
+      },
+      { handlers: [handler] },
+    );
+  });
+});
