@@ -1,0 +1,115 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadConfigFile, loadEnvironment } from "../../src/config/index.ts";
+
+/** Below the project, so that `import "oncehook"` finds it as it would in a user's own folder. */
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(process.cwd(), "test", "config-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const database = (folder: string) => ({ DATABASE_URL: `sqlite:${folder}/data/x.db` });
+
+describe("generated secrets", () => {
+  it("are the same at every start, and the owner's alone", () =>
+    inFolder(async (folder) => {
+      const first = await loadEnvironment({ env: database(folder), cwd: folder });
+      const second = await loadEnvironment({ env: database(folder), cwd: folder });
+      expect(first.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY", "ADMIN_TOKEN"]);
+      expect(second.generated).toEqual([]);
+      expect(second.config.signing).toEqual(first.config.signing);
+      expect((await stat(first.secretsFile!)).mode & 0o777).toBe(0o600);
+    }));
+
+  it("are one set for several processes that start at once", () =>
+    inFolder(async (folder) => {
+      const loaded = await Promise.all(
+        [1, 2, 3].map(() => loadEnvironment({ env: database(folder), cwd: folder })),
+      );
+      expect(new Set(loaded.map(({ config }) => config.admin.token)).size).toBe(1);
+    }));
+
+  it("fill in only what is not set, and differ between environments", () =>
+    inFolder(async (folder) => {
+      const token = "a-token-that-was-set-by-hand";
+      const given = await loadEnvironment({ env: { ...database(folder), ADMIN_TOKEN: token }, cwd: folder });
+      expect(given.config.admin.token).toBe(token);
+      expect(given.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY"]);
+      const test = await loadEnvironment({ env: { ...database(folder), APP_ENV: "test" }, cwd: folder });
+      expect(test.config.signing.secrets).not.toEqual(given.config.signing.secrets);
+    }));
+
+  it("are refused when others can read them", () =>
+    inFolder(async (folder) => {
+      const { secretsFile } = await loadEnvironment({ env: database(folder), cwd: folder });
+      await chmod(secretsFile!, 0o644);
+      await expect(loadEnvironment({ env: database(folder), cwd: folder })).rejects.toThrow(
+        `run: chmod 600 ${secretsFile}`,
+      );
+    }));
+
+  it("are not written for a configuration that is refused, nor in production", () =>
+    inFolder(async (folder) => {
+      await expect(loadEnvironment({ env: { ...database(folder), PORT: "x" }, cwd: folder })).rejects.toThrow(
+        "PORT",
+      );
+      await expect(
+        loadEnvironment({ env: { ...database(folder), APP_ENV: "production" }, cwd: folder }),
+      ).rejects.toThrow("SIGNING_SECRET");
+      await expect(stat(join(folder, "data"))).rejects.toThrow();
+    }));
+
+  it("are not guessed from a damaged file", () =>
+    inFolder(async (folder) => {
+      const { secretsFile } = await loadEnvironment({ env: database(folder), cwd: folder });
+      await writeFile(secretsFile!, "{");
+      await expect(loadEnvironment({ env: database(folder), cwd: folder })).rejects.toThrow(
+        "does not hold the generated secrets",
+      );
+      expect(await readFile(secretsFile!, "utf8")).toBe("{");
+    }));
+});
+
+describe("oncehook.config.ts", () => {
+  const load = (text: string, name = "oncehook.config.ts") =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, name), text);
+      return loadConfigFile(folder);
+    });
+
+  it("need not exist", () => inFolder(async (folder) => expect(await loadConfigFile(folder)).toEqual({})));
+
+  it("is loaded with its types stripped", async () => {
+    const file = await load(`import { defineConfig, defineHandler, type Migration } from "oncehook";
+      import { z } from "zod";
+      const handler = defineHandler({ type: "t", data: z.object({}), handle: () => ({}) });
+      const migrations: Migration[] = [{ name: "m", up: async () => {} }];
+      export default defineConfig({ handlers: [handler], migrations });`);
+    expect(file.handlers?.[0]?.type).toBe("t");
+    expect(file.migrations?.[0]?.name).toBe("m");
+  });
+
+  it.each([
+    ["export const x = 1;", "expected a default export: defineConfig({ handlers: […] })"],
+    ["export default { handlrs: [] };", "handlrs: no such key; did you mean handlers?"],
+    ["export default { plugins: [] };", "plugins: no such key; there are handlers and migrations"],
+    ["export default { handlers: {} };", "handlers: expected a list"],
+    ["export default { handlers: [{}] };", "handlers[0]: expected what defineHandler returns"],
+    ["export default { migrations: [{ name: 'x' }] };", "migrations[0]: expected { name, up(tx) }"],
+    ["throw new Error('boom');", "cannot be loaded: boom"],
+    ["import 'no-such-package';", "cannot be loaded: "],
+  ])("is refused with the file's name: %s", async (text, problem) => {
+    await expect(load(text, "oncehook.config.mjs")).rejects.toThrow(problem);
+    await expect(load(text, "oncehook.config.mjs")).rejects.toThrow("oncehook.config.mjs: ");
+  });
+
+  it("may be named, and must then exist", () =>
+    inFolder(async (folder) => {
+      await expect(loadConfigFile(folder, "other.ts")).rejects.toThrow("other.ts: cannot be loaded");
+    }));
+});

@@ -1,0 +1,296 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError, compareEnvironments, loadConfig } from "../../src/config/index.ts";
+import { isPublicHost } from "../../src/config/public-host.ts";
+
+const KEY = Buffer.alloc(32, 9).toString("base64");
+const BASE = {
+  SIGNING_SECRET: "a-secret-of-some-length",
+  ENCRYPTION_KEY: KEY,
+  ADMIN_TOKEN: "an-admin-token-long-enough",
+};
+const PRODUCTION = {
+  APP_ENV: "production",
+  SIGNING_SECRET: "a-production-secret-of-32-bytes-or-more",
+  ENCRYPTION_KEY: KEY,
+  ADMIN_TOKEN: "an-admin-token-long-enough",
+  CALLBACK_BASE_URL: "https://pay.example.com/hooks",
+  TRUST_PROXY: "10.0.0.0/8",
+  OAUTH_TOKEN_URL: "https://platform.example.com/token",
+  OAUTH_CLIENT_ID: "id",
+  OAUTH_CLIENT_SECRET: "client-secret",
+};
+
+function problems(env: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe("the configuration", () => {
+  it("has the defaults of SPEC 8 and of the design", () => {
+    expect(loadConfig(BASE)).toMatchObject({
+      environment: "development",
+      baseUrl: "http://127.0.0.1:8080",
+      basePath: "",
+      listen: { host: "127.0.0.1", port: 8080, trustProxy: [] },
+      admin: { host: "127.0.0.1", port: 8081 },
+      database: { kind: "sqlite", path: expect.stringMatching(/\/data\/oncehook\.db$/) },
+      limits: {
+        default: { points: 100, windowSeconds: 3600 },
+        callback: { points: 10, windowSeconds: 60 },
+        store: "memory",
+      },
+      retry: { max: 3, delaySeconds: 60 },
+      eventTypeFrom: "either",
+      rejectTypeMismatch: false,
+      maxBodyBytes: 1_048_576,
+      handlerTimeoutMs: 10_000,
+      oauth: null,
+      oauthScopePath: "platform",
+      builtInHandlers: ["user_authorized", "payment_notify", "webhook_message"],
+      ipAllowList: null,
+      signing: { toleranceSeconds: null },
+      retention: { logDays: 30, recordDays: null },
+    });
+  });
+
+  it("is frozen through and through", () => {
+    const config = loadConfig(BASE);
+    expect(
+      Object.isFrozen(config) && Object.isFrozen(config.listen) && Object.isFrozen(config.signing.secrets),
+    ).toBe(true);
+  });
+
+  it("reads every kind of value", () => {
+    expect(
+      loadConfig({
+        ...BASE,
+        CALLBACK_BASE_URL: "http://127.0.0.1:9/a/b//",
+        DATABASE_URL: "postgres://u:pw@db:5432/x",
+        POOL_SIZE: "7",
+        RATE_LIMIT_DEFAULT: "off",
+        RATE_LIMIT_CALLBACK: "3/second",
+        RETRY_DELAY_SECONDS: "0.5",
+        SIGNATURE_TOLERANCE_SECONDS: "300",
+        HANDLERS: "payment_notify",
+        IP_ALLOW_LIST: "192.0.2.0/24, 2001:db8::/32",
+        TRUST_PROXY: "10.0.0.1",
+        SIGNING_SECRET_PREVIOUS: "the-secret-before-that",
+        MASK_KEYS: "iban,  tax_id",
+      }),
+    ).toMatchObject({
+      baseUrl: "http://127.0.0.1:9/a/b",
+      basePath: "/a/b",
+      database: { kind: "postgres", url: "postgres://u:pw@db:5432/x", poolSize: 7 },
+      limits: { default: null, callback: { points: 3, windowSeconds: 1 } },
+      retry: { delaySeconds: 0.5 },
+      signing: { secrets: ["a-secret-of-some-length", "the-secret-before-that"], toleranceSeconds: 300 },
+      builtInHandlers: ["payment_notify"],
+      ipAllowList: ["192.0.2.0/24", "2001:db8::/32"],
+      listen: { host: "0.0.0.0", trustProxy: ["10.0.0.1"] },
+      mask: { keys: ["iban", "tax_id"] },
+    });
+  });
+
+  it("takes a secret file's last newline off, and an empty variable for one that is not set", () => {
+    const config = loadConfig({ ...BASE, SIGNING_SECRET: "a-secret-of-some-length\n", PORT: "" });
+    expect(config.signing.secrets).toEqual(["a-secret-of-some-length"]);
+    expect(config.listen.port).toBe(8080);
+  });
+
+  it.each([
+    [{ PORT: "70000" }, 'PORT: got "70000", expected a whole number from 0 to 65535 (0: any free port)'],
+    [{ APP_ENV: "prod" }, 'APP_ENV: got "prod", expected development, test or production'],
+    [{ SIGNING_SECRET: "short" }, "SIGNING_SECRET: got a value of 5 bytes, expected at least 16 bytes"],
+    [
+      { SIGNING_SECRET: " a-secret-of-some-length" },
+      "SIGNING_SECRET: got a value with white space around it, expected none",
+    ],
+    [
+      { ENCRYPTION_KEY: "abc" },
+      "ENCRYPTION_KEY: got a value of 3 bytes, expected 32 bytes as base64 or 64 hexadecimal digits",
+    ],
+    [
+      { ADMIN_TOKEN: "with space in it, see" },
+      "ADMIN_TOKEN: got a value of 21 bytes, expected at least 16 printable characters without spaces",
+    ],
+    [
+      { RATE_LIMIT_CALLBACK: "ten" },
+      'RATE_LIMIT_CALLBACK: got "ten", expected a count per second, minute, hour or day, such as 10/minute, or off',
+    ],
+    [
+      { TRUST_PROXY: "10.0.0.0/33" },
+      'TRUST_PROXY: got "10.0.0.0/33", expected addresses or CIDR networks, separated by commas',
+    ],
+    [{ RETRY_MAX: "1.5" }, 'RETRY_MAX: got "1.5", expected a whole number from 0 to 100'],
+    [
+      { HANDLERS: "payment" },
+      'HANDLERS: got "payment", expected some of user_authorized,payment_notify,webhook_message, or none',
+    ],
+    [
+      { AUTH_METHOD: "jwt" },
+      'AUTH_METHOD: got "jwt", expected hmac (token and jwt are not available in this version)',
+    ],
+    [{ SMTP_URL: "smtp://x" }, "SMTP_URL: is set, but not available in this version; remove it"],
+    [
+      { HANDLER_TIMEOUT_MS: "30000" },
+      "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)",
+    ],
+    [{ TLS_CERT_FILE: "c.pem" }, "TLS_KEY_FILE: is not set, expected together with TLS_CERT_FILE"],
+    [
+      { OAUTH_CLIENT_ID: "x" },
+      "OAUTH_TOKEN_URL, OAUTH_CLIENT_SECRET: is not set, expected together with OAUTH_CLIENT_ID",
+    ],
+    [
+      { HOST: "0.0.0.0" },
+      'HOST: got "0.0.0.0", expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY plain HTTP is served to this machine only',
+    ],
+    [
+      { CALLBACK_BASE_URL: "ftp://x.example.com" },
+      'CALLBACK_BASE_URL: got "ftp://x.example.com", expected an http(s) address without query or fragment; in production a public https one',
+    ],
+    [
+      { CALLBACK_BASE_URL: "http://127.0.0.1/?a=1" },
+      "CALLBACK_BASE_URL: got an address with a query, expected one without",
+    ],
+    [{ OAUTH_SCOPE_PATH: "a/../b" }, 'OAUTH_SCOPE_PATH: got "a/../b", expected one or more path segments'],
+    [
+      { ADMIN_TOKEN: "a-secret-of-some-length" },
+      "ADMIN_TOKEN: is the same as SIGNING_SECRET, expected a secret of its own",
+    ],
+    [
+      { SIGNING_SECRT: "x" },
+      "SIGNING_SECRT: is set, but there is no such variable; did you mean SIGNING_SECRET?",
+    ],
+  ])("says what is wrong with %j", (env, problem) => {
+    expect(problems({ ...BASE, ...env })).toEqual([problem]);
+  });
+
+  it("tells all problems at once", () => {
+    expect(problems({ ...BASE, PORT: "x", RETRY_MAX: "x", LOG_LEVEL: "x" })).toHaveLength(3);
+  });
+
+  it("never shows a secret in a problem, whatever it is", () => {
+    const names = [
+      "SIGNING_SECRET",
+      "SIGNING_SECRET_PREVIOUS",
+      "ADMIN_TOKEN",
+      "ENCRYPTION_KEY",
+      "OAUTH_CLIENT_SECRET",
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...names), fc.string({ minLength: 12 }), (name, value) => {
+        fc.pre(value.trim().length > 11);
+        expect(problems({ ...BASE, [name]: value, PORT: "x" }).join("\n")).not.toContain(value.trim());
+      }),
+    );
+  });
+
+  it("leaves the variables of other programs alone", () => {
+    expect(
+      problems({ ...BASE, PATH: "/bin", HOME: "/", HOSTNAME: "x", LOGNAME: "x", PORTS: "1", DEBUG: "*" }),
+    ).toEqual([]);
+  });
+});
+
+describe("production", () => {
+  it("starts with everything set", () => {
+    expect(loadConfig(PRODUCTION)).toMatchObject({
+      environment: "production",
+      basePath: "/hooks",
+      listen: { host: "0.0.0.0" },
+    });
+  });
+
+  it.each([
+    ["SIGNING_SECRET", "is not set; production needs the secret shared with the platform"],
+    ["ENCRYPTION_KEY", "is not set; production needs 32 bytes as base64"],
+    ["ADMIN_TOKEN", "is not set; production needs at least 16 characters"],
+    ["CALLBACK_BASE_URL", "is not set; production needs the https address"],
+    ["TRUST_PROXY", "neither is set; production needs HTTPS"],
+  ])("does not start without %s", (name, message) => {
+    const { [name]: _, ...env } = PRODUCTION as Record<string, string>;
+    expect(problems(env).join("\n")).toContain(message);
+  });
+
+  it("does not start with user_authorized on and nowhere to exchange its code, and says how to switch it off", () => {
+    const { OAUTH_TOKEN_URL: _url, OAUTH_CLIENT_ID: _id, OAUTH_CLIENT_SECRET: _secret, ...env } = PRODUCTION;
+    expect(problems(env)).toEqual([expect.stringContaining("HANDLERS=payment_notify,webhook_message")]);
+    expect(problems({ ...env, HANDLERS: "payment_notify" })).toEqual([]);
+  });
+
+  it.each([
+    [
+      "SIGNING_SECRET",
+      "only-twenty-bytes-ok",
+      "got a value of 20 bytes, expected at least 32 bytes in production",
+    ],
+    ["CALLBACK_BASE_URL", "http://pay.example.com", "expected an https address in production"],
+    ["CALLBACK_BASE_URL", "https://localhost", "expected a host that the platform can reach"],
+    ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that the platform can reach"],
+    ["OAUTH_TOKEN_URL", "http://platform.example.com/token", "expected an https address in production"],
+  ])("does not start with %s=%s", (name, value, message) => {
+    expect(problems({ ...PRODUCTION, [name]: value }).join("\n")).toContain(message);
+  });
+
+  it.each([
+    ["pay.example.com", true],
+    ["203.0.114.5", true],
+    ["[2606:4700::1]", true],
+    ["localhost", false],
+    ["intranet", false],
+    ["printer.local", false],
+    ["a.internal", false],
+    ["127.0.0.1", false],
+    ["10.0.0.1", false],
+    ["172.16.0.1", false],
+    ["192.168.1.1", false],
+    ["169.254.169.254", false],
+    ["100.64.0.1", false],
+    ["0.0.0.0", false],
+    ["[::1]", false],
+    ["[fe80::1]", false],
+    ["[fd00::1]", false],
+    ["[::ffff:127.0.0.1]", false],
+  ])("tells whether the platform can reach %s: %s", (host, reachable) => {
+    expect(isPublicHost(host)).toBe(reachable);
+  });
+});
+
+describe("comparing environments", () => {
+  const file = (name: string, values: Record<string, string>) => ({ name, values });
+
+  it("finds what two of them share, under whatever name, and shows no value", () => {
+    const shared = compareEnvironments([
+      file("test", {
+        SIGNING_SECRET: "one",
+        CALLBACK_BASE_URL: "https://a.example.com/",
+        DATABASE_URL: "postgres://x",
+      }),
+      file("production", {
+        SIGNING_SECRET_PREVIOUS: "one",
+        CALLBACK_BASE_URL: "https://a.example.com",
+        DATABASE_URL: "postgres://x",
+      }),
+    ]);
+    expect(shared).toEqual([
+      "production and test share one secret: SIGNING_SECRET_PREVIOUS equals SIGNING_SECRET; give each its own",
+      "production and test share one address: CALLBACK_BASE_URL equals CALLBACK_BASE_URL; give each its own",
+      "production and test share one database: DATABASE_URL equals DATABASE_URL; give each its own",
+    ]);
+  });
+
+  it("finds nothing where nothing is shared", () => {
+    expect(
+      compareEnvironments([
+        file("a", { SIGNING_SECRET: "1" }),
+        file("b", { SIGNING_SECRET: "2", ADMIN_TOKEN: "" }),
+      ]),
+    ).toEqual([]);
+  });
+});
