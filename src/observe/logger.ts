@@ -33,7 +33,8 @@ export function createLogger({ level, mask, destination }: LoggerOptions): Logge
       },
     },
   };
-  return pino(options, destination ?? pino.destination({ fd: 1, sync: false }));
+  // With a least length of 0 the destination would take a flush for done while lines are still being written.
+  return pino(options, destination ?? pino.destination({ fd: 1, sync: false, minLength: 1 }));
 }
 
 /** Writes what still waits, before the process exits. */

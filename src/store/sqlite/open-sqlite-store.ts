@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { keyText } from "../../domain/index.ts";
 import { bindQuery } from "../bound-query.ts";
@@ -37,6 +37,8 @@ const NO_EVENT = "";
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
+  // What it holds is the owner's alone; SQLite gives its other files the same mode.
+  closeSync(openSync(options.path, "a", 0o600));
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
