@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
-import type { Migration, OpenedStore, Store } from "../store/index.ts";
+import { type Migration, MigrationRefused, type OpenedStore, type Store } from "../store/index.ts";
 import { openPostgresStore } from "../store/postgres/index.ts";
 import { openSqliteStore } from "../store/sqlite/index.ts";
 
@@ -41,20 +41,36 @@ export async function openStore(
   return store;
 }
 
-export function connect(
+export async function connect(
   config: Config,
   migrations: readonly Migration[],
   clock: Clock,
 ): Promise<OpenedStore> {
   const { database, environment, baseUrl, handlerTimeoutMs } = config;
   const common = { clock, migrations, stamp: { environment, baseUrl } };
-  if (database.kind === "sqlite") return openSqliteStore({ ...common, path: database.path });
-  const lockTimeoutMs = Math.min(LOCK_TIMEOUT_MS, config.requestTimeoutMs / 2);
-  return openPostgresStore({
-    ...common,
-    url: database.url,
-    poolSize: database.poolSize,
-    statementTimeoutMs: handlerTimeoutMs,
-    lockTimeoutMs,
-  });
+  try {
+    if (database.kind === "sqlite") return await openSqliteStore({ ...common, path: database.path });
+    return await openPostgresStore({
+      ...common,
+      url: database.url,
+      poolSize: database.poolSize,
+      statementTimeoutMs: handlerTimeoutMs,
+      lockTimeoutMs: Math.min(LOCK_TIMEOUT_MS, Math.ceil(config.requestTimeoutMs / 2)),
+    });
+  } catch (error) {
+    if (error instanceof MigrationRefused) throw error;
+    throw new StartRefused(`DATABASE_URL: the database cannot be opened: ${reasons(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The outermost error says what was tried, the innermost what the driver or the system answered. */
+function reasons(error: unknown): string {
+  const inner = (current: unknown): unknown =>
+    current instanceof Error && current.cause !== undefined ? inner(current.cause) : current;
+  const root = inner(error);
+  const text = (from: unknown) =>
+    from instanceof Error ? from.message || String(Reflect.get(from, "code")) : String(from);
+  return root === error ? text(error) : `${text(error)} (${text(root)})`;
 }

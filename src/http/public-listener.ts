@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { failed, type Outcome, refused } from "../domain/index.ts";
 import type { Addresses } from "./addresses.ts";
+import { answerTo } from "./answer.ts";
 import { answerClientError } from "./client-error.ts";
 import { type Concluder, createConcluder } from "./conclude.ts";
 import { passGate } from "./gate.ts";
@@ -60,6 +61,11 @@ function createServer({ tls, trustProxy, maxBodyBytes, requestTimeoutMs }: Publi
     return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: answerClientError,
+    // An address that cannot be decoded is answered before any hook; it must look like every other answer.
+    frameworkErrors: (_error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
+      const { status, body } = answerTo(refused("malformed_request"));
+      reply.code(status).header("content-type", "application/json; charset=utf-8").send(body);
+    },
   } as const;
   const server = {
     headersTimeout: HEADERS_TIMEOUT_MS,

@@ -84,6 +84,27 @@ describe("the command line", () => {
       await server.ended;
     }));
 
+  it.each([
+    [
+      "a folder that cannot be made",
+      { DATABASE_URL: "sqlite:/dev/null/x/y.db", ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64") },
+    ],
+    [
+      "a file that is no database",
+      {
+        DATABASE_URL: `sqlite:${process.cwd()}/package.json`,
+        ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+      },
+    ],
+    ["a server that is not there", { DATABASE_URL: "postgres://127.0.0.1:1/x" }],
+  ])("says without a stack that the database cannot be opened: %s", (_title, env) =>
+    inFolder(async (_folder, run) => {
+      const { code, stderr } = await run(["migrate"], env as Record<string, string>);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^oncehook: DATABASE_URL: the database cannot be opened: .+\n$/);
+    }),
+  );
+
   it("signs a file's bytes as the platform does", () =>
     inFolder(async (folder, run) => {
       await writeFile(join(folder, "body.json"), '{"a":1}\n');

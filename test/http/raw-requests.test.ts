@@ -73,6 +73,16 @@ describe("requests as they come over the wire", () => {
     }),
   );
 
+  it("get an error as JSON for an address that cannot be decoded", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await exchange(
+        receiver.publicOrigin,
+        head([]).replace("/api/platform/callback", "/%zz"),
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('{"error":"malformed request"}');
+    }));
+
   it("are bounded when they come in endless chunks", () =>
     withReceiver("sqlite", async (receiver) => {
       const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
