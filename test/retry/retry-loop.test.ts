@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { assemble } from "../../src/app/assemble.ts";
+import { loadConfig } from "../../src/config/index.ts";
+import { createRegistry } from "../../src/handlers/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { createLogger, createMask } from "../../src/observe/index.ts";
+import { runEvent } from "../../src/receive/index.ts";
+import { keepFailure } from "../../src/receive/keep-failure.ts";
+import { createRetryLoop } from "../../src/retry/index.ts";
+import { createSealer } from "../../src/seal/index.ts";
+import type { Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+
+const T0 = Date.parse("2026-01-01T00:00:00Z");
+const TIMING = { timeLimitMs: 5_000, leaseMs: 30_000 };
+const CONFIG = loadConfig({
+  APP_ENV: "test",
+  SIGNING_SECRET: "a-secret-of-some-length",
+  ADMIN_TOKEN: "an-admin-token-long-enough",
+  ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+});
+
+/** The inner rooms on a store, with a time of day that only the test moves. */
+function rooms(store: Store, failing: { times: number }) {
+  const time = { seconds: 0 };
+  const clock = { now: () => new Date(T0 + time.seconds * 1000) };
+  const handler = defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    handle({ attempt }) {
+      failing.times -= 1;
+      if (failing.times >= 0) throw new Error("down");
+      return { attempt };
+    },
+  });
+  const logger = createLogger({
+    level: "silent",
+    mask: createMask({ headers: [], keys: [], secretValues: [] }),
+  });
+  const registry = createRegistry([], [handler]);
+  const sealer = createSealer(CONFIG.encryptionKey);
+  const { receiver } = assemble({ config: CONFIG, store, registry, sealer, clock, logger });
+  return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
+}
+
+async function failInline({ receiver }: ReturnType<typeof rooms>): Promise<void> {
+  const json = { event_id: "e1", event_type: "unreliable", timestamp: 1, data: {} };
+  const work = {
+    key: { source: "platform", eventId: "e1" },
+    json,
+    body: Buffer.from(JSON.stringify(json)),
+    bodySha256: "a".repeat(64),
+    version: "v1",
+    eventType: "unreliable",
+    deadline: performance.now() + 5_000,
+    kind: "inline",
+    mode: "commit",
+  } as const;
+  const outcome = await runEvent(work, receiver);
+  if (outcome.ending !== "failed") throw new Error("the inline attempt should have failed");
+  await keepFailure(work, outcome, receiver);
+}
+
+describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
+  it("runs a failure sixty seconds after it failed, not before", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      inner.time.seconds = 59;
+      expect(await inner.loop().round()).toBe(0);
+      inner.time.seconds = 60;
+      expect(await inner.loop().round()).toBe(1);
+      const [record] = await store.listRecords({ limit: 1 }, {});
+      expect(record?.result).toEqual({ attempt: "retry" });
+    }));
+
+  it("retries three times, sixty seconds apart, and then no more", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 99 });
+      await failInline(inner);
+      const ran: number[] = [];
+      for (let minute = 1; minute <= 6; minute += 1) {
+        inner.time.seconds = minute * 60;
+        ran.push(await inner.loop().round());
+      }
+      expect(ran).toEqual([1, 1, 1, 0, 0, 0]);
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 1 });
+    }));
+
+  it("takes over from a process that died in the middle, when its lease has expired", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      inner.time.seconds = 60;
+      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
+      expect(await store.failures.leaseDue(dead, 10)).toHaveLength(1);
+      inner.time.seconds = 89;
+      expect(await inner.loop().round()).toBe(0);
+      inner.time.seconds = 90;
+      expect(await inner.loop().round()).toBe(1);
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
+    }));
+
+  it("removes a failure whose event was completed by somebody else, without running it", () =>
+    withStore(dialect, async (store) => {
+      const failing = { times: 1 };
+      const inner = rooms(store, failing);
+      await failInline(inner);
+      const failure = await store.failures.get({ source: "platform", eventId: "e1" });
+      const record = {
+        source: "platform",
+        eventId: "e1",
+        eventType: "unreliable",
+        version: "v1",
+        bodySha256: "a".repeat(64),
+      };
+      const options = { deadline: performance.now() + 5_000, mode: "commit" } as const;
+      await store.once(record, async () => ({ result: {} }), options);
+      // As if the failure had been written after the other process's commit.
+      await store.failures.record({ ...failure!, nextAttemptAt: new Date(T0) }, new Date(T0));
+      failing.times = 99;
+      expect(await inner.loop().round()).toBe(1);
+      expect(failing.times).toBe(99);
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
+    }));
+
+  it("waits at its end for the round under way", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      inner.time.seconds = 60;
+      const loop = inner.loop();
+      loop.start(1);
+      await loop.stop();
+      const open = await store.failures.list({ limit: 1 }, {});
+      expect(open.every(({ leasedUntil }) => leasedUntil === null)).toBe(true);
+    }));
+});
