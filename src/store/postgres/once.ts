@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Clock, EventKey } from "../../domain/index.ts";
 import { assertOpen, type Lending } from "../guarded.ts";
+import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type {
   Completion,
@@ -79,7 +80,8 @@ export function once(
   );
 
   async function body(tx: Transaction, client: pg.ClientBase, lending: Lending): Promise<OnceEnding> {
-    if (!(await insertRecord(client, record, clock.now()))) return already(client, record);
+    if (!(await insertRecord(client, record, clock.now())))
+      return already(await findRecord(client, record), record);
     const { result, logRow } = await run(scopeOf(client, clock, record, tx, lending));
     if (mode === "rehearse") return { ending: "rehearsed", result };
     const { eventId, source } = record;
@@ -106,14 +108,6 @@ async function insertRecord(client: pg.ClientBase, record: NewRecord, now: Date)
   }
 }
 
-async function already(client: pg.ClientBase, key: EventKey): Promise<OnceEnding> {
-  const record = await findRecord(client, key);
-  if (record?.status === "completed") return { ending: "already", record };
-  throw new Error(
-    `the record of event "${key.eventId}" is not completed: a handler committed the transaction itself`,
-  );
-}
-
 function scopeOf(
   client: pg.ClientBase,
   clock: Clock,
@@ -127,7 +121,7 @@ function scopeOf(
     async enqueue({ topic, payload }) {
       assertOpen(lending);
       position += 1;
-      const id = `${key.source}/${key.eventId}/${position}`;
+      const id = notificationKey(key, position);
       const at = clock.now().toISOString();
       await query(client, "insertNotification", [
         id,

@@ -4,12 +4,7 @@ import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { OpenedStore, OpenOptions } from "../opened-store.ts";
 import { withPatience } from "../patience.ts";
 import type { Access } from "../queries/access.ts";
-import { failureQueries } from "../queries/failures.ts";
-import { appendCallbacks, listCallbacks, listRecords } from "../queries/lists.ts";
-import { preparationQueries } from "../queries/preparations.ts";
-import { hitRate } from "../queries/rates.ts";
-import { redirectStateQueries } from "../queries/redirect-states.ts";
-import { sweep } from "../queries/sweep.ts";
+import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { durabilityWarnings } from "./durability.ts";
@@ -81,14 +76,7 @@ function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: Postgres
     find: (key, deadline) => withPatience(deadline, () => findInTime(pool, key, deadline), passing),
     once: (record, run, options) =>
       withPatience(options.deadline, () => once(pool, lockTimeoutMs, clock, record, run, options), passing),
-    failures: failureQueries(access),
-    preparations: preparationQueries(access),
-    redirectStates: redirectStateQueries(access),
-    appendCallbacks: (rows) => appendCallbacks(access, rows),
-    listCallbacks: (page, filter) => listCallbacks(access, page, filter),
-    listRecords: (page, filter) => listRecords(access, page, filter),
-    hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
-    sweep: (olderThan) => sweep(access, olderThan),
+    ...commonOperations(access),
     async ping() {
       await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query("SELECT 1"));
     },

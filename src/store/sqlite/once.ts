@@ -1,5 +1,6 @@
 import type { Clock, EventKey } from "../../domain/index.ts";
 import { assertOpen, type Lending } from "../guarded.ts";
+import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
 import type { RecordRow } from "../tables.ts";
@@ -39,7 +40,8 @@ export async function once(
   );
 
   async function body(tx: Transaction, lending: Lending): Promise<OnceEnding> {
-    if (!insertRecord(connection, record, clock.now())) return already(connection, record);
+    if (!insertRecord(connection, record, clock.now()))
+      return already(findRecord(connection, record), record);
     const { result, logRow } = await run(scopeOf(connection, clock, record, tx, lending));
     if (mode === "rehearse") return { ending: "rehearsed", result };
     connection.run(
@@ -62,14 +64,6 @@ function insertRecord(connection: Connection, record: NewRecord, now: Date): boo
   return connection.run(INSERT_RECORD, source, eventId, eventType, version, bodySha256, at).changes === 1;
 }
 
-function already(connection: Connection, key: EventKey): OnceEnding {
-  const record = findRecord(connection, key);
-  if (record?.status === "completed") return { ending: "already", record };
-  throw new Error(
-    `the record of event "${key.eventId}" is not completed: a handler committed the transaction itself`,
-  );
-}
-
 function scopeOf(
   connection: Connection,
   clock: Clock,
@@ -85,7 +79,7 @@ function scopeOf(
       position += 1;
       connection.run(
         INSERT_NOTIFICATION,
-        `${key.source}/${key.eventId}/${position}`,
+        notificationKey(key, position),
         key.source,
         key.eventId,
         topic,

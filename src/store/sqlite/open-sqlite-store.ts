@@ -6,12 +6,7 @@ import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { OpenedStore, OpenOptions } from "../opened-store.ts";
 import { withPatience } from "../patience.ts";
 import type { Access } from "../queries/access.ts";
-import { failureQueries } from "../queries/failures.ts";
-import { appendCallbacks, listCallbacks, listRecords } from "../queries/lists.ts";
-import { preparationQueries } from "../queries/preparations.ts";
-import { hitRate } from "../queries/rates.ts";
-import { redirectStateQueries } from "../queries/redirect-states.ts";
-import { sweep } from "../queries/sweep.ts";
+import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { Connection } from "./connection.ts";
@@ -66,14 +61,7 @@ function assemble(writer: Connection, reader: Connection, { clock }: SqliteOptio
     find: (key, deadline) => withPatience(deadline, () => findRecord(reader, key), busy),
     once: (record, run, options) =>
       turns.take(keyText(record), options.deadline, () => once(writer, clock, record, run, options)),
-    failures: failureQueries(access),
-    preparations: preparationQueries(access),
-    redirectStates: redirectStateQueries(access),
-    appendCallbacks: (rows) => appendCallbacks(access, rows),
-    listCallbacks: (page, filter) => listCallbacks(access, page, filter),
-    listRecords: (page, filter) => listRecords(access, page, filter),
-    hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
-    sweep: (olderThan) => sweep(access, olderThan),
+    ...commonOperations(access),
     async ping() {
       reader.get("SELECT 1");
     },

@@ -1,0 +1,24 @@
+import type { Store } from "../store.ts";
+import type { Access } from "./access.ts";
+import { failureQueries } from "./failures.ts";
+import { appendCallbacks, listCallbacks, listRecords } from "./lists.ts";
+import { preparationQueries } from "./preparations.ts";
+import { hitRate } from "./rates.ts";
+import { redirectStateQueries } from "./redirect-states.ts";
+import { sweep } from "./sweep.ts";
+
+/** The operations that both databases carry out with the same SQL. */
+export function commonOperations(
+  access: Access,
+): Omit<Store, "dialect" | "find" | "once" | "ping" | "close"> {
+  return {
+    failures: failureQueries(access),
+    preparations: preparationQueries(access),
+    redirectStates: redirectStateQueries(access),
+    appendCallbacks: (rows) => appendCallbacks(access, rows),
+    listCallbacks: (page, filter) => listCallbacks(access, page, filter),
+    listRecords: (page, filter) => listRecords(access, page, filter),
+    hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
+    sweep: (olderThan) => sweep(access, olderThan),
+  };
+}
