@@ -3,6 +3,8 @@ import type { Clock, Log } from "../domain/index.ts";
 import type { Store } from "../store/index.ts";
 
 const EVERY_MS = 3_600_000;
+/** With 600 refused requests a minute at the most, a flood adds no more than 36,000 rows between two sweeps. */
+const STRANGERS_KEPT = 100_000;
 const DAY_MS = 86_400_000;
 /** Records outlive the age at which their events are refused, so that no event falls between the two. */
 const RECORD_MARGIN_DAYS = 2;
@@ -37,7 +39,12 @@ async function sweepOnce(
   const { logDays, recordDays } = retention;
   const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
   try {
-    const swept = await store.sweep({ callbacks: daysAgo(logDays), now, ...records });
+    const swept = await store.sweep({
+      callbacks: daysAgo(logDays),
+      strangersKept: STRANGERS_KEPT,
+      now,
+      ...records,
+    });
     if (swept.callbacks + swept.records + swept.stale > 0)
       log.info({ ...swept }, "the retention job deleted rows");
   } catch (error) {

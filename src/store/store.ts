@@ -161,6 +161,17 @@ export interface RateCount {
   readonly resetAt: Date;
 }
 
+/** What the retention job keeps. */
+export interface SweepLimits {
+  /** Older rows of the callback log go. */
+  readonly callbacks: Date;
+  /** Older records go; without it they are kept for ever. */
+  readonly records?: Date;
+  /** How many rows of the callback log may belong to no event: requests of strangers. */
+  readonly strangersKept: number;
+  readonly now: Date;
+}
+
 /** How much the retention job deleted. */
 export interface Swept {
   readonly callbacks: number;
@@ -191,8 +202,8 @@ export interface Store {
   listRecords(page: Page, filter: { eventId?: string }): Promise<StoredRecord[]>;
   /** Counts one hit in the key's current window and returns the count. */
   hitRate(key: string, windowMs: number, now: Date): Promise<RateCount>;
-  /** Deletes in bounded steps what is older than these times; undefined keeps for ever. */
-  sweep(olderThan: { callbacks: Date; records?: Date; now: Date }): Promise<Swept>;
+  /** The retention job: deletes in bounded steps. */
+  sweep(limits: SweepLimits): Promise<Swept>;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -69,7 +69,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         await store.redirectStates.register("hash", at(10), T0);
         await store.hitRate("k", 1_000, T0);
         const now = at(3_600);
-        expect(await store.sweep({ callbacks: at(50), now })).toEqual({
+        expect(await store.sweep({ callbacks: at(50), strangersKept: 10_000, now })).toEqual({
           callbacks: 2_500,
           records: 0,
           stale: 2,
@@ -78,11 +78,48 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
           "new",
         ]);
         expect(await store.find(newRecord("e1"), within(1_000))).toBeDefined();
-        expect(await store.sweep({ callbacks: at(50), records: at(1), now })).toMatchObject({ records: 1 });
+        expect(
+          await store.sweep({ callbacks: at(50), strangersKept: 10_000, records: at(1), now }),
+        ).toMatchObject({ records: 1 });
         expect(await store.find(newRecord("e1"), within(1_000))).toBeUndefined();
       },
       { clock: { now: () => T0 } },
     ));
+
+  it("bounds the rows that belong to no event, the newest kept, and leaves those of events alone", () =>
+    withStore(dialect, async (store) => {
+      const strangers = Array.from({ length: 1_500 }, (_, index) => logRow({ requestId: `s${index}` }));
+      await store.appendCallbacks([logRow({ eventId: "e1" }), ...strangers]);
+      const limits = { callbacks: new Date(0), strangersKept: 20, now: new Date() };
+      expect(await store.sweep(limits)).toMatchObject({ callbacks: 1_480 });
+      expect(await store.sweep(limits)).toMatchObject({ callbacks: 0 });
+      const left = await store.listCallbacks({ limit: 200 }, {});
+      expect(left).toHaveLength(21);
+      expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["s1499", "e1"]);
+    }));
+
+  it("keeps what a failed event has prepared as long as its failure", () =>
+    withStore(dialect, async (store) => {
+      const lease = { owner: "a", now: T0, until: at(30) };
+      for (const eventId of ["failed", "forgotten"]) {
+        await store.preparations.claim({ source: "platform", eventId }, lease);
+        await store.preparations.save({ source: "platform", eventId }, "a", Buffer.of(1));
+      }
+      const failure = {
+        eventType: "t",
+        version: "v1",
+        code: "handler_failed",
+        error: "e",
+        sealedBody: Buffer.of(1),
+      } as const;
+      await store.failures.record(
+        { source: "platform", eventId: "failed", ...failure, nextAttemptAt: null },
+        T0,
+      );
+      const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
+      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      expect(await store.preparations.get({ source: "platform", eventId: "failed" })).toBeDefined();
+    }));
 
   it("answers a ping, and closing twice does no harm", () =>
     withStore(dialect, async (store) => {

@@ -59,7 +59,7 @@ async function everyOperation(store: Store): Promise<void> {
     }
   }
   await store.hitRate("k", 60_000, NOON);
-  await store.sweep({ callbacks: NOON, records: NOON, now: NOON });
+  await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
 }
 
 async function failures({ failures }: Store): Promise<void> {

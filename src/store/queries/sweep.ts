@@ -1,47 +1,74 @@
-import { sql } from "kysely";
-import type { Swept } from "../store.ts";
+import { type RawBuilder, sql } from "kysely";
+import type { SweepLimits, Swept } from "../store.ts";
 import type { Access } from "./access.ts";
 
 const STEP = 1_000;
 /** A preparation whose event never came back: an authorization code is long dead by then (RFC 6749 §4.1.2). */
-const PREPARATION_DAYS = 7;
+const PREPARATION_MS = 7 * 86_400_000;
 
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
-export async function sweep(
-  access: Access,
-  olderThan: { callbacks: Date; records?: Date; now: Date },
-): Promise<Swept> {
-  const { now } = olderThan;
-  const preparations = new Date(now.getTime() - PREPARATION_DAYS * 86_400_000);
-  const callbacks = await inSteps(
+export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {
+  const { now } = limits;
+  const old = await inSteps(
     access,
     "oncehook_callbacks",
     "id",
     "received_at",
-    olderThan.callbacks.toISOString(),
+    limits.callbacks.toISOString(),
   );
   const records =
-    olderThan.records === undefined
+    limits.records === undefined
       ? 0
-      : await inSteps(access, "oncehook_records", "id", "created_at", olderThan.records.toISOString());
+      : await inSteps(access, "oncehook_records", "id", "created_at", limits.records.toISOString());
   const stale =
-    (await inSteps(access, "oncehook_preparations", "event_id", "created_at", preparations.toISOString())) +
+    (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await inSteps(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
     (await inSteps(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime()));
-  return { callbacks, records, stale };
+  return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
 }
 
-async function inSteps(
-  { write }: Access,
+function inSteps(
+  access: Access,
   table: string,
   id: string,
   column: string,
   before: string | number,
 ): Promise<number> {
+  const [rows, key, time] = [sql.table(table), sql.ref(id), sql.ref(column)];
+  return repeat(
+    access,
+    sql`DELETE FROM ${rows} WHERE ${time} < ${before} AND ${key} IN
+      (SELECT ${key} FROM ${rows} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${sql.lit(STEP)})`,
+  );
+}
+
+/** The log rows of requests that never came to an event are bounded in number: anybody can make them. */
+async function sweepStrangers(access: Access, kept: number): Promise<number> {
+  const newestToGo = await sql<{ id: number | string }>`SELECT id FROM oncehook_callbacks
+    WHERE event_id IS NULL ORDER BY id DESC LIMIT 1 OFFSET ${kept}`.execute(access.read);
+  const [row] = newestToGo.rows;
+  if (row === undefined) return 0;
+  return repeat(
+    access,
+    sql`DELETE FROM oncehook_callbacks WHERE id IN (SELECT id FROM oncehook_callbacks
+      WHERE event_id IS NULL AND id <= ${row.id} ORDER BY id LIMIT ${sql.lit(STEP)})`,
+  );
+}
+
+/**
+ * What a failed event has prepared stays as long as the failure: a replay needs it, however late it comes. The
+ * count keeps PostgreSQL from joining the two tables whole; it looks the failure of each old row up.
+ */
+function sweepPreparations(access: Access, before: Date): Promise<number> {
+  return repeat(
+    access,
+    sql`DELETE FROM oncehook_preparations AS p WHERE p.created_at < ${before.toISOString()} AND 0 =
+      (SELECT count(*) FROM oncehook_failures AS f WHERE f.event_id = p.event_id AND f.source = p.source)`,
+  );
+}
+
+async function repeat({ write }: Access, step: RawBuilder<unknown>): Promise<number> {
   for (let deleted = 0; ; ) {
-    const step = sql`DELETE FROM ${sql.table(table)} WHERE ${sql.ref(column)} < ${before} AND ${sql.ref(id)} IN
-      (SELECT ${sql.ref(id)} FROM ${sql.table(table)} WHERE ${sql.ref(column)} < ${before}
-       ORDER BY ${sql.ref(column)} LIMIT ${sql.lit(STEP)})`;
     const { numAffectedRows = 0n } = await step.execute(write);
     deleted += Number(numAffectedRows);
     if (numAffectedRows < BigInt(STEP)) return deleted;
