@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openTarget, withDatabase } from "../support/databases.ts";
-import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { type Loss, withLossyProxy } from "../support/lossy-proxy.ts";
 
 const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
@@ -38,4 +38,27 @@ describe("a connection that breaks around COMMIT on postgres", () => {
         }),
       ),
   );
+});
+
+describe("a server that falls silent without closing its connections", () => {
+  it("is asked again over new connections, and the silent ones are never used again", () =>
+    withDatabase("postgres", (target) =>
+      withLossyProxy(target.url, async (proxy) => {
+        const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };
+        const { store } = await openTarget({ ...target, url: proxy.url }, options);
+        try {
+          await store.ping();
+          proxy.silence();
+          expect(await store.find(newRecord("e1"), within(15_000))).toBeUndefined();
+          proxy.silence();
+          const deliver = () =>
+            store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
+          expect((await deliver()).ending).toBe("completed");
+          expect((await deliver()).ending).toBe("already");
+          expect(await countOf(target, "effects")).toBe(1);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
 });

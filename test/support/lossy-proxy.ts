@@ -10,6 +10,8 @@ export interface LossyProxy {
   readonly url: string;
   /** The next COMMIT of any connection meets this loss, later ones none. */
   loseNext(loss: Loss): void;
+  /** From now on nothing passes over the connections that are open, and nobody is told; new ones work. */
+  silence(): void;
 }
 
 /** A simple query message of PostgreSQL's protocol that holds COMMIT and nothing else (manual, 54.7). */
@@ -18,10 +20,13 @@ const COMMIT = Buffer.from("Q\u0000\u0000\u0000\u000bCOMMIT\u0000", "latin1");
 export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) => Promise<T>): Promise<T> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
+  const wires = new Set<{ isSilent: boolean }>();
   let loss: Loss | undefined;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     let answerLost = false;
+    const wire = { isSilent: false };
+    wires.add(wire);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       // A cut connection may report an error on either side; the test looks at what the store makes of it.
@@ -32,6 +37,7 @@ export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) =>
       });
     }
     client.on("data", (chunk) => {
+      if (wire.isSilent) return;
       const lost = chunk.includes(COMMIT) ? loss : undefined;
       if (lost !== undefined) loss = undefined;
       if (lost === "commit") client.destroy();
@@ -39,7 +45,10 @@ export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) =>
       answerLost ||= lost === "answer";
     });
     // The answer shows that the server has committed; only then the connection is cut.
-    upstream.on("data", (chunk) => (answerLost ? client.destroy() : client.write(chunk)));
+    upstream.on("data", (chunk) => {
+      if (answerLost) client.destroy();
+      else if (!wire.isSilent) client.write(chunk);
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -50,6 +59,9 @@ export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) =>
       url: through.href,
       loseNext(next) {
         loss = next;
+      },
+      silence() {
+        for (const wire of wires) wire.isSilent = true;
       },
     });
   } finally {

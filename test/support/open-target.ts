@@ -13,12 +13,16 @@ export interface Target {
 
 export const STAMP = { environment: "test", baseUrl: "http://127.0.0.1:8080" } as const;
 
-export type StoreOptions = Partial<OpenOptions> & { poolSize?: number; lockTimeoutMs?: number };
+export type StoreOptions = Partial<OpenOptions> & {
+  poolSize?: number;
+  lockTimeoutMs?: number;
+  statementTimeoutMs?: number;
+};
 
 export function openTarget(target: Target, options: StoreOptions = {}): Promise<OpenedStore> {
-  const { poolSize = 10, lockTimeoutMs = 3_000, ...rest } = options;
+  const { poolSize = 10, lockTimeoutMs = 3_000, statementTimeoutMs = 10_000, ...rest } = options;
   const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
   return target.dialect === "sqlite"
     ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
-    : openPostgresStore({ ...common, url: target.url, poolSize, statementTimeoutMs: 10_000, lockTimeoutMs });
+    : openPostgresStore({ ...common, url: target.url, poolSize, statementTimeoutMs, lockTimeoutMs });
 }

@@ -8,7 +8,7 @@ import { StoreFault } from "../store-fault.ts";
 import { passing } from "./hindrance.ts";
 import { withClient } from "./pool.ts";
 import { postgresSpelling } from "./spelling.ts";
-import { executeOn } from "./statement.ts";
+import { ask, executeOn } from "./statement.ts";
 
 /** A rollback that does not answer in this time waits behind a statement that is still running. */
 const ROLLBACK_PATIENCE_MS = 500;
@@ -30,7 +30,7 @@ export async function inTransaction<T>(
 ): Promise<T> {
   return withClient(pool, limits.deadline, async (client) => {
     const lending: Lending = { open: true };
-    await client.query(beginStatement(limits));
+    await ask(client, { text: beginStatement(limits) });
     try {
       const value = await run(lend(client, lending), client, lending);
       lending.open = false;
@@ -54,7 +54,7 @@ function beginStatement({ deadline, lockTimeoutMs }: TransactionLimits): string 
 async function commit(client: pg.ClientBase): Promise<void> {
   let command: string;
   try {
-    ({ command } = await client.query("COMMIT"));
+    ({ command } = await ask(client, { text: "COMMIT" }));
   } catch (cause) {
     // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
     if (passing(cause) !== undefined && client.getTransactionStatus() === "I") throw cause;

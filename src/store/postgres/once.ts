@@ -16,6 +16,7 @@ import type { Transaction } from "../transaction.ts";
 import { EventLocked, isLockTimeout, NoConnection } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { withClient } from "./pool.ts";
+import { ask } from "./statement.ts";
 
 /** Named statements are parsed and planned once for each connection. */
 const STATEMENTS = {
@@ -40,7 +41,7 @@ function query(
   name: keyof typeof STATEMENTS,
   values: unknown[],
 ): Promise<pg.QueryResult> {
-  return client.query({ name, text: STATEMENTS[name], values });
+  return ask(client, { name, text: STATEMENTS[name], values });
 }
 
 async function findRecord(client: pg.ClientBase, key: EventKey): Promise<StoredRecord | undefined> {

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { ConnectionLost, NoConnection } from "./hindrance.ts";
+import { isSilent, setSilenceLimit, silenceLimit } from "./statement.ts";
 
 export interface PoolOptions {
   readonly url: string;
@@ -11,9 +12,6 @@ export interface PoolOptions {
   readonly lockTimeoutMs: number;
 }
 
-/** How long the answer of a statement may be overdue before the connection counts as dead. */
-const SILENCE_MS = 2_000;
-
 export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -22,12 +20,13 @@ export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: Poo
     connectionTimeoutMillis: lockTimeoutMs,
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: statementTimeoutMs + SILENCE_MS,
-    query_timeout: statementTimeoutMs + SILENCE_MS,
+    idle_in_transaction_session_timeout: silenceLimit(statementTimeoutMs),
+    query_timeout: silenceLimit(statementTimeoutMs),
     keepAlive: true,
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
+  pool.on("connect", (client) => setSilenceLimit(client, silenceLimit(statementTimeoutMs)));
   return pool;
 }
 
@@ -56,7 +55,7 @@ export async function withClient<T>(
       : error;
   } finally {
     client.removeListener("error", onError);
-    client.release(lost || client.getTransactionStatus() !== "I");
+    client.release(lost || isSilent(client) || client.getTransactionStatus() !== "I");
   }
 }
 

@@ -1,11 +1,48 @@
 import type { CompiledQuery, QueryResult } from "kysely";
-import type pg from "pg";
+import pg from "pg";
+import { ConnectionLost } from "./hindrance.ts";
+
+/** How long the answer of a statement may be overdue before the connection counts as dead. */
+const SILENCE_MS = 2_000;
+const limits = new WeakMap<pg.ClientBase, number>();
+const silent = new WeakSet<pg.ClientBase>();
+
+/** After this time without an answer the driver gives a statement up, beyond the server's own limit for it. */
+export function silenceLimit(statementTimeoutMs: number): number {
+  return statementTimeoutMs + SILENCE_MS;
+}
+
+export function setSilenceLimit(client: pg.ClientBase, ms: number): void {
+  limits.set(client, ms);
+}
+
+/** A connection on which a statement was given up: its answer may still come, and would be taken for another's. */
+export function isSilent(client: pg.ClientBase): boolean {
+  return silent.has(client);
+}
+
+/**
+ * Sends one statement and tells a server that does not answer from one that refuses.
+ * @throws ConnectionLost when the answer did not come; otherwise the driver's error
+ */
+export async function ask(client: pg.ClientBase, statement: pg.QueryConfig): Promise<pg.QueryResult> {
+  const begun = performance.now();
+  try {
+    return await client.query(statement);
+  } catch (error) {
+    const waited = performance.now() - begun;
+    if (error instanceof pg.DatabaseError || waited < (limits.get(client) ?? Number.POSITIVE_INFINITY))
+      throw error;
+    silent.add(client);
+    throw new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waited)} ms`, { cause: error });
+  }
+}
 
 /** Runs a statement that Kysely compiled and returns what Kysely expects. */
 export async function executeOn(
   client: pg.ClientBase,
   { sql, parameters }: CompiledQuery,
 ): Promise<QueryResult<unknown>> {
-  const { rows, rowCount } = await client.query(sql, parameters as unknown[]);
+  const { rows, rowCount } = await ask(client, { text: sql, values: parameters as unknown[] });
   return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
 }
