@@ -1,4 +1,4 @@
-import { isRefused, type Outcome, refused } from "../domain/index.ts";
+import { failed, type Outcome, refused } from "../domain/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Receiver } from "./callback.ts";
 import { validateEvent } from "./validate-event.ts";
@@ -10,8 +10,10 @@ export async function runEvent(work: Work, receiver: Receiver): Promise<Outcome>
   if (handler === undefined) {
     return refused("event_type_unknown", { detail: `no handler for "${work.eventType}" in ${work.version}` });
   }
-  const event = await validateEvent(work.json, work.eventType, handler, receiver);
-  if (isRefused(event)) return event;
+  // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
+  const validation = validateEvent(work.json, work.eventType, handler, receiver);
+  const event = await validation.catch((error: unknown) => failed("handler_failed", error));
+  if ("ending" in event) return event;
   const outcome = await attempt({ ...work, handler, event }, receiver);
   receiver.observer.attempted(work.kind, outcome);
   return outcome;

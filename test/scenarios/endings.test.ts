@@ -8,6 +8,13 @@ import { event, payment, type Sending, type TestReceiver, withReceiver } from ".
 const any = z.record(z.string(), z.unknown());
 const handlers = [
   defineHandler({
+    type: "schema_throws",
+    data: any.transform(() => {
+      throw new Error("a bug in the schema");
+    }),
+    handle: () => ({}),
+  }),
+  defineHandler({
     type: "fails",
     data: any,
     handle: () => Promise.reject(new Error("the stock service is down")),
@@ -38,6 +45,13 @@ interface Scenario {
 }
 
 const handled: readonly Scenario[] = [
+  {
+    title: "a schema that throws",
+    event: event("schema_throws", {}),
+    status: 500,
+    body: { error: "internal error" },
+    failures: 1,
+  },
   { title: "a payment", event: payment(), status: 200, body: paid, records: 1 },
   {
     title: "a message of any JSON",

@@ -144,6 +144,18 @@ describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
       await receiver.stop();
     }));
 
+  it("that nobody foresaw is answered 500 and says no more than that", () =>
+    withReceiver(dialect, async (receiver) => {
+      await execute(receiver.target, "ALTER TABLE oncehook_records RENAME TO elsewhere");
+      const answer = await receiver.send(payment());
+      expect([answer.status, answer.body]).toEqual([500, { error: "internal error" }]);
+      const { body } = await receiver.admin("/api/callbacks");
+      expect(body.items).toMatchObject([
+        { outcome: "internal", error: expect.stringContaining("oncehook_records") },
+      ]);
+      await execute(receiver.target, "ALTER TABLE elsewhere RENAME TO oncehook_records");
+    }));
+
   it("that keeps a failure from being stored is answered 500 all the same, and logged", () => {
     const handler = defineHandler({
       type: "fails",
