@@ -16,7 +16,7 @@ interface DoctorOptions {
 export function doctorCommand(): Command {
   return new Command("doctor")
     .description(
-      "Check configuration, database, certificate and addresses; changes nothing. Exit code 1 on a failure.",
+      "Check configuration, database, certificate and addresses; the database is only read. Exit code 1 on a failure.",
     )
     .option("--env <file>", "read variables from a file as well; the environment wins")
     .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
