@@ -64,6 +64,7 @@ export function assemble({ config, store, registry, sealer, clock, logger }: Giv
     },
     observer: createObserver(metrics, logger),
     flights: createSingleFlight(),
+    unsaved: new Map(),
   };
   return { source, receiver, mask, metrics, callbackLog, describe };
 }

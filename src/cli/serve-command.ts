@@ -22,6 +22,13 @@ async function serve(loaded: Loaded): Promise<void> {
   const stopping = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal in the middle of it is heard too.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, stopping.resolve);
+  // A promise that a handler left behind says nothing about the others: it is told, and the process goes on.
+  process.on("unhandledRejection", (error) => {
+    logger.error(
+      { err: error },
+      "a promise failed that nobody awaited; look for a missing await in a handler",
+    );
+  });
   const running = await start(config, {
     handlers: (file.handlers ?? []) as readonly Handler[],
     migrations: file.migrations ?? [],

@@ -39,21 +39,47 @@ export function createMemoryCounter(most = MOST_COUNTERS): CountHit {
   };
 }
 
-/** Counts in the database, and in this process while the database does not answer: a limit never becomes an outage. */
+/** How long a request may wait for the shared count, and for how long it is then left alone. */
+const SHARED_LIMIT_MS = 250;
+const LEFT_ALONE_MS = 5_000;
+
+/**
+ * Counts in the database, and in this process while the database is slow or away: a limit never becomes an outage,
+ * and a stranger's request never waits long for a count.
+ */
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const alone = createMemoryCounter();
+  let leftAloneUntil = Number.NEGATIVE_INFINITY;
   let warnedAt = Number.NEGATIVE_INFINITY;
   return async (key, windowMs, now) => {
+    if (performance.now() < leftAloneUntil) return alone(key, windowMs, now);
     try {
-      return await shared(key, windowMs, now);
+      return await inTime(Promise.resolve(shared(key, windowMs, now)));
     } catch (error) {
+      leftAloneUntil = performance.now() + LEFT_ALONE_MS;
       if (clock.now().getTime() - warnedAt > 60_000) {
         warnedAt = clock.now().getTime();
-        log.warn({ err: error }, "the rate limits count in this process only: the database did not answer");
+        log.warn(
+          { err: error },
+          "the rate limits count in this process only: the database did not answer in time",
+        );
       }
       return alone(key, windowMs, now);
     }
   };
+}
+
+async function inTime<T>(counting: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error(`no count within ${SHARED_LIMIT_MS} ms`)),
+    SHARED_LIMIT_MS,
+  );
+  try {
+    return await Promise.race([counting, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Counts one request of an address against every policy that applies to it. */
@@ -64,9 +90,13 @@ export async function limit(
   now: Date,
 ): Promise<LimitVerdict> {
   if (policies.length === 0) return { headers: {}, refusal: undefined };
+  const counting = policies.map((policy) =>
+    count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now),
+  );
+  const counts = await Promise.all(counting);
   const states = [];
-  for (const policy of policies) {
-    const counted = await count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now);
+  for (const [index, policy] of policies.entries()) {
+    const counted = counts[index] as RateCount;
     const reset = Math.max(1, Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000));
     states.push({
       policy,

@@ -56,6 +56,8 @@ export interface Receiver {
   readonly rules: ReceiveRules;
   readonly observer: Observer;
   readonly flights: SingleFlight;
+  /** Results of `prepare` that the database did not take, by event, as JSON. */
+  readonly unsaved: Map<string, string>;
   /** An error with stack and causes, secrets masked, for the failures list. */
   readonly describe: (error: unknown) => string;
 }

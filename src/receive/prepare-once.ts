@@ -3,15 +3,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { alreadyProcessed, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
 import { withTimeLimit } from "../handlers/index.ts";
 import type { Receiver } from "./callback.ts";
+import { keepPrepared } from "./keep-prepared.ts";
 import type { AttemptWork } from "./work.ts";
 
 const POLL_MS = 50;
-/** A lease outlives its step by this much, so that only a crash lets somebody else begin the step again. */
-const LEASE_MARGIN_MS = 5_000;
+/** A lease outlives its step by this much, for the look-up before it and for storing its result. */
+const LEASE_MARGIN_MS = 10_000;
+const LOOK_UP_MS = 2_000;
+const STORING_MS = 6_000;
 
 export type Preparation =
   | { readonly state: "ready"; readonly value: JsonValue | undefined }
   | { readonly state: "ended"; readonly outcome: Outcome };
+
+/** A claimed step: who holds it, and until when, on the scale of `performance.now()`. */
+export interface Claim {
+  readonly owner: string;
+  readonly ends: number;
+}
 
 /**
  * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
@@ -19,63 +28,85 @@ export type Preparation =
  */
 export async function prepareOnce(work: AttemptWork, receiver: Receiver): Promise<Preparation> {
   const { handler, key, deadline } = work;
-  const { preparations } = receiver.store;
   if (handler.prepare === undefined) return { state: "ready", value: undefined };
   if (work.mode === "rehearse") return rehearsed(work, receiver);
   for (;;) {
-    const owner = randomUUID();
-    const claim = await preparations.claim(key, { owner, ...leaseTimes(receiver) });
-    if (claim.state === "prepared") return { state: "ready", value: unseal(claim.sealed, work, receiver) };
-    if (claim.state === "claimed") return prepareClaimed(work, owner, receiver);
-    if (performance.now() + POLL_MS >= deadline) {
-      return {
-        state: "ended",
-        outcome: failed("event_in_progress", new Error("another delivery is preparing it")),
-      };
-    }
+    const leaseMs = receiver.rules.handlerTimeoutMs + LEASE_MARGIN_MS;
+    const claim: Claim = { owner: randomUUID(), ends: performance.now() + leaseMs };
+    const now = receiver.clock.now();
+    const until = new Date(now.getTime() + leaseMs);
+    const claimed = await receiver.store.preparations.claim(key, { owner: claim.owner, now, until });
+    if (claimed.state === "prepared") return ready(unseal(claimed.sealed, work, receiver));
+    if (claimed.state === "claimed") return prepareClaimed(work, claim, receiver);
+    if (performance.now() + POLL_MS >= deadline) return inProgress("another delivery is preparing it");
     await sleep(POLL_MS);
   }
 }
 
-async function prepareClaimed(work: AttemptWork, owner: string, receiver: Receiver): Promise<Preparation> {
-  const { key, event, version, handler } = work;
-  const { store, log, rules } = receiver;
-  try {
-    // The claim may be new because another delivery has just completed the event and deleted its preparation.
-    if ((await store.find(key, work.deadline)) !== undefined) {
-      await store.preparations.release(key, owner);
-      return { state: "ended", outcome: alreadyProcessed };
+async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receiver): Promise<Preparation> {
+  const { key } = work;
+  const { store, log, unsaved } = receiver;
+  let text = unsaved.get(keyText(key));
+  if (text === undefined) {
+    try {
+      // The claim may be new because another delivery has just completed the event and deleted its preparation.
+      if ((await store.find(key, Math.min(work.deadline, performance.now() + LOOK_UP_MS))) !== undefined) {
+        await store.preparations.release(key, claim.owner);
+        return { state: "ended", outcome: alreadyProcessed };
+      }
+      text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
+    } catch (error) {
+      await store.preparations.release(key, claim.owner).catch((cause: unknown) => {
+        log.warn(
+          { err: cause, event_id: key.eventId },
+          "a preparation's lease could not be released; it expires",
+        );
+      });
+      throw error;
     }
-    const context = { event, source: key.source, version, log };
-    const value = await withTimeLimit(rules.handlerTimeoutMs, `prepare of "${event.event_type}"`, (signal) =>
-      handler.prepare?.({ ...context, signal }),
-    );
-    const sealed = receiver.sealer.seal(Buffer.from(JSON.stringify(value ?? null)), contextOf(work));
-    if (await store.preparations.save(key, owner, sealed)) return { state: "ready", value };
-    const lost = new Error("prepare took longer than its lease, and another delivery has begun it anew");
-    return { state: "ended", outcome: failed("event_in_progress", lost) };
-  } catch (error) {
-    await store.preparations.release(key, owner).catch((cause: unknown) => {
-      log.warn(
-        { err: cause, event_id: key.eventId },
-        "a preparation's lease could not be released; it expires",
-      );
-    });
-    throw error;
   }
+  // From here on the outside work has happened, and what it gave must not be lost.
+  const sealed = receiver.sealer.seal(Buffer.from(text), contextOf(work));
+  const kept = await keepPrepared(key, claim, text, sealed, receiver);
+  if (kept === "saved") return ready(JSON.parse(text));
+  if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
+  return kept === "lost"
+    ? inProgress("another delivery has begun it anew")
+    : ready(unseal(kept, work, receiver));
+}
+
+const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";
+
+/** Never beyond the lease: past it another delivery may begin the same work. */
+async function runPrepare(
+  work: AttemptWork,
+  claim: Claim,
+  receiver: Receiver,
+): Promise<JsonValue | undefined> {
+  const { event, key, version, handler } = work;
+  const left = claim.ends - performance.now() - STORING_MS;
+  const limit = Math.min(receiver.rules.handlerTimeoutMs, left);
+  if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
+  const context = { event, source: key.source, version, log: receiver.log };
+  return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, (signal) =>
+    handler.prepare?.({ ...context, signal }),
+  );
 }
 
 /** A dry run does no outside work: it runs on what an earlier attempt prepared, or not at all. */
 async function rehearsed(work: AttemptWork, receiver: Receiver): Promise<Preparation> {
   const sealed = await receiver.store.preparations.get(work.key);
-  if (sealed !== undefined) return { state: "ready", value: unseal(sealed, work, receiver) };
+  if (sealed !== undefined) return ready(unseal(sealed, work, receiver));
   const message = "a dry run does no outside work, and this event's prepare step has no stored result";
   return { state: "ended", outcome: refused("rejected", { message }) };
 }
 
-function leaseTimes({ clock, rules }: Receiver): { now: Date; until: Date } {
-  const now = clock.now();
-  return { now, until: new Date(now.getTime() + rules.handlerTimeoutMs + LEASE_MARGIN_MS) };
+function ready(value: JsonValue): Preparation {
+  return { state: "ready", value };
+}
+
+function inProgress(why: string): Preparation {
+  return { state: "ended", outcome: failed("event_in_progress", new Error(why)) };
 }
 
 function unseal(sealed: Uint8Array, work: AttemptWork, { sealer }: Receiver): JsonValue {

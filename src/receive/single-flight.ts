@@ -17,10 +17,13 @@ export function createSingleFlight(): SingleFlight {
       const name = keyText(key);
       const before = last.get(name);
       const mine = before === undefined ? guardedRun(run) : after(before, deadline, run);
-      last.set(name, mine);
-      const outcome = await mine;
-      if (last.get(name) === mine) last.delete(name);
-      return outcome;
+      // Whoever comes next waits for the runs themselves, not for an answer that was given up at its deadline.
+      const tail = Promise.all([before, mine]);
+      last.set(name, tail);
+      void tail.then(() => {
+        if (last.get(name) === tail) last.delete(name);
+      });
+      return mine;
     },
   };
 }

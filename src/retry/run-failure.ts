@@ -52,7 +52,9 @@ async function settle(
     return;
   }
   if (outcome.code === "store_unavailable" || outcome.code === "event_in_progress") {
-    await failures.release(key, owner);
+    // It was not run, so it costs no retry; but it waits its turn, or it would keep the others from theirs.
+    const later = new Date(receiver.clock.now().getTime() + receiver.rules.retry.delaySeconds * 1000);
+    await (kind === "retry" ? failures.release(key, owner, later) : failures.release(key, owner));
     return;
   }
   const now = receiver.clock.now();

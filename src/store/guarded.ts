@@ -1,8 +1,37 @@
-const ENDS_TRANSACTION = /^\s*(?:begin|start|commit|end|abort|rollback(?!\s+to)|prepare\s+transaction)\b/i;
+const ENDS_TRANSACTION =
+  /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|;)*(?:begin|start|commit|end|abort|rollback(?!\s+to)|prepare\s+transaction)\b/i;
 
 /** Whether the transaction that lent something out is still open. */
 export interface Lending {
   open: boolean;
+  /** Statements that were begun and have not ended. */
+  pending: number;
+}
+
+/** A lending at the begin of its transaction. */
+export function newLending(): Lending {
+  return { open: true, pending: 0 };
+}
+
+/** Counts a statement while it runs, so that one that nobody awaits is found before the commit. */
+export async function counted<T>(lending: Lending, run: () => T | Promise<T>): Promise<T> {
+  assertOpen(lending);
+  lending.pending += 1;
+  try {
+    return await run();
+  } finally {
+    lending.pending -= 1;
+  }
+}
+
+/** Ends the lending. @throws Error when the handler returned before a statement of its own had ended */
+export function takeBack(lending: Lending): void {
+  lending.open = false;
+  if (lending.pending > 0) {
+    throw new Error(
+      "the handler returned before a statement it had begun was finished: await every use of `tx`",
+    );
+  }
 }
 
 /** Tells the objects that a connection hands out and that could outlive the transaction, such as statements. */
@@ -40,7 +69,8 @@ export function assertOpen(lending: Lending): void {
   }
 }
 
-function assertKeepsTransaction(statement: unknown): void {
+/** @throws Error for a statement that would begin, commit or roll back */
+export function assertKeepsTransaction(statement: unknown): void {
   const text =
     typeof statement === "string" ? statement : (statement as { text?: unknown } | undefined)?.text;
   if (typeof text === "string" && ENDS_TRANSACTION.test(text)) {

@@ -106,8 +106,8 @@ export interface FailureStore {
   leaseOne(key: EventKey, lease: Lease): Promise<StoredFailure | "absent" | "leased">;
   /** After a leased attempt failed again; `retry` counts against `RETRY_MAX`, a replay does not. */
   reschedule(key: EventKey, owner: string, again: FailedAgain): Promise<void>;
-  /** Gives a lease back with nothing changed. */
-  release(key: EventKey, owner: string): Promise<void>;
+  /** Gives a lease back; `nextAttemptAt` puts a waiting failure off, so that others come first. */
+  release(key: EventKey, owner: string, nextAttemptAt?: Date): Promise<void>;
   /** True when there was one. */
   remove(key: EventKey): Promise<boolean>;
   get(key: EventKey): Promise<StoredFailure | undefined>;

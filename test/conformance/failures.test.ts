@@ -145,6 +145,20 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failures.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
     }));
 
+  it("is put off when its lease is given back unused, so that others come first", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("blocked"), T0);
+      await failures.record(newFailure("other", { nextAttemptAt: at(61) }), T0);
+      expect((await failures.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["blocked"]);
+      await failures.release(key("blocked"), "a", at(130));
+      expect((await failures.leaseDue(lease("a", at(71)), 1)).map((f) => f.eventId)).toEqual(["other"]);
+      expect(await failures.get(key("blocked"))).toMatchObject({
+        retriesDone: 0,
+        attempts: 1,
+        state: "waiting",
+      });
+    }));
+
   it("is deleted by the commit that completes its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Migration } from "../../src/store/index.ts";
+import { type Migration, sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
@@ -163,6 +163,58 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       },
       { migrations },
     ));
+
+  it("does not commit while a statement that nobody awaits is under way", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const run = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            void addEffect(scope, "e1").catch(() => {});
+            return { result: {} };
+          },
+          committing(),
+        );
+        await expect(run).rejects.toThrow("await every use of `tx`");
+        expect(await countOf(target, "effects")).toBe(0);
+        expect(await countOf(target, "oncehook_records")).toBe(0);
+      },
+      { migrations },
+    ));
+
+  it("does not promise by a rehearsal what COMMIT would refuse", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const run = store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            await tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+            return { result: {} };
+          },
+          { deadline: within(5_000), mode: "rehearse" },
+        );
+        await expect(run).rejects.toThrow("foreign key");
+      },
+      { migrations },
+    ));
+
+  it.each(["COMMIT", " rollback ", "-- done\nCOMMIT", "/* done */ ; END", "BEGIN"])(
+    "does not let tx.query run %j",
+    (statement) =>
+      withStore(dialect, async (store) => {
+        const run = store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            await sql.raw(statement).execute(tx.query);
+            return { result: {} };
+          },
+          committing(),
+        );
+        await expect(run).rejects.toThrow("the handler may not run");
+      }),
+  );
 
   it("does not let a handler commit by itself", () =>
     withStore(dialect, async (store, target) => {

@@ -83,6 +83,17 @@ describe("rate limits", () => {
   });
 });
 
+describe("a slow shared count", () => {
+  it("holds a request up for a moment only, and the next ones not at all", async () => {
+    const log = { debug() {}, info() {}, error() {}, warn() {} };
+    const never = () => new Promise<never>(() => {});
+    const count = withFallback(never, { now: () => T0 }, log);
+    const begun = performance.now();
+    for (let hit = 1; hit <= 20; hit += 1) expect((await count("a", 1_000, T0)).points).toBe(hit);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
+
 describe("remote addresses", () => {
   it.each([
     ["::ffff:192.0.2.1", "192.0.2.1"],

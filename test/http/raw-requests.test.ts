@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
@@ -101,6 +102,34 @@ describe("requests as they come over the wire", () => {
       const request = `${head(["Transfer-Encoding: chunked", `X-Signature: ${signature}`])}${chunks}0\r\n\r\n`;
       expect(await exchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
     }));
+
+  it("leave no socket behind when a stranger begins one and never closes its side", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const { hostname, port } = new URL(receiver.publicOrigin);
+        const sockets = Array.from({ length: 5 }, () =>
+          connect({ port: Number(port), host: hostname, allowHalfOpen: true }),
+        );
+        const closed = sockets.map(
+          (socket) =>
+            new Promise<void>((resolve) =>
+              socket
+                .on("error", () => {})
+                .on("close", () => resolve())
+                .resume(),
+            ),
+        );
+        for (const socket of sockets) socket.write("POST / HTTP/1.1\r\nHo");
+        await Promise.all(sockets.map((socket) => once(socket, "end")));
+        const begun = performance.now();
+        await receiver.stop();
+        expect(performance.now() - begun).toBeLessThan(5_000);
+        for (const socket of sockets) socket.destroy();
+        await Promise.all(closed);
+      },
+      { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
+    ));
 
   it("are cut off when their body does not arrive in time", () =>
     withReceiver(

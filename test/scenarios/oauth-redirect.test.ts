@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DIALECTS } from "../support/databases.ts";
-import { type Answer, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { type Answer, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const STATE = "state-of-at-least-128-bits";
 const PATH = "/api/platform/oauth-callback";
@@ -75,6 +75,24 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(await receiver.count("oncehook_records")).toBe(0);
     }),
   );
+
+  it("takes nothing from the query where a signature vouches for the body alone", () =>
+    withReceiver(dialect, async (receiver) => {
+      const path = `${PATH}?code=foreign&state=anything`;
+      for (const sending of [{ path }, { path, raw: "" }]) {
+        const answer = await receiver.send(payment(), sending);
+        expect([answer.status, answer.body]).toEqual([
+          400,
+          { error: "code: must stand in the signed body, not in the query" },
+        ]);
+      }
+      expect(await receiver.count("users")).toBe(0);
+    }));
+
+  it("refuses a body of half a million parameters like any other stranger's", () =>
+    withReceiver(dialect, async (receiver) => {
+      expect((await redirect(receiver, "", "a&".repeat(500_000))).status).toBe(401);
+    }));
 
   it("never stores code or state in the clear", () =>
     withReceiver(dialect, async (receiver) => {

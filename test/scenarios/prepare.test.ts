@@ -4,6 +4,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { withLock } from "../support/held-lock.ts";
 import { event, startReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -81,6 +82,57 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
       },
       { handlers: [exchanging(plan)] },
+    );
+  });
+
+  it("keeps its result while the database is busy, and the redelivery does not repeat it", () =>
+    withDatabase(dialect, async (target) => {
+      const plan: Plan = { prepared: 0 };
+      const env = { REQUEST_TIMEOUT_MS: "1500", HANDLER_TIMEOUT_MS: "1000" };
+      const receiver = await startReceiver(target, { handlers: [exchanging(plan)], env });
+      const sent = event("exchange", {});
+      const locked = Promise.withResolvers<void>();
+      const free = Promise.withResolvers<void>();
+      plan.prepare = async () => {
+        const lock = "LOCK TABLE oncehook_preparations IN ACCESS EXCLUSIVE MODE";
+        void withLock(target, lock, async () => {
+          locked.resolve();
+          await free.promise;
+        });
+        await locked.promise;
+      };
+      const first = receiver.send(sent);
+      await locked.promise;
+      await sleep(1_700);
+      free.resolve();
+      await first;
+      const again = await receiver.send(sent);
+      expect(again.status).toBe(200);
+      expect(plan.prepared).toBe(1);
+      await receiver.stop();
+    }));
+
+  it("hands the first attempt the same value as every later one", () => {
+    const seen: unknown[] = [];
+    const handler = defineHandler({
+      type: "exchange",
+      data: z.object({}),
+      prepare: async () => ({ at: new Date(0), nothing: undefined }) as never,
+      async handle({ prepared }) {
+        seen.push(prepared);
+        if (seen.length === 1) throw new Error("once more");
+        return {};
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("exchange", {});
+        await receiver.send(sent);
+        await receiver.send(sent);
+        expect(seen).toEqual([{ at: "1970-01-01T00:00:00.000Z" }, { at: "1970-01-01T00:00:00.000Z" }]);
+      },
+      { handlers: [handler] },
     );
   });
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type pg from "pg";
 import { bindQuery } from "../bound-query.ts";
-import { assertOpen, guarded, type Lending } from "../guarded.ts";
+import { assertKeepsTransaction, counted, guarded, type Lending, newLending, takeBack } from "../guarded.ts";
 import type { Deadline, OpenQuery, Transaction } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { passing } from "./hindrance.ts";
@@ -29,11 +29,11 @@ export async function inTransaction<T>(
   endsIn: (value: T) => "commit" | "rollback",
 ): Promise<T> {
   return withClient(pool, limits.deadline, async (client) => {
-    const lending: Lending = { open: true };
+    const lending = newLending();
     await ask(client, { text: beginStatement(limits) });
     try {
       const value = await run(lend(client, lending), client, lending);
-      lending.open = false;
+      takeBack(lending);
       if (endsIn(value) === "commit") await commit(client);
       else await client.query("ROLLBACK");
       return value;
@@ -80,9 +80,9 @@ function lend(client: pg.ClientBase, lending: Lending): Transaction {
   return {
     dialect: "postgres",
     get query(): OpenQuery {
-      query ??= bindQuery(postgresSpelling, async (compiled) => {
-        assertOpen(lending);
-        return executeOn(client, compiled);
+      query ??= bindQuery(postgresSpelling, (compiled) => {
+        assertKeepsTransaction(compiled.sql);
+        return counted(lending, () => executeOn(client, compiled));
       });
       return query;
     },

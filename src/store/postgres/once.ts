@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Clock, EventKey } from "../../domain/index.ts";
-import { assertOpen, type Lending } from "../guarded.ts";
+import { counted, type Lending } from "../guarded.ts";
 import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type {
@@ -84,7 +84,7 @@ export function once(
     if (!(await insertRecord(client, record, clock.now())))
       return already(await findRecord(client, record), record);
     const { result, logRow } = await run(scopeOf(client, clock, record, tx, lending));
-    if (mode === "rehearse") return { ending: "rehearsed", result };
+    assertStillOpen(client);
     const { eventId, source } = record;
     await query(client, "completeRecord", [
       JSON.stringify(result),
@@ -92,6 +92,11 @@ export function once(
       eventId,
       source,
     ]);
+    if (mode === "rehearse") {
+      // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
+      await ask(client, { text: "SET CONSTRAINTS ALL IMMEDIATE" });
+      return { ending: "rehearsed", result };
+    }
     if (logRow !== undefined) await query(client, "insertCallback", callbackValues(logRow));
     return { ending: "completed", result };
   }
@@ -120,18 +125,17 @@ function scopeOf(
   return {
     tx,
     async enqueue({ topic, payload }) {
-      assertOpen(lending);
       position += 1;
       const id = notificationKey(key, position);
       const at = clock.now().toISOString();
-      await query(client, "insertNotification", [
-        id,
-        key.source,
-        key.eventId,
-        topic,
-        JSON.stringify(payload),
-        at,
-      ]);
+      const values = [id, key.source, key.eventId, topic, JSON.stringify(payload), at];
+      await counted(lending, () => query(client, "insertNotification", values));
     },
   };
+}
+
+function assertStillOpen(client: pg.ClientBase): void {
+  if (client.getTransactionStatus() === "I") {
+    throw new Error("the handler ended the transaction itself; Oncehook commits it with the event's record");
+  }
 }

@@ -26,6 +26,7 @@ export interface PostgresOptions extends OpenOptions {
 /** How long what no request waits for (retries, lists, the retention job) may wait for an absent database. */
 const PATIENCE_MS = 10_000;
 const MIGRATION_PATIENCE_MS = 60_000;
+const MIGRATION_LIMIT_MS = 6 * 3_600_000;
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const MIGRATION_LOCK = 7_140_231_901;
 
@@ -42,7 +43,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       () => withClient(pool, opening, durabilityWarnings),
       passing,
     );
-    const { applied, previousBaseUrl } = await migrate(pool, options);
+    const { applied, previousBaseUrl } = await migrate(options);
     const store = assemble(pool, options);
     for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
     return { store, report: { applied }, previousBaseUrl, durabilityWarnings: warnings };
@@ -52,20 +53,22 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   }
 }
 
-function migrate(pool: pg.Pool, { migrations, stamp, clock, lockTimeoutMs }: PostgresOptions) {
+/** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
+async function migrate(options: PostgresOptions) {
+  const { url, migrations, stamp, clock, lockTimeoutMs } = options;
+  const pool = createPool({ url, size: 1, statementTimeoutMs: MIGRATION_LIMIT_MS, lockTimeoutMs });
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
-  return inTransaction(
+  const migrating = inTransaction(
     pool,
     { deadline, lockTimeoutMs },
     async (tx, client) => {
-      await client.query(
-        `SET LOCAL lock_timeout = ${MIGRATION_PATIENCE_MS}; SET LOCAL statement_timeout = 0`,
-      );
+      await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
       await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
       return applyMigrations(tx, migrations, stamp, clock.now());
     },
     () => "commit",
   );
+  return migrating.finally(() => pool.end());
 }
 
 function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: PostgresOptions): Store {

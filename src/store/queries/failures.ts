@@ -12,7 +12,7 @@ export function failureQueries(access: Access): FailureStore {
     leaseDue: (lease, limit) => leaseDue(access, lease, limit),
     leaseOne: (key, lease) => leaseOne(access, key, lease),
     reschedule: (key, owner, again) => reschedule(access, key, owner, again),
-    release: (key, owner) => release(access, key, owner),
+    release: (key, owner, next) => release(access, key, owner, next),
     remove: (key) => remove(access, key),
     get: (key) => get(access, key),
     list: (page, filter) => list(access, page, filter),
@@ -116,10 +116,11 @@ async function reschedule(
     .execute();
 }
 
-async function release({ write }: Access, key: EventKey, owner: string): Promise<void> {
+async function release({ write }: Access, key: EventKey, owner: string, next?: Date): Promise<void> {
   await write
     .updateTable(TABLE)
     .set({ lease_owner: null, leased_until: null })
+    .$if(next !== undefined, (query) => query.set({ next_attempt_at: next?.toISOString() ?? null }))
     .where("event_id", "=", key.eventId)
     .where("source", "=", key.source)
     .where("lease_owner", "=", owner)

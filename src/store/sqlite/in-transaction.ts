@@ -1,7 +1,7 @@
 import { StatementSync } from "node:sqlite";
 import type { Kysely } from "kysely";
 import { bindQuery } from "../bound-query.ts";
-import { assertOpen, guarded, type Lending } from "../guarded.ts";
+import { assertKeepsTransaction, counted, guarded, type Lending, newLending, takeBack } from "../guarded.ts";
 import { withPatience } from "../patience.ts";
 import type { Deadline, OpenQuery, Transaction } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
@@ -21,10 +21,10 @@ export async function inTransaction<T>(
   endsIn: (value: T) => "commit" | "rollback",
 ): Promise<T> {
   await withPatience(deadline, () => connection.database.exec("BEGIN IMMEDIATE"), busy);
-  const lending: Lending = { open: true };
+  const lending = newLending();
   try {
     const value = await run(lend(connection, lending), lending);
-    lending.open = false;
+    takeBack(lending);
     assertStillOpen(connection);
     if (endsIn(value) === "commit") commit(connection);
     else rollback(connection);
@@ -47,9 +47,9 @@ function lend(connection: Connection, lending: Lending): Transaction {
     dialect: "sqlite",
     // Built on first use: a handler that writes plain SQL, or nothing, does not pay for it.
     get query(): OpenQuery {
-      query ??= bindQuery(sqliteSpelling, async (compiled) => {
-        assertOpen(lending);
-        return connection.execute(compiled);
+      query ??= bindQuery(sqliteSpelling, (compiled) => {
+        assertKeepsTransaction(compiled.sql);
+        return counted(lending, () => connection.execute(compiled));
       });
       return query;
     },

@@ -1,5 +1,5 @@
 import type { Clock, EventKey } from "../../domain/index.ts";
-import { assertOpen, type Lending } from "../guarded.ts";
+import { counted, type Lending } from "../guarded.ts";
 import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
@@ -43,7 +43,6 @@ export async function once(
     if (!insertRecord(connection, record, clock.now()))
       return already(findRecord(connection, record), record);
     const { result, logRow } = await run(scopeOf(connection, clock, record, tx, lending));
-    if (mode === "rehearse") return { ending: "rehearsed", result };
     connection.run(
       COMPLETE_RECORD,
       JSON.stringify(result),
@@ -53,6 +52,7 @@ export async function once(
     );
     connection.run(DELETE_FAILURE, record.eventId, record.source);
     connection.run(DELETE_PREPARATION, record.eventId, record.source);
+    if (mode === "rehearse") return { ending: "rehearsed", result };
     if (logRow !== undefined) connection.run(INSERT_CALLBACK, ...callbackValues(logRow));
     return { ending: "completed", result };
   }
@@ -75,17 +75,17 @@ function scopeOf(
   return {
     tx,
     async enqueue({ topic, payload }) {
-      assertOpen(lending);
       position += 1;
-      connection.run(
-        INSERT_NOTIFICATION,
+      const at = clock.now().toISOString();
+      const values = [
         notificationKey(key, position),
         key.source,
         key.eventId,
         topic,
         JSON.stringify(payload),
-        clock.now().toISOString(),
-      );
+        at,
+      ];
+      await counted(lending, () => connection.run(INSERT_NOTIFICATION, ...values));
     },
   };
 }

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import type { Receiver } from "../../src/receive/index.ts";
+import { keepPrepared } from "../../src/receive/keep-prepared.ts";
+import { type Store, StoreFault } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+
+const key = { source: "platform", eventId: "e1" };
+const log = { debug() {}, info() {}, warn() {}, error() {} };
+const sealed = Buffer.from("sealed");
+
+/** A real store that does not take the first results it is given, as when its connection is cut. */
+function unreliable(store: Store, failing: { times: number }): Pick<Receiver, "store" | "log" | "unsaved"> {
+  const save: Store["preparations"]["save"] = async (...args) => {
+    failing.times -= 1;
+    if (failing.times >= 0) throw new StoreFault("unavailable", "cut off", undefined);
+    return store.preparations.save(...args);
+  };
+  return { store: { ...store, preparations: { ...store.preparations, save } }, log, unsaved: new Map() };
+}
+
+async function claim(store: Store, owner: string, ms: number): Promise<{ owner: string; ends: number }> {
+  const now = new Date();
+  await store.preparations.claim(key, { owner, now, until: new Date(now.getTime() + ms) });
+  return { owner, ends: performance.now() + ms };
+}
+
+describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
+  it("is stored in the end although the database refuses it at first", () =>
+    withStore(dialect, async (store) => {
+      const held = await claim(store, "a", 5_000);
+      const receiver = unreliable(store, { times: 3 }) as Receiver;
+      expect(await keepPrepared(key, held, "{}", sealed, receiver)).toBe("saved");
+      expect(Buffer.from((await store.preparations.get(key))!)).toEqual(sealed);
+    }));
+
+  it("waits in this process when the database stays away for as long as the lease", () =>
+    withStore(dialect, async (store) => {
+      const held = await claim(store, "a", 250);
+      const receiver = unreliable(store, { times: 99 }) as Receiver;
+      expect(await keepPrepared(key, held, '{"token":1}', sealed, receiver)).toBe("unsaved");
+      expect([...receiver.unsaved.values()]).toEqual(['{"token":1}']);
+    }));
+
+  it("gives way to what another delivery has stored, and says when that has stored nothing yet", () =>
+    withStore(dialect, async (store) => {
+      const receiver = unreliable(store, { times: 0 }) as Receiver;
+      await claim(store, "other", 5_000);
+      const held = { owner: "late", ends: performance.now() + 1_000 };
+      expect(await keepPrepared(key, held, "{}", sealed, receiver)).toBe("lost");
+      await store.preparations.save(key, "other", Buffer.from("theirs"));
+      expect(Buffer.from((await keepPrepared(key, held, "{}", sealed, receiver)) as Uint8Array)).toEqual(
+        Buffer.from("theirs"),
+      );
+    }));
+});
