@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EventKey, keyText } from "../domain/index.ts";
 import type { Receiver } from "./callback.ts";
-import type { Claim } from "./prepare-once.ts";
 
 const PAUSE_MS = 100;
 const MOST_UNSAVED = 1_000;
+
+/** A claimed step: who holds it, and until when, on the scale of `performance.now()`. */
+export interface Claim {
+  readonly owner: string;
+  readonly ends: number;
+}
 
 /**
  * Stores what `prepare` gave, again and again while the lease lasts: an authorization code that was exchanged works

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { alreadyProcessed, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
 import { withTimeLimit } from "../handlers/index.ts";
 import type { Receiver } from "./callback.ts";
-import { keepPrepared } from "./keep-prepared.ts";
+import { type Claim, keepPrepared } from "./keep-prepared.ts";
 import type { AttemptWork } from "./work.ts";
 
 const POLL_MS = 50;
@@ -15,12 +15,6 @@ const STORING_MS = 6_000;
 export type Preparation =
   | { readonly state: "ready"; readonly value: JsonValue | undefined }
   | { readonly state: "ended"; readonly outcome: Outcome };
-
-/** A claimed step: who holds it, and until when, on the scale of `performance.now()`. */
-export interface Claim {
-  readonly owner: string;
-  readonly ends: number;
-}
 
 /**
  * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
