@@ -12,6 +12,7 @@ export interface AdminDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly replay: (key: EventKey, mode: "commit" | "rehearse") => Promise<ReplayEnding>;
+  readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   /** An error with stack and causes, secrets masked. */
   readonly describe: (error: unknown) => string;
   /** False while the process starts or drains, so that no new work is sent to it. */

@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance } from "fastify";
+import { SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { createBearerCheck } from "./bearer.ts";
 import { registerFailures } from "./failure-routes.ts";
@@ -9,9 +10,11 @@ import { registerSandbox } from "./sandbox-route.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
+/** What needs no token: probes, metrics, and the sandbox platform, which has a client of its own. */
+const OPEN_ROUTES: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", SANDBOX_TOKEN_PATH]);
 
 /**
- * The listener for operators: health, metrics, and below `/api/` what needs the bearer token. It listens on the
+ * The listener for operators: health, metrics, and everything else with the bearer token. It listens on the
  * loopback address unless the configuration says otherwise.
  */
 export function createAdminListener(deps: AdminDeps): FastifyInstance {
@@ -27,7 +30,8 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   const isOperator = createBearerCheck(deps.token);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
-    if (!request.url.startsWith("/api/") || isOperator(request.headers.authorization)) return;
+    // Judged by the route that was found, never by the text of the address, which can be written in many ways.
+    if (OPEN_ROUTES.has(request.routeOptions.url ?? "") || isOperator(request.headers.authorization)) return;
     const error = "send the admin token: Authorization: Bearer <ADMIN_TOKEN>";
     return reply.code(401).header("www-authenticate", 'Bearer realm="admin"').send({ error });
   });

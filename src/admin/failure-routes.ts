@@ -15,7 +15,7 @@ const QUERY = {
 } as const;
 
 /** `POST /api/failures/:source/:event_id/replay` and `DELETE /api/failures/:source/:event_id`. */
-export function registerFailures(app: FastifyInstance, { store, replay, describe, log }: AdminDeps): void {
+export function registerFailures(app: FastifyInstance, { replay, discard, describe, log }: AdminDeps): void {
   app.post<{ Params: Key; Querystring: { dry_run: boolean } }>(
     "/api/failures/:source/:event_id/replay",
     { schema: { querystring: QUERY } },
@@ -27,7 +27,8 @@ export function registerFailures(app: FastifyInstance, { store, replay, describe
     },
   );
   app.delete<{ Params: Key }>("/api/failures/:source/:event_id", async (request, reply) => {
-    if (!(await store.failures.remove(keyOf(request.params)))) return absent(reply);
+    const ending = await discard(keyOf(request.params));
+    if (ending !== "discarded") return ending === "absent" ? absent(reply) : leased(reply);
     log.info({ ...request.params }, "an operator discarded a failure");
     return reply.code(204).send();
   });
@@ -41,11 +42,7 @@ function answer(
   describe: AdminDeps["describe"],
 ): FastifyReply {
   if (ending === "absent") return absent(reply);
-  if (ending === "leased") {
-    return reply
-      .code(409)
-      .send({ error: "this failure is being retried right now; look at it again in a moment" });
-  }
+  if (ending === "leased") return leased(reply);
   switch (ending.ending) {
     case "success":
       return reply.send({ outcome: "success", result: ending.result, dry_run });
@@ -56,6 +53,12 @@ function answer(
     case "failed":
       return reply.send({ outcome: ending.code, error: describe(ending.cause), dry_run });
   }
+}
+
+function leased(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(409)
+    .send({ error: "this failure is being retried right now; look at it again in a moment" });
 }
 
 function absent(reply: FastifyReply): FastifyReply {

@@ -6,7 +6,7 @@ import type { Handler } from "../handlers/index.ts";
 import { readTlsPair, reloadOnChange } from "../http/index.ts";
 import { createExchange, sandboxEndpoint } from "../oauth/index.ts";
 import type { Logger } from "../observe/index.ts";
-import { createRetryLoop, rehearse, replay } from "../retry/index.ts";
+import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
@@ -118,6 +118,7 @@ function adminListener(config: Config, inner: Inner, state: { readonly serving: 
     log: receiver.log,
     describe,
     replay: (key, mode) => (mode === "commit" ? replay : rehearse)(key, timing, receiver),
+    discard: (key) => discard(key, timing, receiver),
     isServing: () => state.serving,
     sandbox: config.environment !== "production",
   });

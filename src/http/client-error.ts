@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import { FAULTS, type FaultCode } from "../domain/index.ts";
+import { type CallbackLogRow, FAULTS, type FaultCode } from "../domain/index.ts";
+import type { PublicDeps } from "./public-deps.ts";
+import { normalAddress } from "./remote-address.ts";
 
 /** How long a stranger may take to read why it was refused. */
 const GRACE_MS = 1_000;
@@ -9,19 +12,76 @@ const CODES: Readonly<Record<string, FaultCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
-/** Answers what is not an HTTP request at all; Node gives the socket, so the answer is written by hand. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, message } = FAULTS[CODES[error.code ?? ""] ?? "malformed_request"];
-  const body = JSON.stringify({ error: message });
-  // The other side may never close: a socket that timed out is in nobody's list of connections any more.
-  setTimeout(() => socket.destroy(), GRACE_MS).unref();
-  socket.end(
-    `HTTP/1.1 ${status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
+/** What never becomes a request in Node's eyes, or stops being one while it arrives. */
+export interface ClientErrors {
+  /** Answers by hand, since Node gives the socket alone, and logs what is known. */
+  answer(error: NodeJS.ErrnoException, socket: Socket): void;
+  /** A request has begun on this socket; its own ending is logged, with what `answer` said. */
+  begun(socket: Socket): void;
+  ended(socket: Socket): void;
+  codeFor(socket: Socket): FaultCode | undefined;
+}
+
+export function createClientErrors({ callbackLog, metrics, clock }: Deps): ClientErrors {
+  const underWay = new WeakSet<Socket>();
+  const answered = new WeakMap<Socket, FaultCode>();
+  return {
+    begun: (socket) => void underWay.add(socket),
+    ended: (socket) => void underWay.delete(socket),
+    codeFor: (socket) => answered.get(socket),
+    answer(error, socket) {
+      if (error.code === "ECONNRESET" || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const code = CODES[error.code ?? ""] ?? "malformed_request";
+      const body = JSON.stringify({ error: FAULTS[code].message });
+      answered.set(socket, code);
+      if (!underWay.has(socket)) {
+        const outcome = { ending: "refused", code, message: FAULTS[code].message } as const;
+        metrics.callback({ outcome }, FAULTS[code].status, 0);
+        if (callbackLog.admitRejected(clock.now())) {
+          const row = rowOf(code, error, body, socket, clock.now());
+          callbackLog.line(row);
+          callbackLog.add(row);
+        }
+      }
+      // The other side may never close: a socket that timed out is in nobody's list of connections any more.
+      setTimeout(() => socket.destroy(), GRACE_MS).unref();
+      socket.end(
+        `HTTP/1.1 ${FAULTS[code].status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+        () => socket.destroy(),
+      );
+    },
+  };
+}
+
+type Deps = Pick<PublicDeps, "callbackLog" | "metrics" | "clock">;
+
+/** Nothing of the request is known but where it came from and what the parser said. */
+function rowOf(
+  code: FaultCode,
+  error: NodeJS.ErrnoException,
+  responseBody: string,
+  socket: Socket,
+  now: Date,
+): CallbackLogRow {
+  return {
+    requestId: randomUUID(),
+    receivedAt: now.toISOString(),
+    source: null,
+    eventId: null,
+    eventType: null,
+    method: "",
+    url: "",
+    remoteAddress: normalAddress(socket.remoteAddress ?? ""),
+    requestHeaders: "{}",
+    requestBody: "",
+    outcome: code,
+    responseStatus: FAULTS[code].status,
+    responseBody,
+    processingMs: 0,
+    error: `${code}: ${error.code ?? ""} ${error.message}`,
+  };
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { failed, type Outcome, refused } from "../domain/index.ts";
+import { type FaultCode, failed, type Outcome, refused } from "../domain/index.ts";
 import type { Addresses } from "./addresses.ts";
-import { answerTo } from "./answer.ts";
-import { answerClientError } from "./client-error.ts";
+import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { type Concluder, createConcluder } from "./conclude.ts";
 import { passGate } from "./gate.ts";
 import type { PublicDeps } from "./public-deps.ts";
@@ -26,30 +25,43 @@ const KEEP_ALIVE_MS = 72_000;
 
 /** The listener that platforms call: callbacks and OAuth redirects, and nothing else. */
 export function createPublicListener(options: PublicOptions, deps: PublicDeps): FastifyInstance {
-  const app = createServer(options);
+  const clientErrors = createClientErrors(deps);
   const concluder = createConcluder(deps);
   const { callbacks, redirect } = options.addresses;
   const known = new Set([...callbacks.map(({ path }) => path), redirect]);
+  const app = createServer(options, clientErrors, async (request, reply) => {
+    const refusal = await pass(request, reply, false, deps);
+    await concluder.conclude(request, reply, { outcome: refusal ?? refused("malformed_request") });
+  });
 
   // The bytes are what is signed, so every content type is taken as bytes, a malformed one too.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.addHook("onRequest", async (request, reply) => {
     request.raw.headers["content-type"] = "application/octet-stream";
+    clientErrors.begun(request.raw.socket);
     const refusal = await arrive(request, reply, known, deps);
     if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
   });
+  app.addHook("onResponse", async (request) => clientErrors.ended(request.raw.socket));
   app.setNotFoundHandler((request, reply) =>
     concluder.conclude(request, reply, { outcome: refused("not_found") }),
   );
   app.setErrorHandler((error, request, reply) =>
-    concluder.conclude(request, reply, { outcome: outcomeOf(error) }),
+    concluder.conclude(request, reply, {
+      outcome: outcomeOf(error, clientErrors.codeFor(request.raw.socket)),
+    }),
   );
   registerRoutes(app, options, deps, concluder);
   return app;
 }
 
-function createServer({ tls, trustProxy, maxBodyBytes, requestTimeoutMs }: PublicOptions): FastifyInstance {
+/** @param onMalformed answers an address that cannot be decoded, which Fastify finds before any hook */
+function createServer(
+  { tls, trustProxy, maxBodyBytes, requestTimeoutMs }: PublicOptions,
+  clientErrors: ClientErrors,
+  onMalformed: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
+): FastifyInstance {
   const common = {
     logger: false,
     // Fastify believes X-Forwarded-For and X-Forwarded-Proto only from these addresses, read from the right.
@@ -60,11 +72,9 @@ function createServer({ tls, trustProxy, maxBodyBytes, requestTimeoutMs }: Publi
     forceCloseConnections: "idle",
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    clientErrorHandler: answerClientError,
-    // An address that cannot be decoded is answered before any hook; it must look like every other answer.
-    frameworkErrors: (_error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
-      const { status, body } = answerTo(refused("malformed_request"));
-      reply.code(status).header("content-type", "application/json; charset=utf-8").send(body);
+    clientErrorHandler: clientErrors.answer,
+    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      onMalformed(request, reply).catch(() => reply.raw.destroy());
     },
   } as const;
   const server = {
@@ -79,15 +89,29 @@ function createServer({ tls, trustProxy, maxBodyBytes, requestTimeoutMs }: Publi
       }) as unknown as FastifyInstance);
 }
 
-/** Notes the facts of a request, then phase (a): returns why it may not pass, if so. */
+/** Phase (a), then whether the address and the method are ones that are served. */
 async function arrive(
   request: FastifyRequest,
   reply: FastifyReply,
   known: ReadonlySet<string>,
-  { clock, gate, tls }: PublicDeps,
+  deps: PublicDeps,
 ): Promise<Outcome | undefined> {
   const [path = ""] = request.url.split("?", 1);
   const isCallback = known.has(path);
+  const refusal = await pass(request, reply, isCallback, deps);
+  if (refusal !== undefined) return refusal;
+  // Answered before the body: what nobody will read need not be received.
+  if (isCallback && request.method !== "POST") return refused("method_not_allowed");
+  return isCallback ? undefined : refused("not_found");
+}
+
+/** Notes the facts of a request, then phase (a): returns why it may not pass, if so. */
+async function pass(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  isCallback: boolean,
+  { clock, gate, tls }: PublicDeps,
+): Promise<Outcome | undefined> {
   const address = normalAddress(request.ip);
   request.facts = {
     requestId: randomUUID(),
@@ -105,14 +129,15 @@ async function arrive(
   const contentEncoding = request.headers["content-encoding"];
   const passage = await passGate({ address, protocol: request.protocol, contentEncoding, isCallback }, gate);
   reply.headers(passage.headers);
-  if (passage.refusal !== undefined) return passage.refusal;
-  // Answered before the body: what nobody will read need not be received.
-  if (isCallback && request.method !== "POST") return refused("method_not_allowed");
-  return isCallback ? undefined : refused("not_found");
+  return passage.refusal;
 }
 
-/** What Fastify itself refuses while it receives the body; anything else is a fault of ours. */
-function outcomeOf(error: unknown): Outcome {
+/**
+ * What Fastify itself refuses while it receives the body; anything else is a fault of ours.
+ * @param answered what was said on the socket already, where the body did not arrive in time
+ */
+function outcomeOf(error: unknown, answered: FaultCode | undefined): Outcome {
+  if (answered !== undefined) return refused(answered);
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return refused("body_too_large");
   if (typeof statusCode === "number" && statusCode < 500) return refused("malformed_request");

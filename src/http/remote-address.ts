@@ -1,8 +1,13 @@
 import { BlockList, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
+/** Some proxies write the port too: `192.0.2.1:4000`, `[2001:db8::1]:4000`, or the brackets alone. */
+const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\](?::\d+)?|(?<v4>\d+\.\d+\.\d+\.\d+):\d+)$/;
+
 /** The address in its shortest form, IPv4-mapped ones unmapped, so that one host has one name. */
-export function normalAddress(address: string): string {
+export function normalAddress(written: string): string {
+  const { v4, v6 } = WITH_PORT.exec(written)?.groups ?? {};
+  const address = v4 ?? v6 ?? written;
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
 }
 

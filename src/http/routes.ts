@@ -35,7 +35,8 @@ export function callbackRoute(
 /** `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
 export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
   return concludedRoute(deps, concluder, "oauth", (request, rowOf) => {
-    const [, query = ""] = request.url.split("?", 2);
+    const mark = request.url.indexOf("?");
+    const query = mark === -1 ? "" : request.url.slice(mark + 1);
     const redirect = {
       headers: request.raw.headersDistinct,
       body: bodyOf(request),

@@ -1,13 +1,20 @@
-import { type Failed, type FaultCode, keyText, nextAttemptAt } from "../domain/index.ts";
+import { type Failed, keyText, nextAttemptAt } from "../domain/index.ts";
+import { StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 import type { Work } from "./work.ts";
 
-/** Where the database was not reached, or another delivery is at work, there is nothing to keep or no need. */
-const NOT_KEPT: ReadonlySet<FaultCode> = new Set(["store_unavailable", "event_in_progress"]);
+/**
+ * Whether the handler was begun. Where the database was not reached, or another delivery is at work, it was not:
+ * such an ending is no verdict on the event, is not kept and costs no retry.
+ */
+export function wasBegun({ code, cause }: Failed): boolean {
+  if (code === "event_in_progress") return false;
+  return code !== "store_unavailable" || (cause instanceof StoreFault && cause.ran);
+}
 
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
 export async function keepFailure(work: Work, outcome: Failed, receiver: Receiver): Promise<void> {
-  if (NOT_KEPT.has(outcome.code)) return;
+  if (!wasBegun(outcome)) return;
   const { key, eventType, version, body } = work;
   const now = receiver.clock.now();
   try {

@@ -1,7 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { alreadyProcessed, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
-import { withTimeLimit } from "../handlers/index.ts";
+import {
+  alreadyProcessed,
+  type EventKey,
+  failed,
+  type JsonValue,
+  keyText,
+  type Outcome,
+  refused,
+} from "../domain/index.ts";
+import { HandlerTimedOut, withTimeLimit } from "../handlers/index.ts";
 import type { Receiver } from "./callback.ts";
 import { type Claim, keepPrepared } from "./keep-prepared.ts";
 import type { AttemptWork } from "./work.ts";
@@ -39,7 +47,7 @@ export async function prepareOnce(work: AttemptWork, receiver: Receiver): Promis
 
 async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receiver): Promise<Preparation> {
   const { key } = work;
-  const { store, log, unsaved } = receiver;
+  const { store, unsaved } = receiver;
   let text = unsaved.get(keyText(key));
   if (text === undefined) {
     try {
@@ -50,18 +58,13 @@ async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receive
       }
       text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
     } catch (error) {
-      await store.preparations.release(key, claim.owner).catch((cause: unknown) => {
-        log.warn(
-          { err: cause, event_id: key.eventId },
-          "a preparation's lease could not be released; it expires",
-        );
-      });
+      // What ran past its limit goes on outside: nobody may begin it anew before its end, or the lease's.
+      if (!(error instanceof HandlerTimedOut)) await giveBack(key, claim, receiver);
       throw error;
     }
   }
   // From here on the outside work has happened, and what it gave must not be lost.
-  const sealed = receiver.sealer.seal(Buffer.from(text), contextOf(work));
-  const kept = await keepPrepared(key, claim, text, sealed, receiver);
+  const kept = await keepPrepared(key, claim, text, seal(text, work, receiver), receiver);
   if (kept === "saved") return ready(JSON.parse(text));
   if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
   return kept === "lost"
@@ -82,9 +85,35 @@ async function runPrepare(
   const limit = Math.min(receiver.rules.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
   const context = { event, source: key.source, version, log: receiver.log };
-  return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, (signal) =>
-    handler.prepare?.({ ...context, signal }),
-  );
+  return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, async (signal) => {
+    const outside = handler.prepare?.({ ...context, signal });
+    signal.addEventListener("abort", () => keepLate(work, claim, outside, receiver));
+    return outside;
+  });
+}
+
+/** The result of outside work that ended after its time limit serves the next delivery all the same. */
+function keepLate(
+  work: AttemptWork,
+  claim: Claim,
+  outside: Promise<JsonValue | undefined> | undefined,
+  receiver: Receiver,
+): void {
+  Promise.resolve(outside)
+    .then(async (value) => {
+      const text = JSON.stringify(value ?? null);
+      await keepPrepared(work.key, claim, text, seal(text, work, receiver), receiver);
+    })
+    .catch(() => giveBack(work.key, claim, receiver));
+}
+
+async function giveBack(key: EventKey, claim: Claim, { store, log }: Receiver): Promise<void> {
+  await store.preparations.release(key, claim.owner).catch((cause: unknown) => {
+    log.warn(
+      { err: cause, event_id: key.eventId },
+      "a preparation's lease could not be released; it expires",
+    );
+  });
 }
 
 /** A dry run does no outside work: it runs on what an earlier attempt prepared, or not at all. */
@@ -101,6 +130,10 @@ function ready(value: JsonValue): Preparation {
 
 function inProgress(why: string): Preparation {
   return { state: "ended", outcome: failed("event_in_progress", new Error(why)) };
+}
+
+function seal(text: string, work: AttemptWork, { sealer }: Receiver): Uint8Array {
+  return sealer.seal(Buffer.from(text), contextOf(work));
 }
 
 function unseal(sealed: Uint8Array, work: AttemptWork, { sealer }: Receiver): JsonValue {

@@ -1,4 +1,5 @@
 import { failed, type Outcome, refused } from "../domain/index.ts";
+import { HandlerTimedOut } from "../handlers/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Receiver } from "./callback.ts";
 import { validateEvent } from "./validate-event.ts";
@@ -12,7 +13,9 @@ export async function runEvent(work: Work, receiver: Receiver): Promise<Outcome>
   }
   // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
   const validation = validateEvent(work.json, work.eventType, handler, receiver);
-  const event = await validation.catch((error: unknown) => failed("handler_failed", error));
+  const event = await validation.catch((error: unknown) =>
+    failed(error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed", error),
+  );
   if ("ending" in event) return event;
   const outcome = await attempt({ ...work, handler, event }, receiver);
   receiver.observer.attempted(work.kind, outcome);

@@ -31,7 +31,7 @@ export async function validateEvent(
   ) {
     return refused("event_too_old");
   }
-  const validated = await validateData(handler.data, data);
+  const validated = await validateData(handler.data, data, rules.handlerTimeoutMs);
   if (isRefused(validated)) return validated;
   return {
     event_id: event_id as string,

@@ -22,6 +22,18 @@ export async function replay(key: EventKey, timing: RetryTiming, receiver: Recei
   return runFailure({ failure, owner, kind: "replay", timeLimitMs: timing.timeLimitMs }, receiver);
 }
 
+/** Removes a failure on an operator's word, unless it is being run: its effect could still happen. */
+export async function discard(
+  key: EventKey,
+  timing: RetryTiming,
+  { store, clock }: Receiver,
+): Promise<"discarded" | "absent" | "leased"> {
+  const failure = await store.failures.leaseOne(key, { owner: randomUUID(), ...leaseTimes(clock, timing) });
+  if (typeof failure === "string") return failure;
+  await store.failures.remove(key);
+  return "discarded";
+}
+
 /** Runs a failure's handler in a transaction that is rolled back; nothing changes, not even the failure. */
 export async function rehearse(
   key: EventKey,

@@ -1,5 +1,13 @@
 import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
-import { parseObject, type Receiver, runEvent, sealContext, sha256Hex, type Work } from "../receive/index.ts";
+import {
+  parseObject,
+  type Receiver,
+  runEvent,
+  sealContext,
+  sha256Hex,
+  type Work,
+  wasBegun,
+} from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {
@@ -51,7 +59,7 @@ async function settle(
     await failures.remove(key);
     return;
   }
-  if (outcome.code === "store_unavailable" || outcome.code === "event_in_progress") {
+  if (outcome.ending === "failed" && !wasBegun(outcome)) {
     // It was not run, so it costs no retry; but it waits its turn, or it would keep the others from theirs.
     const later = new Date(receiver.clock.now().getTime() + receiver.rules.retry.delaySeconds * 1000);
     await (kind === "retry" ? failures.release(key, owner, later) : failures.release(key, owner));

@@ -6,11 +6,15 @@ export interface Lending {
   open: boolean;
   /** Statements that were begun and have not ended. */
   pending: number;
+  /** Whether it was used after its end: the handler did not wait for what it had begun. */
+  usedLate: boolean;
+  /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
+  readonly isInTransaction: () => boolean;
 }
 
 /** A lending at the begin of its transaction. */
-export function newLending(): Lending {
-  return { open: true, pending: 0 };
+export function newLending(isInTransaction: () => boolean): Lending {
+  return { open: true, pending: 0, usedLate: false, isInTransaction };
 }
 
 /** Counts a statement while it runs, so that one that nobody awaits is found before the commit. */
@@ -24,18 +28,23 @@ export async function counted<T>(lending: Lending, run: () => T | Promise<T>): P
   }
 }
 
-/** Ends the lending. @throws Error when the handler returned before a statement of its own had ended */
+/** Ends the lending, as often as it is asked before the commit. @throws Error when the handler returned before a statement of its own had ended */
 export function takeBack(lending: Lending): void {
   lending.open = false;
-  if (lending.pending > 0) {
+  if (lending.pending > 0 || lending.usedLate) {
     throw new Error(
       "the handler returned before a statement it had begun was finished: await every use of `tx`",
     );
   }
 }
 
-/** Tells the objects that a connection hands out and that could outlive the transaction, such as statements. */
-export type IsLentOn = (value: unknown) => value is object;
+/** What differs between the drivers. */
+export interface GuardRules {
+  /** Tells the objects that a connection hands out and that could outlive the transaction, such as statements. */
+  readonly isLentOn?: (value: unknown) => value is object;
+  /** @throws TypeError for a call that no handler may make */
+  readonly check?: (method: string | symbol, args: readonly unknown[]) => void;
+}
 
 /**
  * The driver's connection as a handler may use it: refused after the transaction has ended, and never able to
@@ -44,7 +53,7 @@ export type IsLentOn = (value: unknown) => value is object;
 export function guarded<Connection extends object>(
   connection: Connection,
   lending: Lending,
-  isLentOn?: IsLentOn,
+  { isLentOn, check }: GuardRules = {},
 ): Connection {
   return new Proxy(connection, {
     get(target, property) {
@@ -54,17 +63,34 @@ export function guarded<Connection extends object>(
       return (...args: unknown[]) => {
         assertOpen(lending);
         assertKeepsTransaction(args[0]);
+        check?.(property, args);
         const value: unknown = Reflect.apply(member, target, args);
+        if (isThenable(value)) return counted(lending, () => value);
         return isLentOn?.(value) ? guarded(value, lending) : value;
       };
     },
   });
 }
 
+function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/**
+ * @throws Error when the transaction is over, so that nothing a handler writes afterwards commits by itself: not
+ *   after its end here, nor after an end that the database or the handler brought about
+ */
 export function assertOpen(lending: Lending): void {
   if (!lending.open) {
+    lending.usedLate = true;
     throw new Error(
       "the transaction has ended: `tx` may be used only until the handler returns, throws or exceeds its time limit",
+    );
+  }
+  if (!lending.isInTransaction()) {
+    throw new Error(
+      "the transaction was ended inside the handler, by the database after an error or by a statement of its own; " +
+        "throw that error on, and leave the commit to Oncehook",
     );
   }
 }

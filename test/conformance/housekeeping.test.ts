@@ -86,6 +86,15 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       { clock: { now: () => T0 } },
     ));
 
+  it("keeps the records of redirects, which alone tell a replay", () =>
+    withStore(dialect, async (store) => {
+      for (const source of ["platform", "oauth"])
+        await store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
+      const limits = { callbacks: T0, records: new Date(Date.now() + 60_000), strangersKept: 10, now: T0 };
+      expect(await store.sweep(limits)).toMatchObject({ records: 1 });
+      expect((await store.listRecords({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);
+    }));
+
   it("bounds the rows that belong to no event, the newest kept, and leaves those of events alone", () =>
     withStore(dialect, async (store) => {
       const strangers = Array.from({ length: 1_500 }, (_, index) => logRow({ requestId: `s${index}` }));

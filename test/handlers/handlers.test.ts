@@ -79,7 +79,7 @@ describe("validation by any Standard Schema", () => {
   it("takes an asynchronous schema and names the fields, three at the most", async () => {
     const issue = (key: unknown) => ({ path: ["a", { key }], message: "is wrong" });
     expect(
-      await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}),
+      await validateData(custom([issue(1), issue("b"), { message: "bad" }, issue("x")]), {}, 1_000),
     ).toMatchObject({
       code: "event_invalid",
       message: "data.a.1: is wrong; data.a.b: is wrong; data: bad",
@@ -87,12 +87,12 @@ describe("validation by any Standard Schema", () => {
   });
 
   it("says something where a schema says nothing", async () => {
-    expect(await validateData(custom([]), {})).toMatchObject({ message: "data is not valid" });
+    expect(await validateData(custom([]), {}, 1_000)).toMatchObject({ message: "data is not valid" });
   });
 
   it("hands the handler what the schema made of it", async () => {
     const schema = z.object({ amount: z.string().transform(Number) });
-    expect(await validateData(schema, { amount: "5" })).toEqual({ value: { amount: 5 } });
+    expect(await validateData(schema, { amount: "5" }, 1_000)).toEqual({ value: { amount: 5 } });
   });
 });
 

@@ -122,6 +122,15 @@ describe("remote addresses", () => {
     ]);
   });
 
+  it.each([
+    ["203.0.113.7:40001", "203.0.113.7"],
+    ["[2001:db8::1]:40001", "2001:db8::1"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    ["2001:db8::1", "2001:db8::1"],
+  ])("are the host's alone where a proxy writes the port too: %s", (written, address) => {
+    expect(normalAddress(written)).toBe(address);
+  });
+
   it("are all allowed without a list", () => {
     expect(createAllowList(null)("nonsense")).toBe(true);
   });
@@ -133,6 +142,7 @@ describe("remote addresses", () => {
         const answer = await receiver.send(payment());
         expect([answer.status, answer.body]).toEqual([403, { error: "address not allowed" }]);
         expect(answer.headers.get("ratelimit")).toBeNull();
+        expect((await fetch(`${receiver.publicOrigin}/%zz`, { method: "POST" })).status).toBe(403);
       },
       { env: { IP_ALLOW_LIST: "192.0.2.0/24", RATE_LIMIT_CALLBACK: "10/minute" } },
     ));

@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
 import { payment, SECRET, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 /** Sends bytes over a socket of its own and returns everything that comes back. */
 async function exchange(origin: string, request: string): Promise<string> {
@@ -71,6 +72,13 @@ describe("requests as they come over the wire", () => {
       const answer = await exchange(receiver.publicOrigin, request);
       expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(answer).toContain(`{"error":"${message}"}`);
+      await until(
+        async () => (await receiver.count("oncehook_callbacks", `response_status = ${status}`)) === 1,
+      );
+      expect(receiver.lines.at(-1)).toMatchObject({ status, remote_address: "127.0.0.1" });
+      expect(String((await receiver.admin("/metrics")).body.text)).toContain(
+        `callback_requests_total{event_type="unknown",status="${status}"} 1`,
+      );
     }),
   );
 
@@ -138,6 +146,9 @@ describe("requests as they come over the wire", () => {
         const answer = await exchange(receiver.publicOrigin, head(["Content-Length: 100"]));
         expect(answer).toMatch(/^HTTP\/1\.1 408 /);
         expect(answer).toContain('{"error":"request timeout"}');
+        await until(async () => (await receiver.count("oncehook_callbacks")) === 1);
+        expect(await receiver.count("oncehook_callbacks", "response_status = 408")).toBe(1);
+        expect(receiver.lines.at(-1)).toMatchObject({ outcome: "request_timeout", status: 408 });
       },
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
     ));

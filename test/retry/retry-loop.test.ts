@@ -22,13 +22,14 @@ const CONFIG = loadConfig({
 });
 
 /** The inner rooms on a store, with a time of day that only the test moves. */
-function rooms(store: Store, failing: { times: number }) {
+function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<void> = async () => {}) {
   const time = { seconds: 0 };
   const clock = { now: () => new Date(T0 + time.seconds * 1000) };
   const handler = defineHandler({
     type: "unreliable",
     data: z.object({}),
-    handle({ attempt }) {
+    async handle({ attempt }) {
+      if (attempt === "retry") await inRetry();
       failing.times -= 1;
       if (failing.times >= 0) throw new Error("down");
       return { attempt };
@@ -127,13 +128,25 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
 
   it("waits at its end for the round under way", () =>
     withStore(dialect, async (store) => {
-      const inner = rooms(store, { times: 1 });
+      const begun = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const inner = rooms(store, { times: 1 }, async () => {
+        begun.resolve();
+        await gate.promise;
+      });
       await failInline(inner);
       inner.time.seconds = 60;
       const loop = inner.loop();
       loop.start(1);
-      await loop.stop();
-      const open = await store.failures.list({ limit: 1 }, {});
-      expect(open.every(({ leasedUntil }) => leasedUntil === null)).toBe(true);
+      await begun.promise;
+      let stopped = false;
+      const stopping = loop.stop().then(() => {
+        stopped = true;
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(stopped).toBe(false);
+      gate.resolve();
+      await stopping;
+      expect(await store.listRecords({ limit: 1 }, {})).toMatchObject([{ status: "completed" }]);
     }));
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { request } from "node:http";
 import Ajv from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
@@ -6,6 +7,7 @@ import { z } from "zod";
 import { createAdminListener } from "../../src/admin/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 
 const openapi = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
@@ -167,6 +169,23 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
       { handlers },
     ));
 
+  it("does not discard a failure that is being run, since its effect could still happen", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = await failOne(receiver);
+        await execute(
+          receiver.target,
+          "UPDATE oncehook_failures SET leased_until = '2999-01-01T00:00:00.000Z'",
+        );
+        const answer = await receiver.admin(path, { method: "DELETE" });
+        expect(answer.status).toBe(409);
+        conforms("/api/failures/{source}/{event_id}", "delete", answer);
+        expect(await receiver.count("oncehook_failures")).toBe(1);
+      },
+      { handlers },
+    ));
+
   it("discards a failure", () =>
     withReceiver(
       dialect,
@@ -179,7 +198,34 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
     ));
 });
 
+/** The address exactly as it is written; `fetch` would tidy it up. */
+function raw(receiver: TestReceiver, method: string, path: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(receiver.adminOrigin);
+  return new Promise((resolve, reject) => {
+    request({ hostname, port, method, path }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
 describe("the admin listener", () => {
+  it.each([
+    "/api/events",
+    "/%61pi/events",
+    "/%61%70%69/callbacks",
+    "http://x/api/events",
+    "//api/events",
+    "/api/none",
+  ])("is closed without the token, however the address is written: %s", (path) =>
+    withReceiver("sqlite", async (receiver) => {
+      for (const method of ["GET", "POST", "DELETE"])
+        expect([method, await raw(receiver, method, path)]).toEqual([method, 401]);
+    }),
+  );
+
   it("serves exactly the routes that docs/openapi.json documents", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);

@@ -39,6 +39,13 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
     }),
   );
 
+  it("knows a state that holds a question mark", () =>
+    withReceiver(dialect, async (receiver) => {
+      const state = `${STATE}?next=home`;
+      await expectState(receiver, state);
+      expect((await redirect(receiver, `?code=c1&state=${state}`)).status).toBe(200);
+    }));
+
   it("exchanges once when the page is reloaded", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);

@@ -149,6 +149,29 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
+  it("that ends after its time limit is not begun again, and serves the next delivery", () => {
+    const released = Promise.withResolvers<void>();
+    const plan: Plan = { prepared: 0, prepare: () => released.promise };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("exchange", {});
+        expect((await receiver.send(sent)).status).toBe(500);
+        expect((await receiver.send(sent)).status).toBe(503);
+        released.resolve();
+        await until(
+          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+        );
+        expect((await receiver.send(sent)).body).toMatchObject({ status: "success" });
+        expect(plan.prepared).toBe(1);
+      },
+      {
+        handlers: [exchanging(plan)],
+        env: { HANDLER_TIMEOUT_MS: "100", REQUEST_TIMEOUT_MS: "400" },
+      },
+    );
+  });
+
   it("is never done by a dry run, which uses a stored result or says that there is none", () => {
     const plan: Plan = { prepared: 0, failing: 1 };
     return withReceiver(

@@ -63,6 +63,46 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       retrying({ times: 2 }),
     ));
 
+  it("keeps and counts a failure whatever was thrown", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await receiver.send(event("unreliable", {}));
+        await until(async () => (await failure(receiver.target))?.state === "exhausted");
+        expect(await failure(receiver.target)).toMatchObject({
+          attempts: 4,
+          retries_done: 3,
+          error: expect.stringMatching(
+            /the stock is gone[\s\S]*caused by: \[Object: null prototype\] \{ a: 1 \}/,
+          ),
+        });
+      },
+      retrying({
+        times: 99,
+        error: new Error("the stock is gone", { cause: Object.assign(Object.create(null), { a: 1 }) }),
+      }),
+    ));
+
+  it("keeps an event whose schema does not come to an end, and stops in time", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const answer = await receiver.send(event("endless", {}));
+        expect([answer.status, answer.body]).toEqual([500, { error: "internal error" }]);
+        expect(await failure(receiver.target)).toMatchObject({ code: "handler_timed_out" });
+      },
+      {
+        handlers: [
+          defineHandler({
+            type: "endless",
+            data: z.object({}).refine(() => new Promise<boolean>(() => {})),
+            handle: () => ({}),
+          }),
+        ],
+        env: { HANDLER_TIMEOUT_MS: "100" },
+      },
+    ));
+
   it("gives up after RETRY_MAX retries and keeps the failure visible", () =>
     withReceiver(
       dialect,

@@ -1,4 +1,4 @@
-import type { StoreFaultReason } from "../store-fault.ts";
+import { FaultInRun, type StoreFaultReason } from "../store-fault.ts";
 
 /** The connection was lost while a statement was under way, so nobody knows how far it came. */
 export class ConnectionLost extends Error {
@@ -40,12 +40,28 @@ const PASSING = new Set([
 
 /** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
 export function passing(error: unknown): StoreFaultReason | undefined {
+  if (error instanceof Error && final.has(error)) return undefined;
   if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
   if (error instanceof EventLocked) return "in_progress";
   const state = sqlState(error);
   if (state === undefined) return undefined;
   return PASSING.has(state) || state.startsWith("08") ? "unavailable" : undefined;
 }
+
+const STATEMENT_CANCELLED = "57014";
+
+/**
+ * What the handler threw, marked where the database is to blame and a repetition may help. A statement that its own
+ * limit cancelled is the handler's affair: it would take as long again.
+ */
+export function faultInRun(error: unknown): unknown {
+  if (passing(error) === undefined) return error;
+  if (sqlState(error) !== STATEMENT_CANCELLED) return new FaultInRun(error);
+  if (error instanceof Error) final.add(error);
+  return error;
+}
+
+const final = new WeakSet<Error>();
 
 /** The same for a statement of its own, which must not be repeated when it may have happened. */
 export function passingBeforeItBegan(error: unknown): StoreFaultReason | undefined {

@@ -2,7 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import type pg from "pg";
 import { bindQuery } from "../bound-query.ts";
-import { assertKeepsTransaction, counted, guarded, type Lending, newLending, takeBack } from "../guarded.ts";
+import {
+  assertKeepsTransaction,
+  counted,
+  type GuardRules,
+  guarded,
+  type Lending,
+  newLending,
+  takeBack,
+} from "../guarded.ts";
 import type { Deadline, OpenQuery, Transaction } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { passing } from "./hindrance.ts";
@@ -29,7 +37,7 @@ export async function inTransaction<T>(
   endsIn: (value: T) => "commit" | "rollback",
 ): Promise<T> {
   return withClient(pool, limits.deadline, async (client) => {
-    const lending = newLending();
+    const lending = newLending(() => client.getTransactionStatus() !== "I");
     await ask(client, { text: beginStatement(limits) });
     try {
       const value = await run(lend(client, lending), client, lending);
@@ -75,6 +83,32 @@ async function rollback(client: pg.ClientBase): Promise<void> {
   cancelled.abort();
 }
 
+/** `SET x`, but not `SET LOCAL x`, SET CONSTRAINTS or SET TRANSACTION. */
+const SETS_SESSION = /^\s*(?:set(?!\s+(?:local|constraints|transaction)\b)|reset|discard)\b/i;
+
+const RULES: GuardRules = {
+  check(method, args) {
+    if (typeof args.at(-1) === "function") {
+      throw new TypeError(`${String(method)}() with a callback cannot be waited for: await what it returns`);
+    }
+    if (method === "release" || method === "end") {
+      throw new TypeError(`the handler may not call ${method}() of the connection; Oncehook gives it back`);
+    }
+    const [statement] = args;
+    const text =
+      typeof statement === "string" ? statement : (statement as { text?: unknown } | undefined)?.text;
+    assertKeepsSession(text);
+  },
+};
+
+/** A setting would stay on the connection for the events after this one. */
+function assertKeepsSession(text: unknown): void {
+  if (typeof text !== "string" || !SETS_SESSION.test(text)) return;
+  throw new Error(
+    `the handler may not run "${text.trim().slice(0, 40)}": use SET LOCAL, which ends with the transaction`,
+  );
+}
+
 function lend(client: pg.ClientBase, lending: Lending): Transaction {
   let query: Kysely<unknown> | undefined;
   return {
@@ -82,10 +116,11 @@ function lend(client: pg.ClientBase, lending: Lending): Transaction {
     get query(): OpenQuery {
       query ??= bindQuery(postgresSpelling, (compiled) => {
         assertKeepsTransaction(compiled.sql);
+        assertKeepsSession(compiled.sql);
         return counted(lending, () => executeOn(client, compiled));
       });
       return query;
     },
-    connection: guarded(client, lending),
+    connection: guarded(client, lending, RULES),
   };
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Clock, EventKey } from "../../domain/index.ts";
-import { counted, type Lending } from "../guarded.ts";
+import { assertOpen, counted, type Lending, takeBack } from "../guarded.ts";
 import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
   StoredRecord,
 } from "../store.ts";
 import type { Transaction } from "../transaction.ts";
-import { EventLocked, isLockTimeout, NoConnection } from "./hindrance.ts";
+import { EventLocked, faultInRun, isLockTimeout, NoConnection } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { withClient } from "./pool.ts";
 import { ask } from "./statement.ts";
@@ -83,8 +83,12 @@ export function once(
   async function body(tx: Transaction, client: pg.ClientBase, lending: Lending): Promise<OnceEnding> {
     if (!(await insertRecord(client, record, clock.now())))
       return already(await findRecord(client, record), record);
-    const { result, logRow } = await run(scopeOf(client, clock, record, tx, lending));
-    assertStillOpen(client);
+    const running = run(scopeOf(client, clock, record, tx, lending));
+    const { result, logRow } = await running.catch((error: unknown) => {
+      throw faultInRun(error);
+    });
+    assertOpen(lending);
+    takeBack(lending);
     const { eventId, source } = record;
     await query(client, "completeRecord", [
       JSON.stringify(result),
@@ -132,10 +136,4 @@ function scopeOf(
       await counted(lending, () => query(client, "insertNotification", values));
     },
   };
-}
-
-function assertStillOpen(client: pg.ClientBase): void {
-  if (client.getTransactionStatus() === "I") {
-    throw new Error("the handler ended the transaction itself; Oncehook commits it with the event's record");
-  }
 }

@@ -43,6 +43,8 @@ export async function executeOn(
   client: pg.ClientBase,
   { sql, parameters }: CompiledQuery,
 ): Promise<QueryResult<unknown>> {
-  const { rows, rowCount } = await ask(client, { text: sql, values: parameters as unknown[] });
+  // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
+  const statement = { text: sql, values: parameters as unknown[], queryMode: "extended" };
+  const { rows, rowCount } = await ask(client, statement);
   return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
 }

@@ -6,6 +6,12 @@ const STEP = 1_000;
 /** A preparation whose event never came back: an authorization code is long dead by then (RFC 6749 §4.1.2). */
 const PREPARATION_MS = 7 * 86_400_000;
 
+/**
+ * A redirect says nothing of when it was made, so that its record alone tells a replay: those of `oauth` stay. Other
+ * events whose record may be gone are refused by their timestamp.
+ */
+const NOT_OAUTH = sql`AND source <> 'oauth'`;
+
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
 export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {
   const { now } = limits;
@@ -19,7 +25,14 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
   const records =
     limits.records === undefined
       ? 0
-      : await inSteps(access, "oncehook_records", "id", "created_at", limits.records.toISOString());
+      : await inSteps(
+          access,
+          "oncehook_records",
+          "id",
+          "created_at",
+          limits.records.toISOString(),
+          NOT_OAUTH,
+        );
   const stale =
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await inSteps(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
@@ -33,12 +46,13 @@ function inSteps(
   id: string,
   column: string,
   before: string | number,
+  and = sql``,
 ): Promise<number> {
   const [rows, key, time] = [sql.table(table), sql.ref(id), sql.ref(column)];
   return repeat(
     access,
     sql`DELETE FROM ${rows} WHERE ${time} < ${before} AND ${key} IN
-      (SELECT ${key} FROM ${rows} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${sql.lit(STEP)})`,
+      (SELECT ${key} FROM ${rows} WHERE ${time} < ${before} ${and} ORDER BY ${time} LIMIT ${sql.lit(STEP)})`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
 
 const STATEMENTS_KEPT = 256;
@@ -9,6 +9,7 @@ export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #onStatement: ((sql: string) => void) | undefined;
+  #isLent = false;
 
   constructor(path: string, onStatement?: (sql: string) => void) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
@@ -19,6 +20,20 @@ export class Connection {
     this.database.exec("PRAGMA synchronous = FULL");
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
+    // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
+    this.database.setAuthorizer((action) =>
+      this.#isLent && action === constants.SQLITE_TRANSACTION ? constants.SQLITE_DENY : constants.SQLITE_OK,
+    );
+  }
+
+  /** While `use` runs, no statement may begin, commit or roll back. */
+  async lent<T>(use: () => Promise<T>): Promise<T> {
+    this.#isLent = true;
+    try {
+      return await use();
+    } finally {
+      this.#isLent = false;
+    }
   }
 
   /** The prepared statement for a text; the least recently used ones are dropped. */
@@ -26,6 +41,7 @@ export class Connection {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.database.prepare(sql);
+      assertOneStatement(sql, statement);
       this.#onStatement?.(sql);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
@@ -55,6 +71,18 @@ export class Connection {
   close(): void {
     if (this.database.isOpen) this.database.close();
   }
+}
+
+const NOTHING = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
+
+/** SQLite compiles the first statement of a text and says nothing of the others. */
+function assertOneStatement(sql: string, statement: StatementSync): void {
+  const rest = sql.slice(statement.sourceSQL.length);
+  if (NOTHING.test(rest)) return;
+  throw new Error(
+    `one statement at a time: "${rest.trim().slice(0, 40)}" comes after the first; run each by itself, or all of them ` +
+      "with tx.connection.exec()",
+  );
 }
 
 /** SQLite has no booleans and no dates; the driver refuses them instead of choosing. */

@@ -1,10 +1,18 @@
 import { StatementSync } from "node:sqlite";
 import type { Kysely } from "kysely";
 import { bindQuery } from "../bound-query.ts";
-import { assertKeepsTransaction, counted, guarded, type Lending, newLending, takeBack } from "../guarded.ts";
+import {
+  assertKeepsTransaction,
+  counted,
+  type GuardRules,
+  guarded,
+  type Lending,
+  newLending,
+  takeBack,
+} from "../guarded.ts";
 import { withPatience } from "../patience.ts";
 import type { Deadline, OpenQuery, Transaction } from "../store.ts";
-import { StoreFault } from "../store-fault.ts";
+import { FaultInRun, StoreFault } from "../store-fault.ts";
 import type { Connection } from "./connection.ts";
 import { busy, isMachineTrouble } from "./hindrance.ts";
 import { sqliteSpelling } from "./spelling.ts";
@@ -21,18 +29,17 @@ export async function inTransaction<T>(
   endsIn: (value: T) => "commit" | "rollback",
 ): Promise<T> {
   await withPatience(deadline, () => connection.database.exec("BEGIN IMMEDIATE"), busy);
-  const lending = newLending();
+  const lending = newLending(() => connection.database.isTransaction);
   try {
-    const value = await run(lend(connection, lending), lending);
+    const value = await connection.lent(() => run(lend(connection, lending), lending));
     takeBack(lending);
-    assertStillOpen(connection);
     if (endsIn(value) === "commit") commit(connection);
     else rollback(connection);
     return value;
   } catch (error) {
     lending.open = false;
     rollback(connection);
-    if (!isMachineTrouble(error)) throw error;
+    if (!(error instanceof FaultInRun) && !isMachineTrouble(error)) throw error;
     throw new StoreFault(
       "unavailable",
       "the database cannot write: check its disk and its permissions",
@@ -40,6 +47,25 @@ export async function inTransaction<T>(
     );
   }
 }
+
+/** They would end the connection for everybody, or hand out what the guard does not see. */
+const NOT_FOR_HANDLERS: ReadonlySet<string | symbol> = new Set([
+  "close",
+  "open",
+  Symbol.dispose,
+  "createTagStore",
+  "setAuthorizer",
+]);
+
+const RULES: GuardRules = {
+  isLentOn: (value) => value instanceof StatementSync,
+  check(method) {
+    if (!NOT_FOR_HANDLERS.has(method)) return;
+    throw new TypeError(
+      `the handler may not call ${String(method)}() of the connection; use prepare() or exec()`,
+    );
+  },
+};
 
 function lend(connection: Connection, lending: Lending): Transaction {
   let query: Kysely<unknown> | undefined;
@@ -53,7 +79,7 @@ function lend(connection: Connection, lending: Lending): Transaction {
       });
       return query;
     },
-    connection: guarded(connection.database, lending, (value) => value instanceof StatementSync),
+    connection: guarded(connection.database, lending, RULES),
   };
 }
 
@@ -68,10 +94,4 @@ function commit(connection: Connection): void {
 /** Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3). */
 function rollback(connection: Connection): void {
   if (connection.database.isTransaction) connection.database.exec("ROLLBACK");
-}
-
-function assertStillOpen(connection: Connection): void {
-  if (!connection.database.isTransaction) {
-    throw new Error("the handler ended the transaction itself; Oncehook commits it with the event's record");
-  }
 }

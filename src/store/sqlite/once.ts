@@ -1,11 +1,13 @@
 import type { Clock, EventKey } from "../../domain/index.ts";
-import { counted, type Lending } from "../guarded.ts";
+import { assertOpen, counted, type Lending, takeBack } from "../guarded.ts";
 import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
+import { FaultInRun } from "../store-fault.ts";
 import type { RecordRow } from "../tables.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
+import { isMachineTrouble } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 
 const INSERT_RECORD = `INSERT INTO oncehook_records
@@ -42,7 +44,13 @@ export async function once(
   async function body(tx: Transaction, lending: Lending): Promise<OnceEnding> {
     if (!insertRecord(connection, record, clock.now()))
       return already(findRecord(connection, record), record);
-    const { result, logRow } = await run(scopeOf(connection, clock, record, tx, lending));
+    const running = run(scopeOf(connection, clock, record, tx, lending));
+    const { result, logRow } = await running.catch((error: unknown) => {
+      throw isMachineTrouble(error) ? new FaultInRun(error) : error;
+    });
+    // Where the transaction is gone, what follows would commit by itself, one statement at a time.
+    assertOpen(lending);
+    takeBack(lending);
     connection.run(
       COMPLETE_RECORD,
       JSON.stringify(result),

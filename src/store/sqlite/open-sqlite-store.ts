@@ -64,6 +64,7 @@ function assemble(writer: Connection, reader: Connection, { clock }: SqliteOptio
     ...commonOperations(access),
     async ping() {
       reader.get("SELECT 1");
+      writer.get("SELECT 1");
     },
     close: () =>
       turns.take(NO_EVENT, performance.now() + PATIENCE_MS, () => {

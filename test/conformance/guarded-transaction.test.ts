@@ -1,0 +1,207 @@
+import type { DatabaseSync } from "node:sqlite";
+import type pg from "pg";
+import { describe, expect, it } from "vitest";
+import { type OnceScope, sql } from "../../src/store/index.ts";
+import { DIALECTS, type Target, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+
+const RESULT = { result: {} };
+const OPTIONS = { migrations: [EFFECTS] };
+const insert = (id: string) => `INSERT INTO effects (event_id) VALUES ('${id}')`;
+const sqlite = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
+const postgres = ({ tx }: OnceScope) => tx.connection as pg.ClientBase;
+
+async function nothingIsLeft(target: Target): Promise<void> {
+  expect(await countOf(target, "effects")).toBe(0);
+  expect(await countOf(target, "oncehook_records")).toBe(0);
+}
+
+describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => {
+  it("takes one statement at a time, so that none is dropped and none hides a COMMIT", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        for (const second of [insert("b"), "COMMIT"]) {
+          const run = store.once(
+            newRecord("e1"),
+            async ({ tx }) => {
+              await sql.raw(`${insert("a")}; ${second}`).execute(tx.query);
+              return RESULT;
+            },
+            committing(),
+          );
+          await expect(run).rejects.toThrow(/one statement at a time|multiple commands/);
+        }
+        await nothingIsLeft(target);
+        await store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            await sql.raw(`${insert("a")}; -- a comment; is no statement\n ;`).execute(tx.query);
+            return RESULT;
+          },
+          committing(),
+        );
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      OPTIONS,
+    ));
+
+  it("serves the next event after a handler that misused it", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const misuses: ((scope: OnceScope) => unknown)[] =
+          dialect === "sqlite"
+            ? [
+                (scope) => sqlite(scope).close(),
+                (scope) => sqlite(scope)[Symbol.dispose](),
+                (scope) => Reflect.get(sqlite(scope), "createTagStore").call(undefined),
+                (scope) => sqlite(scope).exec(`${insert("x")}; COMMIT`),
+                (scope) => sqlite(scope).exec(`${insert("x")}; COMMIT; BEGIN`),
+                (scope) => sqlite(scope).prepare("/**/ ROLLBACK").run(),
+              ]
+            : [
+                (scope) => (postgres(scope) as pg.PoolClient).release(),
+                (scope) => postgres(scope).query("SET synchronous_commit = off"),
+                (scope) => sql.raw("SET statement_timeout = 1").execute(scope.tx.query),
+                (scope) => postgres(scope).query(insert("x"), () => {}),
+              ];
+        for (const misuse of misuses) {
+          const run = store.once(
+            newRecord("e1"),
+            async (scope) => {
+              await misuse(scope);
+              return RESULT;
+            },
+            committing(),
+          );
+          await expect(run).rejects.toThrow();
+        }
+        await nothingIsLeft(target);
+        await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        expect(await countOf(target, "effects")).toBe(1);
+        await store.ping();
+      },
+      OPTIONS,
+    ));
+});
+
+describe("the transaction lent to a handler on sqlite", () => {
+  it("that SQLite ended by itself commits nothing statement by statement, even when the error is swallowed", () =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const own = "CREATE TABLE uniq (k text PRIMARY KEY ON CONFLICT ROLLBACK)";
+        await store.once(
+          newRecord("table"),
+          async ({ tx }) => {
+            await sql.raw(own).execute(tx.query);
+            await sql.raw("INSERT INTO uniq VALUES ('k')").execute(tx.query);
+            return RESULT;
+          },
+          committing(),
+        );
+        for (const useQuery of [true, false]) {
+          const run = store.once(
+            newRecord("e1"),
+            async (scope) => {
+              await sql
+                .raw("INSERT INTO uniq VALUES ('k')")
+                .execute(scope.tx.query)
+                .catch(() => {});
+              if (useQuery) await addEffect(scope, "e1").catch(() => {});
+              else expect(() => sqlite(scope).exec(insert("e1"))).toThrow("the transaction was ended");
+              await scope.enqueue({ topic: "t", payload: {} }).catch(() => {});
+              return RESULT;
+            },
+            committing(),
+          );
+          await expect(run).rejects.toThrow("the transaction was ended inside the handler");
+        }
+        expect(await countOf(target, "effects")).toBe(0);
+        expect(await countOf(target, "oncehook_notifications")).toBe(0);
+        expect(await countOf(target, "oncehook_records")).toBe(1);
+      },
+      OPTIONS,
+    ));
+
+  it("lends no statement of its connection beyond the transaction", () =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const kept: ReturnType<DatabaseSync["prepare"]>[] = [];
+        await store.once(
+          newRecord("e1"),
+          async (scope) => {
+            kept.push(sqlite(scope).prepare(insert("late")));
+            return RESULT;
+          },
+          committing(),
+        );
+        expect(() => kept[0]!.run()).toThrow("the transaction has ended");
+        expect(await countOf(target, "effects")).toBe(0);
+      },
+      OPTIONS,
+    ));
+});
+
+describe("the transaction lent to a handler on postgres", () => {
+  it("is not committed while a statement of its connection is under way that nobody awaits", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const pending: Promise<unknown>[] = [];
+        const run = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            pending.push(postgres(scope).query(insert("a")), postgres(scope).query(insert("b")));
+            return RESULT;
+          },
+          committing(),
+        );
+        await expect(run).rejects.toThrow("await every use of `tx`");
+        await Promise.allSettled(pending);
+        await nothingIsLeft(target);
+      },
+      OPTIONS,
+    ));
+
+  it("whose statement its own limit cancelled is the handler's failure, and is not run again", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        let runs = 0;
+        const run = store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            runs += 1;
+            await sql.raw("SET LOCAL statement_timeout = 20").execute(tx.query);
+            await sql.raw("SELECT pg_sleep(1)").execute(tx.query);
+            return RESULT;
+          },
+          committing(),
+        );
+        await expect(run).rejects.toMatchObject({ code: "57014" });
+        expect(runs).toBe(1);
+        await nothingIsLeft(target);
+      },
+      OPTIONS,
+    ));
+
+  it("says whether the handler had begun when it could not be committed in time", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const failing = store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            await sql.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$").execute(tx.query);
+            return RESULT;
+          },
+          { deadline: within(200), mode: "commit" },
+        );
+        await expect(failing).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: true });
+      },
+      OPTIONS,
+    ));
+});
