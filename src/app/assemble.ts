@@ -13,7 +13,8 @@ import {
 import { createSingleFlight, errorText, type Receiver, type Source } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
-import { createHmacScheme } from "../verify/index.ts";
+import type { Scheme } from "../verify/index.ts";
+import { createCredentialNotes } from "./credential-uses.ts";
 import { createObserver } from "./observer.ts";
 
 interface Given {
@@ -21,6 +22,7 @@ interface Given {
   readonly store: Store;
   readonly registry: Registry;
   readonly sealer: Sealer;
+  readonly scheme: Scheme;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -36,7 +38,7 @@ export interface Inner {
 }
 
 /** Puts the inner rooms together; made once at the start. */
-export function assemble({ config, store, registry, sealer, clock, logger }: Given): Inner {
+export function assemble({ config, store, registry, sealer, scheme, clock, logger }: Given): Inner {
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const metrics = createMetrics({ knownTypes: registry.types, failureCounts: () => store.failures.counts() });
   const callbackLog = createCallbackLog({
@@ -46,8 +48,7 @@ export function assemble({ config, store, registry, sealer, clock, logger }: Giv
     metrics,
   });
   const describe = (error: unknown) => mask.text(errorText(error));
-  const { secrets, toleranceSeconds } = config.signing;
-  const source: Source = { name: "platform", scheme: createHmacScheme({ secrets, toleranceSeconds, clock }) };
+  const source: Source = { name: "platform", scheme };
   const receiver: Receiver = {
     store,
     registry,
@@ -62,7 +63,7 @@ export function assemble({ config, store, registry, sealer, clock, logger }: Giv
       retry: config.retry,
       recordRetentionDays: config.retention.recordDays,
     },
-    observer: createObserver(metrics, logger),
+    observer: createObserver(metrics, createCredentialNotes(config, store, clock, logger), logger),
     flights: createSingleFlight(),
     unsaved: new Map(),
   };

@@ -1,12 +1,22 @@
 import type { Log } from "../domain/index.ts";
 import type { Metrics } from "../observe/index.ts";
 import type { Observer } from "../receive/index.ts";
+import type { Credential } from "../verify/index.ts";
 
 /** What the receive sequence reports, as metrics and warnings. */
-export function createObserver(metrics: Metrics, log: Log): Observer {
+export function createObserver(
+  metrics: Metrics,
+  noteCredential: (credential: Credential) => void,
+  log: Log,
+): Observer {
   return {
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
-    secretUsed: (which) => metrics.secretUsed(which),
+    credentialsUsed(credentials) {
+      for (const credential of credentials) {
+        metrics.credentialUsed(credential);
+        noteCredential(credential);
+      }
+    },
     bodyMismatch({ source, eventId }) {
       metrics.bodyMismatch();
       log.warn(

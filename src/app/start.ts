@@ -13,6 +13,7 @@ import { assemble, type Inner } from "./assemble.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { openStore } from "./open-store.ts";
 import { originOf } from "./origin.ts";
+import { platformScheme, unprotectedBody } from "./platform-scheme.ts";
 import { publicListener } from "./public.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
@@ -60,14 +61,17 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const exchange = createExchange(() => config.oauth ?? sandboxEndpoint(adminAddress.origin));
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
   const tls = config.listen.tls === undefined ? null : await readTlsPair(config.listen.tls);
+  const scheme = await platformScheme(config, clock);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
-  const inner = assemble({ config, store, registry, sealer, clock, logger });
+  const inner = assemble({ config, store, registry, sealer, scheme, clock, logger });
   undo.push(
     () => inner.callbackLog.close(),
     async () => inner.metrics.close(),
   );
 
+  const warning = unprotectedBody(config);
+  if (warning !== undefined) logger.warn({}, warning);
   const state = { serving: false };
   const admin = adminListener(config, inner, state);
   undo.push(() => closeListener(admin));

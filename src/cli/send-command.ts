@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../domain/index.ts";
-import { signedCallback } from "./callback-request.ts";
+import { authenticCallback } from "./callback-request.ts";
 import { load } from "./load.ts";
 import { sampleData } from "./sample-data.ts";
 import { UserMistake } from "./user-mistake.ts";
@@ -19,7 +19,7 @@ const TIME_LIMIT_MS = 35_000;
 export function sendCommand(): Command {
   return new Command("send")
     .description(
-      "Sign a callback with SIGNING_SECRET, send it and print the answer. Exit code 0 for an answer of 200.",
+      "Send a callback, signed as AUTH_METHOD says, and print the answer. Exit code 0 for an answer of 200.",
     )
     .argument("<type>", "the event type, such as payment_notify")
     .option("--data <json>", "the event's data as a JSON object (default: a sample for the built-in types)")
@@ -38,8 +38,7 @@ async function send(type: string, options: SendOptions): Promise<void> {
     timestamp: Math.floor(Date.now() / 1000),
     data: dataOf(type, options.data),
   };
-  const [secret = ""] = config.signing.secrets;
-  const { headers, body } = signedCallback(secret, event, type);
+  const { headers, body } = await authenticCallback(config, event, type);
   const url = options.url ?? `${config.baseUrl}/api/platform/callback`;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(url, { ...headers, ...version }, body);

@@ -14,7 +14,7 @@ export function signCommand(): Command {
     .option("--env <file>", "read variables from a file as well; the environment wins")
     .action(async (file: string | undefined, options: { env?: string }) => {
       const { config } = await load(options);
-      const [secret = ""] = config.signing.secrets;
+      const [secret = ""] = config.authentication.signing.secrets;
       process.stdout.write(`${signHmac(secret, await bytesOf(file))}\n`);
     });
 }

@@ -7,9 +7,10 @@ const PRODUCTION_SECRET_BYTES = 32;
 export function checkProduction(values: Values, handlers: readonly string[], problems: string[]): void {
   if (values.APP_ENV !== "production") return;
   const { SIGNING_SECRET: secret, CALLBACK_BASE_URL: baseUrl, OAUTH_TOKEN_URL: tokenUrl } = values;
-  if (secret === undefined)
+  const signed = (values.AUTH_METHOD ?? [["hmac"]]).flat().includes("hmac");
+  if (signed && secret === undefined)
     problems.push("SIGNING_SECRET: is not set; production needs the secret shared with the platform");
-  else if (Buffer.byteLength(secret) < PRODUCTION_SECRET_BYTES) {
+  else if (secret !== undefined && Buffer.byteLength(secret) < PRODUCTION_SECRET_BYTES) {
     problems.push(
       `SIGNING_SECRET: got a value of ${Buffer.byteLength(secret)} bytes, expected at least 32 bytes in production`,
     );

@@ -49,6 +49,8 @@ function checkDistinct(values: Values, problems: string[]): void {
   for (const [name, value] of [
     ["SIGNING_SECRET", values.SIGNING_SECRET],
     ["SIGNING_SECRET_PREVIOUS", values.SIGNING_SECRET_PREVIOUS],
+    ["CALLBACK_TOKEN", values.CALLBACK_TOKEN],
+    ["JWT_SECRET", values.JWT_SECRET],
     ["ADMIN_TOKEN", values.ADMIN_TOKEN],
     ["ENCRYPTION_KEY", key],
   ] as const) {

@@ -1,3 +1,5 @@
+import { SECRET_NAMES } from "./variables.ts";
+
 /** The variables of one environment, with the name it goes by in messages. */
 export interface EnvironmentFile {
   readonly name: string;
@@ -5,13 +7,7 @@ export interface EnvironmentFile {
 }
 
 const KINDS = {
-  secret: [
-    "SIGNING_SECRET",
-    "SIGNING_SECRET_PREVIOUS",
-    "ADMIN_TOKEN",
-    "ENCRYPTION_KEY",
-    "OAUTH_CLIENT_SECRET",
-  ],
+  secret: SECRET_NAMES,
   address: ["CALLBACK_BASE_URL"],
   database: ["DATABASE_URL"],
 } as const;

@@ -1,6 +1,20 @@
+import type { AuthMethod } from "./authentication-variables.ts";
 import type { RateLimit } from "./value-schemas.ts";
 
 export type AppEnvironment = "development" | "test" | "production";
+
+export interface JwtConfig {
+  readonly algorithm: "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
+  readonly keys:
+    | { readonly from: "secrets"; readonly secrets: readonly string[] }
+    | { readonly from: "pem"; readonly file: string }
+    | { readonly from: "jwks"; readonly url: string };
+  readonly issuer: string;
+  readonly audience: string;
+  readonly header: string;
+  readonly clockToleranceSeconds: number;
+  readonly bodyClaim: string | null;
+}
 
 /** The whole configuration, validated and frozen. */
 export interface Config {
@@ -19,7 +33,13 @@ export interface Config {
   readonly database:
     | { readonly kind: "sqlite"; readonly path: string }
     | { readonly kind: "postgres"; readonly url: string; readonly poolSize: number };
-  readonly signing: { readonly secrets: readonly string[]; readonly toleranceSeconds: number | null };
+  readonly authentication: {
+    /** Any of these, and of each all. */
+    readonly methods: readonly (readonly AuthMethod[])[];
+    readonly signing: { readonly secrets: readonly string[]; readonly toleranceSeconds: number | null };
+    readonly token: { readonly tokens: readonly string[]; readonly header: string };
+    readonly jwt: JwtConfig | null;
+  };
   readonly limits: {
     readonly default: RateLimit | null;
     readonly callback: RateLimit | null;

@@ -1,10 +1,12 @@
 import { resolve } from "node:path";
+import { authenticationOf } from "./authentication.ts";
 import { checkProduction } from "./check-production.ts";
 import { checkValues } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
+import { SECRET_NAMES } from "./variables.ts";
 
 const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
 const LIMITS = {
@@ -28,6 +30,7 @@ export function loadConfig(env: Environment): Config {
   const host = values.HOST ?? defaultHost(values);
   checkValues(values, host, times, problems);
   checkProduction(values, handlers, problems);
+  const authentication = authenticationOf(values, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const listen = listenOf(values, host);
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
@@ -41,6 +44,7 @@ export function loadConfig(env: Environment): Config {
       port: values.ADMIN_PORT ?? 8081,
       token: required("ADMIN_TOKEN", values.ADMIN_TOKEN),
     },
+    authentication,
     database: databaseOf(values),
     ...rulesOf(values),
     ...times,
@@ -54,12 +58,7 @@ export function loadConfig(env: Environment): Config {
 }
 
 function rulesOf(values: Values) {
-  const secrets = [required("SIGNING_SECRET", values.SIGNING_SECRET), values.SIGNING_SECRET_PREVIOUS];
   return {
-    signing: {
-      secrets: secrets.filter((secret) => secret !== undefined),
-      toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS ?? null,
-    },
     limits: {
       // Null is a value of its own: switched off.
       default: values.RATE_LIMIT_DEFAULT === undefined ? LIMITS.default : values.RATE_LIMIT_DEFAULT,
@@ -70,10 +69,15 @@ function rulesOf(values: Values) {
     eventTypeFrom: values.EVENT_TYPE_FROM ?? "either",
     rejectTypeMismatch: values.REJECT_TYPE_MISMATCH ?? false,
     maxBodyBytes: values.MAX_BODY_BYTES ?? 1_048_576,
-    mask: { headers: values.MASK_HEADERS ?? [], keys: values.MASK_KEYS ?? [] },
+    mask: { headers: maskedHeaders(values), keys: values.MASK_KEYS ?? [] },
     logLevel: values.LOG_LEVEL ?? "info",
     retention: { logDays: values.LOG_RETENTION_DAYS ?? 30, recordDays: values.RECORD_RETENTION_DAYS ?? null },
   };
+}
+
+/** A header that carries a credential is masked whatever its name. */
+function maskedHeaders({ MASK_HEADERS = [], CALLBACK_TOKEN_HEADER, JWT_HEADER }: Values): string[] {
+  return [...MASK_HEADERS, CALLBACK_TOKEN_HEADER, JWT_HEADER].filter((name) => name !== undefined);
 }
 
 function defaultHost(values: Values): string {
@@ -105,17 +109,13 @@ function oauthOf(values: Values): Config["oauth"] {
 }
 
 function secretsOf(env: Environment, values: Values): string[] {
+  const texts = SECRET_NAMES.flatMap((name) => {
+    const value = values[name];
+    // A key is kept as bytes; what could leak is its text.
+    return Array.isArray(value) ? value.map(String) : [typeof value === "string" ? value : env[name]];
+  });
   const password = URL.parse(values.DATABASE_URL ?? "")?.password;
-  const { SIGNING_SECRET, SIGNING_SECRET_PREVIOUS, ADMIN_TOKEN, OAUTH_CLIENT_SECRET } = values;
-  const all = [
-    SIGNING_SECRET,
-    SIGNING_SECRET_PREVIOUS,
-    ADMIN_TOKEN,
-    OAUTH_CLIENT_SECRET,
-    env.ENCRYPTION_KEY,
-    password,
-  ];
-  return all.filter((secret) => secret !== undefined && secret !== "") as string[];
+  return [...texts, password].filter((text) => text !== undefined && text !== "") as string[];
 }
 
 function required<Value>(name: string, value: Value | undefined): Value {

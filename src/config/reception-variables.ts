@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { cidrs, httpUrl, orOff, wholeNumber } from "./value-schemas.ts";
+import { cidrs, httpUrl, wholeNumber } from "./value-schemas.ts";
 import { variable } from "./variable.ts";
 
 const text = z.string();
 const port = wholeNumber(0, 65_535);
 const PORT_WORDS = "a whole number from 0 to 65535 (0: any free port)";
 const CIDR_WORDS = "addresses or CIDR networks, separated by commas";
-const SECRET_WORDS = "at least 16 bytes (32 in production) without white space around it";
 
 /** Who may call, over what, and where it is kept. */
 export const RECEPTION_VARIABLES = {
@@ -21,32 +20,6 @@ export const RECEPTION_VARIABLES = {
     default: "outside production, the listener's own",
     meaning: "The address registered with the platform, up to but not including /api",
     schema: httpUrl,
-  }),
-  SIGNING_SECRET: variable({
-    expects: SECRET_WORDS,
-    default: "outside production, generated",
-    secret: true,
-    meaning: "The secret shared with the platform",
-    schema: text,
-  }),
-  SIGNING_SECRET_PREVIOUS: variable({
-    expects: SECRET_WORDS,
-    default: "",
-    secret: true,
-    meaning: "The secret before it: both verify while it is rotated",
-    schema: text,
-  }),
-  SIGNATURE_TOLERANCE_SECONDS: variable({
-    expects: "whole seconds, or off",
-    default: "off",
-    meaning: "How far X-Timestamp may lie from now; it is not signed, so this alone stops no replay",
-    schema: orOff(wholeNumber(1, 86_400)),
-  }),
-  AUTH_METHOD: variable({
-    expects: "hmac (token and jwt are not available in this version)",
-    default: "hmac",
-    meaning: "How callbacks are authenticated",
-    schema: z.literal("hmac"),
   }),
   DATABASE_URL: variable({
     expects: "sqlite:<file> or postgres://user:password@host:port/database",

@@ -1,3 +1,5 @@
+import { AUTHENTICATION_FAULTS, type FaultEntry } from "./authentication-faults.ts";
+
 /**
  * Every way a callback can end other than in success, in one list. `status` is the HTTP answer (SPEC 7),
  * `message` what a stranger may read, `meaning` what an operator reads in `docs/errors.md`; a test holds that
@@ -58,46 +60,7 @@ export const FAULTS = {
     message: "headers too large",
     meaning: "The request's headers are longer than 16 KiB.",
   },
-  signature_missing: {
-    status: 401,
-    message: "invalid signature",
-    meaning: "There is no `X-Signature` header.",
-  },
-  signature_repeated: {
-    status: 401,
-    message: "invalid signature",
-    meaning: "`X-Signature` stands in the request more than once.",
-  },
-  signature_malformed: {
-    status: 401,
-    message: "invalid signature",
-    meaning:
-      "`X-Signature` is not 64 lowercase hexadecimal digits. Look for a prefix such as `sha256=`, upper case, or base64.",
-  },
-  signature_mismatch: {
-    status: 401,
-    message: "invalid signature",
-    meaning:
-      "The digest differs: another secret, another environment, or a body that was changed on the way.",
-  },
-  timestamp_missing: {
-    status: 401,
-    message: "invalid signature",
-    meaning:
-      "`SIGNATURE_TOLERANCE_SECONDS` is set and `X-Timestamp` is missing, repeated or not whole seconds.",
-  },
-  timestamp_stale: {
-    status: 401,
-    message: "invalid signature",
-    meaning:
-      "`X-Timestamp` lies outside `SIGNATURE_TOLERANCE_SECONDS`: a late or replayed request, or a clock that is off.",
-  },
-  state_unknown: {
-    status: 401,
-    message: "invalid state",
-    meaning:
-      "An OAuth redirect that is neither signed nor carries a state that was registered and has not expired.",
-  },
+  ...AUTHENTICATION_FAULTS,
   body_not_utf8: {
     status: 400,
     message: "the body is not valid UTF-8 without a byte order mark",
@@ -192,6 +155,11 @@ export const FAULTS = {
     message: "internal error",
     meaning: "A fault nobody foresaw; the log has the stack.",
   },
+  keys_unavailable: {
+    status: 503,
+    message: "temporarily unavailable",
+    meaning: "The keys at `JWT_JWKS_URL` cannot be fetched, so a JWT can be neither accepted nor refused.",
+  },
   store_unavailable: {
     status: 503,
     message: "temporarily unavailable",
@@ -204,11 +172,5 @@ export const FAULTS = {
       "Another delivery of this event is still running; while its end is not known, neither success nor duplicate can be said.",
   },
 } as const satisfies Record<string, FaultEntry>;
-
-interface FaultEntry {
-  readonly status: number;
-  readonly message: string;
-  readonly meaning: string;
-}
 
 export type FaultCode = keyof typeof FAULTS;

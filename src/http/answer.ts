@@ -1,4 +1,4 @@
-import { type JsonValue, type Outcome, statusOf } from "../domain/index.ts";
+import { type JsonValue, type Outcome, type Refused, statusOf } from "../domain/index.ts";
 
 /** What goes over the wire. */
 export interface Answer {
@@ -9,11 +9,12 @@ export interface Answer {
 }
 
 const RETRY_SOON_SECONDS = 5;
-/** RFC 9110 §11.6.1: a 401 names the scheme that would be accepted. */
-const CHALLENGE = 'Signature realm="callbacks", algorithm="hmac-sha256"';
 
-/** The one table from outcome to answer (SPEC 4.1, 7). */
-export function answerTo(outcome: Outcome): Answer {
+/**
+ * The one table from outcome to answer (SPEC 4.1, 7).
+ * @param challenge RFC 9110 §11.6.1: what a 401 says would be accepted
+ */
+export function answerTo(outcome: Outcome, challenge: string): Answer {
   const status = statusOf(outcome);
   switch (outcome.ending) {
     case "success":
@@ -21,7 +22,7 @@ export function answerTo(outcome: Outcome): Answer {
     case "already_processed":
       return answer(status, { status: "already_processed" });
     case "refused":
-      return answer(status, { error: outcome.message }, refusalHeaders(status, outcome.retryAfterSeconds));
+      return answer(status, { error: outcome.message }, refusalHeaders(outcome, status, challenge));
     case "failed":
       return answer(
         status,
@@ -35,8 +36,12 @@ function answer(status: number, body: JsonValue, headers: Record<string, string>
   return { status, headers, body: JSON.stringify(body) };
 }
 
-function refusalHeaders(status: number, retryAfterSeconds: number | undefined): Record<string, string> {
-  if (status === 401) return { "www-authenticate": CHALLENGE };
+function refusalHeaders(
+  { retryAfterSeconds }: Refused,
+  status: number,
+  challenge: string,
+): Record<string, string> {
+  if (status === 401) return { "www-authenticate": challenge };
   if (status === 405) return { allow: "POST" };
   // The rest of a body that is not wanted is not read, so the connection cannot be used again.
   if (status === 413 || status === 415) return { connection: "close" };

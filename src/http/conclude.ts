@@ -24,9 +24,10 @@ interface Known {
 
 export function createConcluder(deps: PublicDeps): Concluder {
   const { mask, metrics, callbackLog, clock, log } = deps;
+  const { challenge } = deps.source.scheme;
 
   function rowFor(request: FastifyRequest, source: string | null, reception: Reception): CallbackLogRow {
-    return logRow(request, request.facts, source, reception, answerTo(reception.outcome), mask);
+    return logRow(request, request.facts, source, reception, answerTo(reception.outcome, challenge), mask);
   }
 
   function write(
@@ -40,7 +41,7 @@ export function createConcluder(deps: PublicDeps): Concluder {
       return;
     }
     // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
-    const isStranger = reception.outcome.ending === "refused" && reception.eventId === undefined;
+    const isStranger = reception.outcome.ending !== "success" && reception.eventId === undefined;
     if (isStranger && !callbackLog.admitRejected(clock.now())) return;
     const row = logRow(request, request.facts, known?.source ?? null, reception, answer, mask);
     callbackLog.line(row);
@@ -50,7 +51,7 @@ export function createConcluder(deps: PublicDeps): Concluder {
   return {
     rowFor,
     async conclude(request, reply, reception, known) {
-      const answer = answerTo(reception.outcome);
+      const answer = answerTo(reception.outcome, challenge);
       if (request.facts.isCallback) {
         metrics.callback(reception, answer.status, (performance.now() - request.facts.startedAt) / 1000);
         write(request, reception, answer, known);

@@ -42,8 +42,8 @@ export async function receiveRedirect(
 ): Promise<Reception> {
   const { receiver } = deps;
   const signed = redirect.headers["x-signature"] !== undefined;
-  const signer = signed ? deps.platform.scheme.verify(redirect) : undefined;
-  if (isRefused(signer)) return { outcome: signer };
+  const verdict = signed ? await deps.platform.scheme.verify(redirect) : undefined;
+  if (verdict !== undefined && !("verified" in verdict)) return { outcome: verdict };
   const parameters = parametersOf(redirect, signed);
   if (isRefused(parameters)) return { outcome: parameters };
   const stranger = signed ? undefined : await strangerFault(parameters.get("state"), receiver);

@@ -51,7 +51,9 @@ export function createMetrics({ knownTypes, failureCounts }: MetricsOptions) {
     },
     attempt: (kind: "inline" | "retry" | "replay", outcome: Outcome) =>
       counters.attempts.inc({ kind, outcome: nameOf(outcome) }),
-    secretUsed: (secret: "current" | "previous") => counters.secrets.inc({ secret }),
+    /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
+    credentialUsed: ({ method, secret }: { method: string; secret: string }) =>
+      counters.credentials.inc({ method, secret }),
     bodyMismatch: () => counters.bodyMismatch.inc(),
     typeMismatch: () => counters.typeMismatch.inc(),
     logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
@@ -73,9 +75,11 @@ function createCounters(registers: Registry[]) {
   return {
     outcomes: counter("callback_outcomes_total", "Callbacks answered, by how they ended.", ["outcome"]),
     attempts: counter("attempts_total", "Runs of a handler.", ["kind", "outcome"]),
-    secrets: counter("signing_secret_used_total", "Valid signatures, by the secret that made them.", [
-      "secret",
-    ]),
+    credentials: counter(
+      "credentials_used_total",
+      "Authentic callbacks, by how they were and whether the current or a previous secret did it.",
+      ["method", "secret"],
+    ),
     bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),
     typeMismatch: counter("type_mismatch_total", "Callbacks whose header and body named different types."),
     dropped: counter("callback_log_dropped_total", "Callbacks that were counted but not logged.", ["reason"]),

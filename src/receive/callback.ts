@@ -2,7 +2,7 @@ import type { CallbackLogRow, Clock, EventKey, Log, Outcome, Version } from "../
 import type { AttemptKind, Registry } from "../handlers/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
-import type { DistinctHeaders, Scheme, Verified } from "../verify/index.ts";
+import type { Credential, DistinctHeaders, Scheme } from "../verify/index.ts";
 import type { SingleFlight } from "./single-flight.ts";
 
 /** A configured sender: what tells its callbacks from anybody else's. */
@@ -41,7 +41,7 @@ export interface ReceiveRules {
 /** Told what happens; none of it may throw. */
 export interface Observer {
   attempted(kind: AttemptKind, outcome: Outcome): void;
-  secretUsed(which: Verified["verified"]): void;
+  credentialsUsed(credentials: readonly Credential[]): void;
   bodyMismatch(key: EventKey): void;
   typeMismatch(key: EventKey, header: string, body: string): void;
 }

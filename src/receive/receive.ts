@@ -10,10 +10,10 @@ import { sha256Hex } from "./sha256.ts";
  * bounded bytes over HTTPS, and after, (h) answering, is `http/`'s.
  */
 export async function receive(callback: Callback, receiver: Receiver, rowOf: RowOf): Promise<Reception> {
-  // (b) verify the signature, over the bytes as they arrived.
-  const signer = callback.source.scheme.verify(callback);
-  if (isRefused(signer)) return { outcome: signer };
-  receiver.observer.secretUsed(signer.verified);
+  // (b) verify who sent it, over the bytes as they arrived.
+  const verdict = await callback.source.scheme.verify(callback);
+  if (!("verified" in verdict)) return { outcome: verdict };
+  receiver.observer.credentialsUsed(verdict.verified);
 
   // (c) the event's id: whether it was handled before is looked up under it.
   const identified = identify(callback.body, callback.source.name);

@@ -156,6 +156,12 @@ export interface LoggedCallback extends CallbackLogRow {
   readonly id: number;
 }
 
+/** A configured secret by name (`hmac previous`) and keyed fingerprint. */
+export interface CredentialUse {
+  readonly name: string;
+  readonly fingerprint: string;
+}
+
 export interface RateCount {
   readonly points: number;
   readonly resetAt: Date;
@@ -202,6 +208,8 @@ export interface Store {
   listRecords(page: Page, filter: { eventId?: string }): Promise<StoredRecord[]>;
   /** Counts one hit in the key's current window and returns the count. */
   hitRate(key: string, windowMs: number, now: Date): Promise<RateCount>;
+  /** Notes that a configured secret was accepted, so that an operator sees when an old one may go. */
+  noteCredential(use: CredentialUse, now: Date): Promise<void>;
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
   /** Resolves when the database answers. */

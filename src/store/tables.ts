@@ -83,5 +83,11 @@ export interface Tables {
   oncehook_preparations: PreparationRow;
   oncehook_notifications: NotificationRow;
   oncehook_redirect_states: { state_sha256: string; expires_at: StoredTime; created_at: StoredTime };
+  oncehook_credential_uses: {
+    name: string;
+    fingerprint: string;
+    first_used_at: StoredTime;
+    last_used_at: StoredTime;
+  };
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };
 }

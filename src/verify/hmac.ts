@@ -1,14 +1,15 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 import { type Clock, type Refused, refused } from "../domain/index.ts";
-import type { Scheme, SignedRequest, Verified } from "./scheme.ts";
+import type { Scheme, SignedRequest } from "./scheme.ts";
+import { secretName } from "./secret-name.ts";
 
 const HEX_DIGEST = /^[0-9a-f]{64}$/;
 const WHOLE_SECONDS = /^\d{1,11}$/;
-const NAMES = ["current", "previous"] as const;
+const CHALLENGE = 'Signature realm="callbacks", algorithm="hmac-sha256"';
 
 export interface HmacOptions {
-  /** The current secret first, then the previous one while it is being rotated out. */
-  readonly secrets: readonly string[];
+  /** The current secret first, then the previous one while it is being rotated out; a text means its UTF-8 bytes. */
+  readonly secrets: readonly (string | Uint8Array)[];
   /** How far `X-Timestamp` may lie from now, both ways; null switches the check off. */
   readonly toleranceSeconds: number | null;
   readonly clock: Clock;
@@ -21,15 +22,16 @@ export function signHmac(secret: string, body: Uint8Array): string {
 
 /** The default scheme (SPEC 5.2): the raw bytes are signed, and nothing but the bytes. */
 export function createHmacScheme({ secrets, toleranceSeconds, clock }: HmacOptions): Scheme {
-  const keys = secrets.map((secret) => createSecretKey(secret, "utf8"));
+  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
   return {
+    challenge: CHALLENGE,
     verify(request) {
       const claimed = claimedDigest(request);
       if (!Buffer.isBuffer(claimed)) return claimed;
       const signer = keys.findIndex((key) => timingSafeEqual(digest(key, request.body), claimed));
       if (signer === -1) return refused("signature_mismatch");
       const stale = toleranceSeconds === null ? undefined : staleness(request, toleranceSeconds, clock);
-      return stale ?? ({ verified: NAMES[signer] ?? "previous" } satisfies Verified);
+      return stale ?? { verified: [{ method: "hmac", secret: secretName(signer) }] };
     },
   };
 }

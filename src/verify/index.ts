@@ -1,2 +1,6 @@
+export { allOf, anyOf } from "./combine.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./hmac.ts";
-export type { DistinctHeaders, Scheme, SignedRequest, Verified } from "./scheme.ts";
+export { createJwtScheme, type JwtAlgorithm, type JwtOptions } from "./jwt.ts";
+export { type JwtKeys, jwksKeys, pemKeys, secretKeys } from "./jwt-keys.ts";
+export type { Credential, DistinctHeaders, Scheme, SignedRequest, Verdict, Verified } from "./scheme.ts";
+export { createTokenScheme, type TokenOptions } from "./token.ts";

@@ -22,7 +22,7 @@ describe("generated secrets", () => {
       const second = await loadEnvironment({ env: database(folder), cwd: folder });
       expect(first.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY", "ADMIN_TOKEN"]);
       expect(second.generated).toEqual([]);
-      expect(second.config.signing).toEqual(first.config.signing);
+      expect(second.config.authentication.signing).toEqual(first.config.authentication.signing);
       expect((await stat(first.secretsFile!)).mode & 0o777).toBe(0o600);
     }));
 
@@ -42,7 +42,9 @@ describe("generated secrets", () => {
       expect(given.config.admin.token).toBe(token);
       expect(given.generated).toEqual(["SIGNING_SECRET", "ENCRYPTION_KEY"]);
       const test = await loadEnvironment({ env: { ...database(folder), APP_ENV: "test" }, cwd: folder });
-      expect(test.config.signing.secrets).not.toEqual(given.config.signing.secrets);
+      expect(test.config.authentication.signing.secrets).not.toEqual(
+        given.config.authentication.signing.secrets,
+      );
     }));
 
   it("are refused when others can read them", () =>

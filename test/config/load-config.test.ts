@@ -9,6 +9,13 @@ const BASE = {
   ENCRYPTION_KEY: KEY,
   ADMIN_TOKEN: "an-admin-token-long-enough",
 };
+const JWT = {
+  AUTH_METHOD: "jwt",
+  JWT_ALGORITHM: "HS256",
+  JWT_SECRET: "a-jwt-secret-of-32-bytes-or-more",
+  JWT_ISSUER: "https://platform.example",
+  JWT_AUDIENCE: "oncehook",
+};
 const PRODUCTION = {
   APP_ENV: "production",
   SIGNING_SECRET: "a-production-secret-of-32-bytes-or-more",
@@ -54,7 +61,7 @@ describe("the configuration", () => {
       oauthScopePath: "platform",
       builtInHandlers: ["user_authorized", "payment_notify", "webhook_message"],
       ipAllowList: null,
-      signing: { toleranceSeconds: null },
+      authentication: { methods: [["hmac"]], signing: { toleranceSeconds: null } },
       retention: { logDays: 30, recordDays: null },
     });
   });
@@ -62,7 +69,9 @@ describe("the configuration", () => {
   it("is frozen through and through", () => {
     const config = loadConfig(BASE);
     expect(
-      Object.isFrozen(config) && Object.isFrozen(config.listen) && Object.isFrozen(config.signing.secrets),
+      Object.isFrozen(config) &&
+        Object.isFrozen(config.listen) &&
+        Object.isFrozen(config.authentication.signing.secrets),
     ).toBe(true);
   });
 
@@ -89,7 +98,9 @@ describe("the configuration", () => {
       database: { kind: "postgres", url: "postgres://u:pw@db:5432/x", poolSize: 7 },
       limits: { default: null, callback: { points: 3, windowSeconds: 1 } },
       retry: { delaySeconds: 0.5 },
-      signing: { secrets: ["a-secret-of-some-length", "the-secret-before-that"], toleranceSeconds: 300 },
+      authentication: {
+        signing: { secrets: ["a-secret-of-some-length", "the-secret-before-that"], toleranceSeconds: 300 },
+      },
       builtInHandlers: ["payment_notify"],
       ipAllowList: ["192.0.2.0/24", "2001:db8::/32"],
       listen: { host: "0.0.0.0", trustProxy: ["10.0.0.1"] },
@@ -99,7 +110,7 @@ describe("the configuration", () => {
 
   it("takes a secret file's last newline off, and an empty variable for one that is not set", () => {
     const config = loadConfig({ ...BASE, SIGNING_SECRET: "a-secret-of-some-length\n", PORT: "" });
-    expect(config.signing.secrets).toEqual(["a-secret-of-some-length"]);
+    expect(config.authentication.signing.secrets).toEqual(["a-secret-of-some-length"]);
     expect(config.listen.port).toBe(8080);
   });
 
@@ -133,9 +144,29 @@ describe("the configuration", () => {
       'HANDLERS: got "payment", expected some of user_authorized,payment_notify,webhook_message, or none',
     ],
     [
-      { AUTH_METHOD: "jwt" },
-      'AUTH_METHOD: got "jwt", expected hmac (token and jwt are not available in this version)',
+      { AUTH_METHOD: "basic" },
+      'AUTH_METHOD: got "basic", expected hmac, token or jwt; a+b: both, a,b: either',
     ],
+    [
+      { AUTH_METHOD: "hmac+hmac" },
+      'AUTH_METHOD: got "hmac+hmac", expected hmac, token or jwt; a+b: both, a,b: either',
+    ],
+    [{ AUTH_METHOD: "hmac,token" }, "CALLBACK_TOKEN: is not set, expected with AUTH_METHOD=token"],
+    [
+      { CALLBACK_TOKEN: "short" },
+      "CALLBACK_TOKEN: got a value of 5 bytes, expected at least 16 printable characters without spaces or commas",
+    ],
+    [{ ...JWT, JWT_ISSUER: "" }, "JWT_ISSUER: is not set, expected with AUTH_METHOD=jwt"],
+    [{ ...JWT, JWT_SECRET: "" }, "JWT_ALGORITHM=HS256: got none of them, expected JWT_SECRET alone"],
+    [
+      { ...JWT, JWT_ALGORITHM: "RS256" },
+      "JWT_ALGORITHM=RS256: got JWT_SECRET, expected JWT_PUBLIC_KEY_FILE or JWT_JWKS_URL alone",
+    ],
+    [
+      { ...JWT, JWT_ALGORITHM: "none" },
+      'JWT_ALGORITHM: got "none", expected HS256, RS256, PS256, ES256 or EdDSA',
+    ],
+    [{ ...JWT, JWT_SECRET: "too-short" }, "JWT_SECRET: got a value of 9 bytes, expected at least 32 bytes"],
     [{ SMTP_URL: "smtp://x" }, "SMTP_URL: is set, but not available in this version; remove it"],
     [
       { HANDLER_TIMEOUT_MS: "30000" },
@@ -169,6 +200,31 @@ describe("the configuration", () => {
     ],
   ])("says what is wrong with %j", (env, problem) => {
     expect(problems({ ...BASE, ...env })).toEqual([problem]);
+  });
+
+  it("combines ways to authenticate: any of these, and of each all", () => {
+    const { methods, jwt, token } = loadConfig({
+      ...BASE,
+      ...JWT,
+      AUTH_METHOD: "hmac+token, jwt",
+      CALLBACK_TOKEN: "the-token-of-this-year",
+      CALLBACK_TOKEN_PREVIOUS: "the-token-of-last-year,the-token-before-that",
+    }).authentication;
+    expect(methods).toEqual([["hmac", "token"], ["jwt"]]);
+    expect(jwt).toMatchObject({ algorithm: "HS256", header: "Authorization", bodyClaim: null });
+    expect(token.tokens).toEqual([
+      "the-token-of-this-year",
+      "the-token-of-last-year",
+      "the-token-before-that",
+    ]);
+  });
+
+  it("does not ask for the secret of a way that is not used", () => {
+    const { SIGNING_SECRET: _unused, ...others } = PRODUCTION;
+    expect(problems({ ...others, ...JWT })).toEqual([]);
+    expect(problems(others)).toEqual([
+      "SIGNING_SECRET: is not set; production needs the secret shared with the platform",
+    ]);
   });
 
   it("tells all problems at once", () => {

@@ -51,6 +51,7 @@ async function everyOperation(store: Store): Promise<void> {
   await store.find(KEY, within(5_000));
   await store.redirectStates.register("c".repeat(64), LATER, NOON);
   await store.redirectStates.isExpected("c".repeat(64), NOON);
+  await store.noteCredential({ name: "hmac current", fingerprint: "a" }, NOON);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const filter of [{}, { eventId: "e1" }]) {

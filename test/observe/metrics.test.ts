@@ -75,7 +75,7 @@ describe("the metrics", () => {
     const metrics = setUp();
     metrics.bodyMismatch();
     metrics.typeMismatch();
-    metrics.secretUsed("previous");
+    metrics.credentialUsed({ method: "hmac", secret: "previous" });
     metrics.inFlight.inc();
     expect(await samples(metrics, "oncehook_body_mismatch_total")).toEqual([
       "oncehook_body_mismatch_total 1",
@@ -83,8 +83,8 @@ describe("the metrics", () => {
     expect(await samples(metrics, "oncehook_type_mismatch_total")).toEqual([
       "oncehook_type_mismatch_total 1",
     ]);
-    expect(await samples(metrics, "oncehook_signing_secret_used_total")).toEqual([
-      'oncehook_signing_secret_used_total{secret="previous"} 1',
+    expect(await samples(metrics, "oncehook_credentials_used_total")).toEqual([
+      'oncehook_credentials_used_total{method="hmac",secret="previous"} 1',
     ]);
     expect(await samples(metrics, "oncehook_in_flight")).toEqual(["oncehook_in_flight 1"]);
   });

@@ -10,6 +10,7 @@ import { keepFailure } from "../../src/receive/keep-failure.ts";
 import { createRetryLoop } from "../../src/retry/index.ts";
 import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
@@ -41,7 +42,8 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
   });
   const registry = createRegistry([], [handler]);
   const sealer = createSealer(CONFIG.encryptionKey);
-  const { receiver } = assemble({ config: CONFIG, store, registry, sealer, clock, logger });
+  const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
+  const { receiver } = assemble({ config: CONFIG, store, registry, sealer, scheme, clock, logger });
   return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
 

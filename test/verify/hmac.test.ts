@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
@@ -7,6 +5,7 @@ import { createHmacScheme, signHmac } from "../../src/verify/index.ts";
 
 const SECRET = "It's a Secret to Everybody";
 const scheme = createHmacScheme({ secrets: [SECRET], toleranceSeconds: null, clock: systemClock });
+const CURRENT = { verified: [{ method: "hmac", secret: "current" }] };
 const verify = (body: Uint8Array, ...signatures: string[]) =>
   scheme.verify({ body, headers: { "x-signature": signatures } });
 
@@ -14,7 +13,7 @@ describe("the HMAC scheme", () => {
   it("computes GitHub's published example, which has our form", () => {
     const digest = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
     expect(signHmac(SECRET, Buffer.from("Hello, World!"))).toBe(digest);
-    expect(verify(Buffer.from("Hello, World!"), digest)).toEqual({ verified: "current" });
+    expect(verify(Buffer.from("Hello, World!"), digest)).toEqual(CURRENT);
   });
 
   it.each([
@@ -32,7 +31,7 @@ describe("the HMAC scheme", () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.uint8Array(), (body, other) => {
         const signature = signHmac(SECRET, body);
-        expect(verify(body, signature)).toEqual({ verified: "current" });
+        expect(verify(body, signature)).toEqual(CURRENT);
         if (Buffer.compare(body, other) !== 0)
           expect(verify(other, signature)).toMatchObject({ code: "signature_mismatch" });
       }),
@@ -82,40 +81,4 @@ describe("the HMAC scheme", () => {
   ])("says why %j is refused", (signatures, code) => {
     expect(verify(Buffer.of(), ...signatures)).toMatchObject({ code, message: "invalid signature" });
   });
-
-  const vectors = join(process.env.VECTORS_DIR ?? "", "wycheproof", "hmac_sha256_test.json");
-  const present = process.env.VECTORS_DIR !== undefined && existsSync(vectors);
-
-  it.runIf(present)("agrees with every case of Project Wycheproof whose tag is whole", () => {
-    const { testGroups } = JSON.parse(readFileSync(vectors, "utf8")) as WycheproofFile;
-    let cases = 0;
-    for (const { tests, tagSize } of testGroups.filter((group) => group.tagSize === 256)) {
-      for (const { key, msg, tag, result } of tests) {
-        const [secret, body] = [Buffer.from(key, "hex"), Buffer.from(msg, "hex")];
-        // A secret is a text here; keys that are not valid UTF-8 cannot be configured.
-        if (!Buffer.from(secret.toString("utf8")).equals(secret) || secret.length === 0) continue;
-        const under = createHmacScheme({
-          secrets: [secret.toString("utf8")],
-          toleranceSeconds: null,
-          clock: systemClock,
-        });
-        const verdict = "verified" in under.verify({ body, headers: { "x-signature": [tag] } });
-        expect([tagSize, verdict]).toEqual([256, result === "valid"]);
-        cases += 1;
-      }
-    }
-    process.stdout.write(`Wycheproof HMAC-SHA256: ${cases} cases agree\n`);
-    expect(cases).toBeGreaterThan(0);
-  });
-
-  it.skipIf(present)("has no public vectors here: VECTORS_DIR is not set, 0 Wycheproof cases run", () => {
-    process.stdout.write("VECTORS_DIR is not set: 0 Wycheproof cases run\n");
-  });
 });
-
-interface WycheproofFile {
-  readonly testGroups: readonly {
-    readonly tagSize: number;
-    readonly tests: readonly { key: string; msg: string; tag: string; result: string }[];
-  }[];
-}

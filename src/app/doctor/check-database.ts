@@ -2,10 +2,11 @@ import type { Config } from "../../config/index.ts";
 import { type Inspection, NEWEST_SCHEMA } from "../../store/index.ts";
 import { inspectPostgres } from "../../store/postgres/index.ts";
 import { inspectSqlite } from "../../store/sqlite/index.ts";
+import { checkSecrets } from "./check-secrets.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /** That the database answers, fits this version and this environment, and keeps what it commits. */
-export async function checkDatabase(config: Config): Promise<Finding[]> {
+export async function checkDatabase(config: Config, now: Date): Promise<Finding[]> {
   const { database, environment } = config;
   const about = "database";
   let found: Inspection;
@@ -45,5 +46,6 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       warning(about, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`),
     );
   }
-  return findings.length > 0 ? findings : [ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`)];
+  if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
+  return [...findings, ...checkSecrets(config, found, now)];
 }

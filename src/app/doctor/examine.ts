@@ -1,6 +1,7 @@
 import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
 import { checkAddress } from "./check-address.ts";
+import { checkAuthentication } from "./check-authentication.ts";
 import { checkCertificate } from "./check-certificate.ts";
 import { checkDatabase } from "./check-database.ts";
 import { type Finding, failure, ok } from "./finding.ts";
@@ -12,13 +13,15 @@ export async function examine(
   files: readonly EnvironmentFile[],
 ): Promise<Finding[]> {
   const { database } = config;
+  const now = systemClock.now();
   return [
     ok(
       "configuration",
       `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
     ),
-    ...(await checkDatabase(config)),
-    ...(await checkCertificate(config, systemClock.now())),
+    ...(await checkAuthentication(config)),
+    ...(await checkDatabase(config, now)),
+    ...(await checkCertificate(config, now)),
     ...checkAddress(config, registered),
     ...checkFiles(files),
   ];

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Inspection } from "../inspection.ts";
+import { type Inspection, SELECT_USES, toSeenCredential, USES_SINCE_SCHEMA } from "../inspection.ts";
 import { durabilityWarnings } from "./durability.ts";
 
 const PATIENCE_MS = 5_000;
@@ -21,12 +21,15 @@ export async function inspectPostgres(url: string): Promise<Inspection> {
     const { rows: schema } = await client.query("SELECT max(number) AS number FROM oncehook_schema");
     const { rows: settings } = await client.query("SELECT name, value FROM oncehook_settings");
     const stored = new Map<string, string>(settings.map((row) => [row.name, row.value]));
+    const number = Number(schema[0]?.number ?? 0);
+    const uses = number < USES_SINCE_SCHEMA ? [] : (await client.query(SELECT_USES)).rows;
     return {
       exists: true,
-      schema: Number(schema[0]?.number ?? 0),
+      schema: number,
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
       durabilityWarnings: warnings,
+      credentialUses: uses.map(toSeenCredential),
     };
   } finally {
     await client.end();

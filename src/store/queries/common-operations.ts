@@ -1,5 +1,6 @@
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
+import { noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { appendCallbacks, listCallbacks, listRecords } from "./lists.ts";
 import { preparationQueries } from "./preparations.ts";
@@ -19,6 +20,7 @@ export function commonOperations(
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
+    noteCredential: (use, now) => noteCredential(access, use, now),
     sweep: (olderThan) => sweep(access, olderThan),
   };
 }

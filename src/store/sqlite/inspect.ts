@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { Inspection } from "../inspection.ts";
+import { type Inspection, SELECT_USES, toSeenCredential, USES_SINCE_SCHEMA } from "../inspection.ts";
 
 /** Looks at a database without changing it. @throws the driver's error when it is not a database */
 export async function inspectSqlite(path: string): Promise<Inspection> {
@@ -14,12 +14,15 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
     const schema = database.prepare("SELECT max(number) AS number FROM oncehook_schema").get();
     const settings = database.prepare("SELECT name, value FROM oncehook_settings").all();
     const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
+    const number = Number(schema?.number ?? 0);
+    const uses = number < USES_SINCE_SCHEMA ? [] : database.prepare(SELECT_USES).all();
     return {
       exists: true,
-      schema: Number(schema?.number ?? 0),
+      schema: number,
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
       durabilityWarnings: [],
+      credentialUses: uses.map(toSeenCredential),
     };
   } finally {
     database.close();

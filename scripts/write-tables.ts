@@ -1,0 +1,28 @@
+/** Writes the tables that tests hold the documentation to: README's of variables, and that of docs/errors.md. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { describeVariables } from "../src/config/index.ts";
+import { FAULTS } from "../src/domain/index.ts";
+
+const row = (...cells: readonly (string | number)[]) =>
+  `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
+
+writeTable(
+  "README.md",
+  /^\| `[A-Z_]+` \|/,
+  describeVariables().map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
+);
+writeTable(
+  "docs/errors.md",
+  /^\| `[a-z_0-9]+` \|/,
+  Object.entries(FAULTS).map(([code, fault]) =>
+    row(`\`${code}\``, fault.status, fault.message, fault.meaning),
+  ),
+);
+
+function writeTable(file: string, isRow: RegExp, rows: readonly string[]): void {
+  const lines = readFileSync(file, "utf8").split("\n");
+  const first = lines.findIndex((line) => isRow.test(line));
+  const others = lines.filter((line) => !isRow.test(line));
+  others.splice(first, 0, ...rows);
+  writeFileSync(file, others.join("\n"));
+}

@@ -1,0 +1,81 @@
+import type { Config } from "./config.ts";
+import type { Values } from "./read-variables.ts";
+
+/** How callbacks are authenticated; what is missing for a chosen method is added to the problems. */
+export function authenticationOf(values: Values, problems: string[]): Config["authentication"] {
+  const methods = values.AUTH_METHOD ?? [["hmac"]];
+  const chosen = new Set(methods.flat());
+  // What production needs it says itself.
+  if (chosen.has("hmac") && values.SIGNING_SECRET === undefined && values.APP_ENV !== "production") {
+    missing("SIGNING_SECRET", "hmac", problems);
+  }
+  if (chosen.has("token") && values.CALLBACK_TOKEN === undefined)
+    missing("CALLBACK_TOKEN", "token", problems);
+  if (chosen.has("jwt")) checkJwt(values, problems);
+  return {
+    methods,
+    signing: {
+      secrets: present([values.SIGNING_SECRET, values.SIGNING_SECRET_PREVIOUS]),
+      toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS ?? null,
+    },
+    token: {
+      tokens: present([values.CALLBACK_TOKEN, ...(values.CALLBACK_TOKEN_PREVIOUS ?? [])]),
+      header: values.CALLBACK_TOKEN_HEADER ?? "X-Callback-Token",
+    },
+    jwt: jwtOf(values),
+  };
+}
+
+function jwtOf(values: Values): Config["authentication"]["jwt"] {
+  const { JWT_ALGORITHM: algorithm, JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = values;
+  if (algorithm === undefined || issuer === undefined || audience === undefined) return null;
+  return {
+    algorithm,
+    issuer,
+    audience,
+    keys: keysOf(values),
+    header: values.JWT_HEADER ?? "Authorization",
+    clockToleranceSeconds: values.JWT_CLOCK_TOLERANCE_SECONDS ?? 30,
+    bodyClaim: values.JWT_BODY_CLAIM ?? null,
+  };
+}
+
+function keysOf(values: Values): NonNullable<Config["authentication"]["jwt"]>["keys"] {
+  if (values.JWT_JWKS_URL !== undefined) return { from: "jwks", url: values.JWT_JWKS_URL };
+  if (values.JWT_PUBLIC_KEY_FILE !== undefined) return { from: "pem", file: values.JWT_PUBLIC_KEY_FILE };
+  return { from: "secrets", secrets: present([values.JWT_SECRET, values.JWT_SECRET_PREVIOUS]) };
+}
+
+function checkJwt(values: Values, problems: string[]): void {
+  for (const name of ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"] as const) {
+    if (values[name] === undefined) missing(name, "jwt", problems);
+  }
+  const { JWT_ALGORITHM: algorithm, JWT_JWKS_URL: url } = values;
+  if (algorithm === undefined) return;
+  const sources = (["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const).filter(
+    (name) => values[name] !== undefined || isRefused(name, problems),
+  );
+  const wanted = algorithm === "HS256" ? ["JWT_SECRET"] : ["JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"];
+  // A public key that is taken for an HS256 secret would let anybody sign (RFC 8725 §2.1).
+  if (sources.length !== 1 || !wanted.includes(sources[0] as string)) {
+    const got = sources.length === 0 ? "none of them" : sources.join(" and ");
+    problems.push(`JWT_ALGORITHM=${algorithm}: got ${got}, expected ${wanted.join(" or ")} alone`);
+  }
+  if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
+    problems.push(`JWT_JWKS_URL: got ${JSON.stringify(url)}, expected an https address in production`);
+  }
+}
+
+function missing(name: string, method: string, problems: string[]): void {
+  if (isRefused(name, problems)) return;
+  problems.push(`${name}: is not set, expected with AUTH_METHOD=${method}`);
+}
+
+/** A value that was refused already is not missing as well. */
+function isRefused(name: string, problems: readonly string[]): boolean {
+  return problems.some((problem) => problem.startsWith(`${name}:`));
+}
+
+function present<Value>(values: readonly (Value | undefined)[]): Value[] {
+  return values.filter((value) => value !== undefined);
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runChild } from "../support/child.ts";
+import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const CALLBACK_TOKEN = "the-token-the-platform-sends";
+const KEY = Buffer.alloc(32, 7).toString("base64");
+const PREVIOUS = "the-secret-before-it-32-bytes-long";
+const JWT_ENV = {
+  AUTH_METHOD: "hmac+jwt",
+  JWT_ALGORITHM: "HS256",
+  JWT_SECRET: "a-jwt-secret-of-32-bytes-or-more",
+  JWT_ISSUER: "https://platform.example",
+  JWT_AUDIENCE: "oncehook",
+  JWT_BODY_CLAIM: "body_sha256",
+};
+
+type Env = Record<string, string>;
+
+/** Lends a receiver, and the command line with the same variables. */
+function withCommand(
+  env: Env,
+  use: (receiver: TestReceiver, run: (...args: string[]) => ReturnType<typeof runChild>) => Promise<void>,
+  dialect: Dialect = "sqlite",
+): Promise<void> {
+  return withReceiver(
+    dialect,
+    async (receiver) => {
+      const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
+      const variables = {
+        PATH: process.env.PATH,
+        APP_ENV: "test",
+        SIGNING_SECRET: SECRET,
+        ADMIN_TOKEN: TOKEN,
+        ENCRYPTION_KEY: KEY,
+        CALLBACK_BASE_URL: receiver.publicOrigin,
+        DATABASE_URL: receiver.target.url,
+        NO_COLOR: "1",
+        ...env,
+      };
+      try {
+        await use(receiver, (...args) => runChild("src/cli/main.ts", args, variables, folder));
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    { env },
+  );
+}
+
+describe("oncehook send", () => {
+  it.each([
+    [{ AUTH_METHOD: "token", CALLBACK_TOKEN }],
+    [{ AUTH_METHOD: "hmac+token", CALLBACK_TOKEN, CALLBACK_TOKEN_HEADER: "Authorization" }],
+    [JWT_ENV],
+  ])("brings what the receiver asks for: %j", (env) =>
+    withCommand(env as Env, async (_receiver, run) => {
+      const { code, stdout } = await run("send", "payment_notify");
+      expect(stdout).toContain('"status":"success"');
+      expect(code).toBe(0);
+    }),
+  );
+
+  it("says that it holds no private key", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
+    try {
+      await writeFile(join(folder, "key.pem"), "");
+      const env = { ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_PUBLIC_KEY_FILE: "key.pem" };
+      const { code, stderr } = await runChild(
+        "src/cli/main.ts",
+        ["send", "payment_notify"],
+        { PATH: process.env.PATH, APP_ENV: "test", ...env },
+        folder,
+      );
+      expect(stderr).toContain("for a trial use JWT_ALGORITHM=HS256");
+      expect(code).toBe(1);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe.each(DIALECTS)("oncehook doctor on %s", (dialect) => {
+  it("says whether a secret that is being rotated is still in use", () =>
+    withCommand(
+      { SIGNING_SECRET_PREVIOUS: PREVIOUS },
+      async (receiver, run) => {
+        expect((await run("doctor")).stdout).toContain(
+          "SIGNING_SECRET_PREVIOUS: keep it; the platform has not used the new secret yet",
+        );
+        await receiver.send(payment());
+        await receiver.send(payment(), { secret: PREVIOUS });
+        await until(async () => (await receiver.count("oncehook_credential_uses")) === 2);
+        expect((await run("doctor")).stdout).toMatch(
+          /SIGNING_SECRET_PREVIOUS: keep it; it was last used at \S+Z, less than 7 days ago/,
+        );
+        await execute(
+          receiver.target,
+          "UPDATE oncehook_credential_uses SET last_used_at = '2026-01-01T00:00:00.000Z' WHERE name = 'hmac previous'",
+        );
+        const { code, stdout } = await run("doctor");
+        expect(stdout).toMatch(
+          /SIGNING_SECRET_PREVIOUS: can go; it was last used at 2026-01-01T\S+, \d+ days ago/,
+        );
+        expect(code).toBe(0);
+      },
+      dialect,
+    ));
+});

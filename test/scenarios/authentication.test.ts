@@ -1,0 +1,117 @@
+import { SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { DIALECTS } from "../support/databases.ts";
+import { payment, type ReceiverOptions, withReceiver } from "../support/receiver.ts";
+
+const TOKEN = "the-token-the-platform-sends";
+const JWT_SECRET = "a-jwt-secret-of-32-bytes-or-more";
+const JWT_ENV = {
+  AUTH_METHOD: "jwt",
+  JWT_ALGORITHM: "HS256",
+  JWT_SECRET,
+  JWT_ISSUER: "https://platform.example",
+  JWT_AUDIENCE: "oncehook",
+};
+const env = (values: Record<string, string>): ReceiverOptions => ({ env: values });
+const jwt = () =>
+  new SignJWT({})
+    .setProtectedHeader({ alg: "HS256" })
+    .setIssuer(JWT_ENV.JWT_ISSUER)
+    .setAudience(JWT_ENV.JWT_AUDIENCE)
+    .setExpirationTime("1 minute")
+    .sign(Buffer.from(JWT_SECRET));
+
+describe.each(DIALECTS)("authentication on %s", (dialect) => {
+  it("by token lets in who brings it, whatever the signature, and nobody else", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = payment();
+        const headers = { "x-callback-token": TOKEN, "x-signature": "none" };
+        expect((await receiver.send(sent, { headers })).body).toMatchObject({ status: "success" });
+        const stranger = await receiver.send(payment());
+        expect([stranger.status, stranger.body]).toEqual([401, { error: "invalid token" }]);
+        expect(stranger.headers.get("www-authenticate")).toBe(
+          'Token realm="callbacks", header="X-Callback-Token"',
+        );
+        expect(await receiver.count("oncehook_records")).toBe(1);
+      },
+      env({ AUTH_METHOD: "token", CALLBACK_TOKEN: TOKEN }),
+    ));
+
+  it("by JWT lets in who is named in it, and logs neither token nor claim", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const token = await jwt();
+        const answer = await receiver.send(payment(), { headers: { authorization: `Bearer ${token}` } });
+        expect(answer.body).toMatchObject({ status: "success" });
+        expect((await receiver.send(payment())).headers.get("www-authenticate")).toBe(
+          'Bearer realm="callbacks"',
+        );
+        expect(JSON.stringify(receiver.lines)).not.toContain(token.split(".")[2]);
+      },
+      env(JWT_ENV),
+    ));
+
+  it("by both refuses who brings one of them", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const both = { "x-callback-token": TOKEN };
+        expect((await receiver.send(payment(), { headers: both })).status).toBe(200);
+        expect((await receiver.send(payment())).status).toBe(401);
+        expect(
+          (await receiver.send(payment(), { headers: both, secret: "another-secret-entirely" })).status,
+        ).toBe(401);
+        expect(await receiver.count("oncehook_records")).toBe(1);
+      },
+      env({ AUTH_METHOD: "hmac+token", CALLBACK_TOKEN: TOKEN }),
+    ));
+});
+
+describe("authentication", () => {
+  it("says at the start where it leaves the body open, and only there", async () => {
+    const warned = async (values: Record<string, string>) =>
+      withReceiver(
+        "sqlite",
+        async ({ lines }) => lines.some(({ msg }) => String(msg).includes("nothing of its body")),
+        env(values),
+      );
+    expect(await warned({ AUTH_METHOD: "hmac,token", CALLBACK_TOKEN: TOKEN })).toBe(true);
+    expect(await warned(JWT_ENV)).toBe(true);
+    expect(await warned({ ...JWT_ENV, JWT_BODY_CLAIM: "body_sha256" })).toBe(false);
+    expect(await warned({ AUTH_METHOD: "hmac+token", CALLBACK_TOKEN: TOKEN })).toBe(false);
+  });
+
+  it("keeps the token out of the log under whatever header it comes", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await receiver.send(payment(), { headers: { "x-partner": "a-wrong-value-of-a-partner" } });
+        await receiver.send(payment(), { headers: { "x-partner": TOKEN } });
+        const { body } = await receiver.admin("/api/callbacks");
+        for (const logged of [JSON.stringify(body), JSON.stringify(receiver.lines)]) {
+          expect(logged).toContain("x-partner");
+          expect(logged).not.toMatch(/a-wrong-value-of-a-partner|the-token-the-platform-sends/);
+        }
+      },
+      env({ AUTH_METHOD: "token", CALLBACK_TOKEN: TOKEN, CALLBACK_TOKEN_HEADER: "X-Partner" }),
+    ));
+
+  it("that cannot be told is answered 503, so that the platform sends again", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const token = await jwt();
+        const [, payload, signature] = token.split(".");
+        const header = Buffer.from('{"alg":"RS256","kid":"k"}').toString("base64url");
+        const answer = await receiver.send(payment(), {
+          headers: { authorization: `Bearer ${header}.${payload}.${signature}` },
+        });
+        expect([answer.status, answer.body]).toEqual([503, { error: "temporarily unavailable" }]);
+        expect(answer.headers.get("retry-after")).toBe("5");
+      },
+      env({ ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_JWKS_URL: "http://127.0.0.1:1/jwks" }),
+    ));
+});

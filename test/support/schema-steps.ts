@@ -1,0 +1,7 @@
+import { readdirSync } from "node:fs";
+
+/** The steps of the service's own schema, in their order. */
+export const SCHEMA = readdirSync("src/store/migrations")
+  .filter((name) => /^\d{4}-/.test(name))
+  .map((name) => name.replace(/\.ts$/, ""))
+  .sort();

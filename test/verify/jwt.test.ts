@@ -1,0 +1,315 @@
+import { createHash, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { exportJWK, SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import {
+  createJwtScheme,
+  type JwtAlgorithm,
+  type JwtOptions,
+  jwksKeys,
+  pemKeys,
+  secretKeys,
+} from "../../src/verify/index.ts";
+import { withHttpServer } from "../support/http-server.ts";
+
+const NOW = new Date("2026-03-04T12:00:00Z");
+const SECRET = "a-shared-secret-of-32-bytes-or-so";
+const BODY = Buffer.from('{"event_id":"e1"}');
+const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
+const CLAIMS = { iss: "https://platform.example", aud: "oncehook", exp: seconds(NOW) + 60 };
+
+const OPTIONS: JwtOptions = {
+  algorithm: "HS256",
+  keys: secretKeys([SECRET]),
+  header: "Authorization",
+  issuer: CLAIMS.iss,
+  audience: CLAIMS.aud,
+  clockToleranceSeconds: 5,
+  bodyClaim: null,
+  clock: { now: () => NOW },
+};
+
+type SigningKey = KeyObject | Uint8Array;
+const token = (claims: object, header: object = { alg: "HS256" }, key: SigningKey = Buffer.from(SECRET)) =>
+  new SignJWT({ ...claims }).setProtectedHeader(header as { alg: string }).sign(key);
+const verify = (jwt: string, over: Partial<JwtOptions> = {}, headers?: Record<string, string[]>) =>
+  createJwtScheme({ ...OPTIONS, ...over }).verify({
+    body: BODY,
+    headers: headers ?? { authorization: [`Bearer ${jwt}`] },
+  });
+
+const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const PAIRS = {
+  RS256: RSA,
+  PS256: RSA,
+  ES256: generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  EdDSA: generateKeyPairSync("ed25519"),
+};
+const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
+
+describe("a JWT", () => {
+  it("is accepted with its issuer, audience and time", async () => {
+    expect(await verify(await token(CLAIMS))).toEqual({ verified: [{ method: "jwt", secret: "current" }] });
+  });
+
+  it.each([
+    ["iss", { iss: undefined }],
+    ["iss", { iss: "https://somebody.else" }],
+    ["aud", { aud: undefined }],
+    ["aud", { aud: "another-service" }],
+    ["exp", { exp: undefined }],
+    ["exp", { exp: seconds(NOW) - 6 }],
+    ["nbf", { nbf: seconds(NOW) + 6 }],
+  ])("is refused when %s does not fit: %j", async (claim, over) => {
+    expect(await verify(await token({ ...CLAIMS, ...over }))).toMatchObject({
+      code: "jwt_claims",
+      message: "invalid token",
+      detail: expect.stringContaining(`"${claim}"`),
+    });
+  });
+
+  it.each([{ exp: seconds(NOW) - 4 }, { nbf: seconds(NOW) + 4 }])(
+    "may be off by the tolerance: %j",
+    async (over) => {
+      expect(await verify(await token({ ...CLAIMS, ...over }))).toHaveProperty("verified");
+    },
+  );
+
+  it("is refused after a change in any part", async () => {
+    const parts = (await token(CLAIMS)).split(".");
+    for (const [index, part] of parts.entries()) {
+      const changed = parts.with(index, `${part.startsWith("e") ? "f" : "e"}${part.slice(1)}`).join(".");
+      expect(await verify(changed)).toHaveProperty(
+        "code",
+        expect.stringMatching(/^jwt_(malformed|signature)$/),
+      );
+    }
+  });
+
+  it("with `none`, another algorithm or `crit` is refused whatever its signature", async () => {
+    const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(CLAIMS)).toString("base64url")}.`;
+    expect(await verify(none)).toMatchObject({ code: "jwt_malformed" });
+    // A public key that is known to all, taken for a shared secret.
+    const confused = await token(CLAIMS, { alg: "HS256" }, Buffer.from(pem(RSA.publicKey)));
+    const keys = pemKeys(pem(RSA.publicKey));
+    expect(await verify(confused, { algorithm: "RS256", keys })).toMatchObject({ code: "jwt_malformed" });
+    const other = await token(CLAIMS, { alg: "PS256" }, RSA.privateKey);
+    expect(await verify(other, { algorithm: "RS256", keys })).toMatchObject({ code: "jwt_malformed" });
+    const [, payload, signature] = (await token(CLAIMS)).split(".");
+    const crit = Buffer.from('{"alg":"HS256","crit":["exp"]}').toString("base64url");
+    expect(await verify(`${crit}.${payload}.${signature}`)).toMatchObject({ code: "jwt_malformed" });
+  });
+
+  it.each([
+    ["no header", {}, "token_missing"],
+    ["no bearer", { authorization: ["Basic eA=="] }, "token_missing"],
+    ["two", { authorization: ["Bearer a", "Bearer b"] }, "token_repeated"],
+    ["no JWT", { authorization: ["Bearer not.a.jwt"] }, "jwt_malformed"],
+    ["a long one", { authorization: [`Bearer ${"a".repeat(9_000)}`] }, "jwt_malformed"],
+  ])("that is missing or none is refused: %s", async (_name, headers, code) => {
+    expect(await verify("", {}, headers as Record<string, string[]>)).toMatchObject({
+      ending: "refused",
+      code,
+    });
+  });
+
+  it("may stand in a header of another name, as it is", async () => {
+    const headers = { "x-platform-token": [await token(CLAIMS)] };
+    expect(await verify("", { header: "X-Platform-Token" }, headers)).toHaveProperty("verified");
+  });
+
+  it("is bound to the body by a claim with its hash", async () => {
+    const hash = createHash("sha256").update(BODY).digest("hex");
+    const over = { bodyClaim: "body_sha256" };
+    expect(await verify(await token({ ...CLAIMS, body_sha256: hash }), over)).toHaveProperty("verified");
+    expect(await verify(await token(CLAIMS), over)).toMatchObject({ code: "jwt_claims" });
+    const other = createHash("sha256").update("another body").digest("hex");
+    expect(await verify(await token({ ...CLAIMS, body_sha256: other }), over)).toMatchObject({
+      code: "jwt_body_mismatch",
+    });
+  });
+
+  it("may still be signed with the previous secret while it is rotated", async () => {
+    const keys = secretKeys(["the-new-secret-of-32-bytes-or-more", SECRET]);
+    expect(await verify(await token(CLAIMS), { keys })).toEqual({
+      verified: [{ method: "jwt", secret: "previous" }],
+    });
+  });
+
+  it.each(Object.keys(PAIRS) as (keyof typeof PAIRS)[])(
+    "is accepted with %s and a key in PEM",
+    async (algorithm) => {
+      const { privateKey, publicKey } = PAIRS[algorithm];
+      const keys = pemKeys(pem(publicKey));
+      const jwt = await token(CLAIMS, { alg: algorithm }, privateKey);
+      expect(await verify(jwt, { algorithm, keys })).toHaveProperty("verified");
+      const stranger = algorithm === "EdDSA" ? generateKeyPairSync("ed25519") : undefined;
+      if (stranger !== undefined) {
+        const forged = await token(CLAIMS, { alg: algorithm }, stranger.privateKey);
+        expect(await verify(forged, { algorithm, keys })).toMatchObject({ code: "jwt_signature" });
+      }
+    },
+  );
+
+  it("takes no private key where a public one is expected", () => {
+    const text = PAIRS.ES256.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    expect(() => pemKeys(text)).toThrow("holds a private key");
+    expect(() => pemKeys("no key")).toThrow("holds no PEM block");
+  });
+});
+
+/** RFC 7515 A.1 to A.3, RFC 7519 §6.1 and RFC 8037 A.4, whose claims are none of ours. */
+describe("the examples of the RFCs", () => {
+  const JOE =
+    "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+  const RSA_N =
+    "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
+  const RSA_SIGNATURE =
+    "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+
+  it.each([
+    [
+      "RFC 7515 A.1",
+      "HS256",
+      {
+        kty: "oct",
+        k: "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",
+      },
+      `eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.${JOE}.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk`,
+    ],
+    [
+      "RFC 7515 A.2",
+      "RS256",
+      { kty: "RSA", e: "AQAB", n: RSA_N },
+      `eyJhbGciOiJSUzI1NiJ9.${JOE}.${RSA_SIGNATURE}`,
+    ],
+    [
+      "RFC 7515 A.3",
+      "ES256",
+      {
+        kty: "EC",
+        crv: "P-256",
+        x: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+      },
+      `eyJhbGciOiJFUzI1NiJ9.${JOE}.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q`,
+    ],
+    [
+      "RFC 8037 A.4",
+      "EdDSA",
+      { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" },
+      "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",
+    ],
+  ])("%s has a valid signature, and none after a change", async (_name, algorithm, key, jws) => {
+    await withHttpServer(
+      (_request, response) => response.end(JSON.stringify({ keys: [key] })),
+      async (origin) => {
+        const isShared = "k" in key;
+        const keys = isShared ? secretKeys([Buffer.from(key.k as string, "base64url")]) : jwksKeys(origin);
+        const over = { algorithm: algorithm as JwtAlgorithm, keys };
+        expect(await verify(jws, over)).toMatchObject({ code: "jwt_claims" });
+        const [header, payload, signature = ""] = jws.split(".");
+        const forged = `${header}.${payload}.${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+        expect(await verify(forged, over)).toMatchObject({ code: "jwt_signature" });
+      },
+    );
+  });
+
+  it("RFC 7519 §6.1, which is not signed, is refused", async () => {
+    expect(await verify(`eyJhbGciOiJub25lIn0.${JOE}.`)).toMatchObject({ code: "jwt_malformed" });
+  });
+});
+
+describe("a platform's JWK Set", () => {
+  const jwk = async (kid: string, key: KeyObject) => ({
+    ...(await exportJWK(key)),
+    kid,
+    alg: "ES256",
+    use: "sig",
+  });
+  const pair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const signed = (kid: string | undefined, key: KeyObject) =>
+    token(CLAIMS, kid === undefined ? { alg: "ES256" } : { alg: "ES256", kid }, key);
+
+  /** Lends an address that publishes `keys`, unless it is `down`. */
+  function withPlatform(
+    use: (platform: { keys: object[]; down: boolean; asked: number; origin: string }) => Promise<void>,
+  ): Promise<void> {
+    const platform = { keys: [] as object[], down: false, asked: 0, origin: "" };
+    return withHttpServer(
+      (_request, response) => {
+        platform.asked += 1;
+        response.statusCode = platform.down ? 503 : 200;
+        response.end(JSON.stringify({ keys: platform.keys }));
+      },
+      (origin) => use(Object.assign(platform, { origin })),
+    );
+  }
+
+  it("is fetched once for many tokens, and again for a key that is new", () =>
+    withPlatform(async (platform) => {
+      const [old, fresh] = [pair(), pair()];
+      platform.keys = [await jwk("old", old.publicKey)];
+      const over = { algorithm: "ES256", keys: jwksKeys(platform.origin) } as const;
+      for (let index = 0; index < 5; index += 1)
+        expect(await verify(await signed("old", old.privateKey), over)).toHaveProperty("verified");
+      expect(platform.asked).toBe(1);
+      platform.keys = [await jwk("new", fresh.publicKey), ...platform.keys];
+      expect(await verify(await signed("new", fresh.privateKey), over)).toHaveProperty("verified");
+      expect(await verify(await signed("old", old.privateKey), over)).toHaveProperty("verified");
+      expect(platform.asked).toBe(2);
+    }));
+
+  it("is not asked for each `kid` that somebody makes up, and no address in a token is", () =>
+    withPlatform(async (platform) => {
+      const [known, stranger] = [pair(), pair()];
+      platform.keys = [await jwk("known", known.publicKey)];
+      const over = { algorithm: "ES256", keys: jwksKeys(platform.origin) } as const;
+      const header = {
+        alg: "ES256",
+        kid: "../../etc/passwd",
+        jku: `${platform.origin}/evil`,
+        x5u: platform.origin,
+      };
+      const jwk_ = await exportJWK(stranger.publicKey);
+      const forged = await token(CLAIMS, { ...header, jwk: jwk_ }, stranger.privateKey);
+      const verdicts = await Promise.all(Array.from({ length: 20 }, () => verify(forged, over)));
+      for (const verdict of verdicts) expect(verdict).toMatchObject({ code: "jwt_signature" });
+      expect(platform.asked).toBeLessThanOrEqual(3);
+    }));
+
+  it("may hold several keys that fit a token without a `kid`", () =>
+    withPlatform(async (platform) => {
+      const [first, second] = [pair(), pair()];
+      platform.keys = [await jwk("a", first.publicKey), await jwk("b", second.publicKey)];
+      const over = { algorithm: "ES256", keys: jwksKeys(platform.origin) } as const;
+      expect(await verify(await signed(undefined, second.privateKey), over)).toHaveProperty("verified");
+      expect(await verify(await signed(undefined, pair().privateKey), over)).toMatchObject({
+        code: "jwt_signature",
+      });
+    }));
+
+  it("that cannot be fetched is our fault, not the caller's", () =>
+    withPlatform(async (platform) => {
+      platform.down = true;
+      const known = pair();
+      const over = { algorithm: "ES256", keys: jwksKeys(platform.origin) } as const;
+      expect(await verify(await signed("k", known.privateKey), over)).toMatchObject({
+        ending: "failed",
+        code: "keys_unavailable",
+      });
+    }));
+
+  it("serves from its last keys while its address does not answer", () =>
+    withPlatform(async (platform) => {
+      const [known, unknown] = [pair(), pair()];
+      platform.keys = [await jwk("known", known.publicKey)];
+      const over = { algorithm: "ES256", keys: jwksKeys(platform.origin) } as const;
+      expect(await verify(await signed("known", known.privateKey), over)).toHaveProperty("verified");
+      platform.down = true;
+      expect(await verify(await signed("known", known.privateKey), over)).toHaveProperty("verified");
+      // This one may be new, which only the address could tell.
+      expect(await verify(await signed("new", unknown.privateKey), over)).toMatchObject({
+        code: "keys_unavailable",
+      });
+    }));
+});
