@@ -5,6 +5,7 @@ import { createBearerCheck } from "./bearer.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
+import { registerNotifications } from "./notification-routes.ts";
 import { registerRedirectStates } from "./redirect-state-routes.ts";
 import { registerSandbox } from "./sandbox-route.ts";
 
@@ -48,6 +49,7 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   registerHealth(app, deps);
   registerLists(app, deps);
   registerFailures(app, deps);
+  registerNotifications(app, deps);
   registerRedirectStates(app, deps);
   if (deps.sandbox) registerSandbox(app);
   return app;

@@ -40,7 +40,11 @@ export interface Inner {
 /** Puts the inner rooms together; made once at the start. */
 export function assemble({ config, store, registry, sealer, scheme, clock, logger }: Given): Inner {
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
-  const metrics = createMetrics({ knownTypes: registry.types, failureCounts: () => store.failures.counts() });
+  const metrics = createMetrics({
+    knownTypes: registry.types,
+    failureCounts: () => store.failures.counts(),
+    deliveryCounts: () => store.outbox.counts(),
+  });
   const callbackLog = createCallbackLog({
     append: (rows) => store.appendCallbacks(rows),
     logger,

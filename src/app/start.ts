@@ -6,10 +6,12 @@ import type { Handler } from "../handlers/index.ts";
 import { readTlsPair, reloadOnChange } from "../http/index.ts";
 import { createExchange, sandboxEndpoint } from "../oauth/index.ts";
 import type { Logger } from "../observe/index.ts";
+import { createOutboxLoop } from "../outbox/index.ts";
 import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
+import { notificationChannels } from "./channels.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { openStore } from "./open-store.ts";
 import { originOf } from "./origin.ts";
@@ -25,6 +27,7 @@ export interface Parts {
   readonly clock?: Clock;
   readonly logger: Logger;
   readonly retryPollMs?: number;
+  readonly outboxPollMs?: number;
 }
 
 /** A receiver that serves. */
@@ -36,7 +39,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-const RETRY_POLL_MS = 1_000;
+const POLL_MS = 1_000;
 const LEASE_MARGIN_MS = 10_000;
 
 /**
@@ -78,6 +81,16 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   await admin.listen({ host: config.admin.host, port: config.admin.port });
   adminAddress.origin = originOf(admin, "http");
 
+  const outbox = createOutboxLoop({
+    outbox: store.outbox,
+    channels: await notificationChannels(config, logger),
+    policy: config.notifications.policy,
+    clock,
+    log: logger,
+    describe: inner.describe,
+    attempted: inner.metrics.delivery,
+  });
+  undo.push(() => outbox.stop());
   const listener = publicListener(config, tls, inner);
   const loop = createRetryLoop(inner.receiver, leaseTiming(config));
   undo.push(
@@ -85,7 +98,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     () => closeListener(listener),
   );
   await listener.listen({ host: config.listen.host, port: config.listen.port });
-  loop.start(parts.retryPollMs ?? RETRY_POLL_MS);
+  loop.start(parts.retryPollMs ?? POLL_MS);
+  outbox.start(parts.outboxPollMs ?? POLL_MS);
   undo.push(startRetentionJob(store, config.retention, clock, logger));
   if (config.listen.tls !== undefined) {
     const stopLooking = reloadOnChange(config.listen.tls, listener.server, logger);

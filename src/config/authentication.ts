@@ -1,3 +1,4 @@
+import { wasRefused } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import type { Values } from "./read-variables.ts";
 
@@ -53,7 +54,7 @@ function checkJwt(values: Values, problems: string[]): void {
   const { JWT_ALGORITHM: algorithm, JWT_JWKS_URL: url } = values;
   if (algorithm === undefined) return;
   const sources = (["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const).filter(
-    (name) => values[name] !== undefined || isRefused(name, problems),
+    (name) => values[name] !== undefined || wasRefused(name, problems),
   );
   const wanted = algorithm === "HS256" ? ["JWT_SECRET"] : ["JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"];
   // A public key that is taken for an HS256 secret would let anybody sign (RFC 8725 §2.1).
@@ -67,13 +68,8 @@ function checkJwt(values: Values, problems: string[]): void {
 }
 
 function missing(name: string, method: string, problems: string[]): void {
-  if (isRefused(name, problems)) return;
+  if (wasRefused(name, problems)) return;
   problems.push(`${name}: is not set, expected with AUTH_METHOD=${method}`);
-}
-
-/** A value that was refused already is not missing as well. */
-function isRefused(name: string, problems: readonly string[]): boolean {
-  return problems.some((problem) => problem.startsWith(`${name}:`));
 }
 
 function present<Value>(values: readonly (Value | undefined)[]): Value[] {

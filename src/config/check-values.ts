@@ -61,8 +61,14 @@ function checkDistinct(values: Values, problems: string[]): void {
   }
 }
 
-function together(values: Values, names: readonly (keyof Values)[], problems: string[]): void {
-  const missing = names.filter((name) => values[name] === undefined);
+/** A value that was refused already is not missing as well. */
+export function wasRefused(name: string, problems: readonly string[]): boolean {
+  return problems.some((problem) => problem.startsWith(`${name}:`));
+}
+
+/** Variables that mean nothing without each other. */
+export function together(values: Values, names: readonly (keyof Values)[], problems: string[]): void {
+  const missing = names.filter((name) => values[name] === undefined && !wasRefused(name, problems));
   if (missing.length === 0 || missing.length === names.length) return;
   problems.push(
     `${missing.join(", ")}: is not set, expected together with ${names.filter((n) => !missing.includes(n)).join(", ")}`,

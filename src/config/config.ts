@@ -59,6 +59,14 @@ export interface Config {
     readonly redirectUri?: string;
   } | null;
   readonly oauthScopePath: string;
+  readonly notifications: {
+    readonly webhook: { readonly url: string; readonly secret: string } | null;
+    readonly email: { readonly url: string; readonly from: string; readonly to: readonly string[] } | null;
+    /** Networks that are not public and allowed all the same. */
+    readonly allowAddresses: readonly string[];
+    readonly caFile: string | null;
+    readonly policy: { readonly attempts: number; readonly firstDelaySeconds: number };
+  };
   readonly builtInHandlers: readonly string[];
   readonly ipAllowList: readonly string[] | null;
   readonly mask: { readonly headers: readonly string[]; readonly keys: readonly string[] };

@@ -5,6 +5,7 @@ import { checkValues } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
+import { notificationsOf } from "./notifications.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
@@ -31,6 +32,7 @@ export function loadConfig(env: Environment): Config {
   checkValues(values, host, times, problems);
   checkProduction(values, handlers, problems);
   const authentication = authenticationOf(values, problems);
+  const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const listen = listenOf(values, host);
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
@@ -45,6 +47,7 @@ export function loadConfig(env: Environment): Config {
       token: required("ADMIN_TOKEN", values.ADMIN_TOKEN),
     },
     authentication,
+    notifications,
     database: databaseOf(values),
     ...rulesOf(values),
     ...times,
@@ -114,8 +117,19 @@ function secretsOf(env: Environment, values: Values): string[] {
     // A key is kept as bytes; what could leak is its text.
     return Array.isArray(value) ? value.map(String) : [typeof value === "string" ? value : env[name]];
   });
-  const password = URL.parse(values.DATABASE_URL ?? "")?.password;
-  return [...texts, password].filter((text) => text !== undefined && text !== "") as string[];
+  const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password);
+  return [...texts, ...passwords, ...passwords.map((one) => decoded(one))].filter(
+    (text) => text !== undefined && text !== "",
+  ) as string[];
+}
+
+/** A password stands percent-encoded in its address, and is sent as it is. */
+function decoded(password: string | undefined): string | undefined {
+  try {
+    return password === undefined ? undefined : decodeURIComponent(password);
+  } catch {
+    return undefined;
+  }
 }
 
 function required<Value>(name: string, value: Value | undefined): Value {

@@ -1,5 +1,6 @@
 import { AUTHENTICATION_VARIABLES } from "./authentication-variables.ts";
 import { HANDLING_VARIABLES } from "./handling-variables.ts";
+import { NOTIFICATION_VARIABLES } from "./notification-variables.ts";
 import { RECEPTION_VARIABLES } from "./reception-variables.ts";
 
 /** Every variable the service reads. The README's table says the same, and a test holds it to that. */
@@ -7,6 +8,7 @@ export const VARIABLES = {
   ...RECEPTION_VARIABLES,
   ...AUTHENTICATION_VARIABLES,
   ...HANDLING_VARIABLES,
+  ...NOTIFICATION_VARIABLES,
 } as const;
 
 /** Those that nobody may see; an address with a password in it is no secret by itself. */
@@ -15,10 +17,4 @@ export const SECRET_NAMES = (Object.keys(VARIABLES) as (keyof typeof VARIABLES)[
 );
 
 /** Variables that later versions will read; setting one now must not look as if it worked. */
-export const NOT_YET = [
-  "OAUTH_ISSUER",
-  "NOTIFY_WEBHOOK_URL",
-  "NOTIFY_WEBHOOK_SECRET",
-  "NOTIFY_EMAIL_TO",
-  "SMTP_URL",
-] as const;
+export const NOT_YET = ["OAUTH_ISSUER"] as const;

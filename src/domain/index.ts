@@ -1,5 +1,6 @@
 export type { CallbackLogRow } from "./callback-log.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
 export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";

@@ -6,6 +6,8 @@ export interface MetricsOptions {
   readonly knownTypes: readonly string[];
   /** Asked at each scrape. */
   readonly failureCounts: () => Promise<Record<"waiting" | "exhausted", number>>;
+  /** Asked at each scrape. */
+  readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -16,7 +18,7 @@ const COUNT_WITHIN_MS = 2_000;
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
-export function createMetrics({ knownTypes, failureCounts }: MetricsOptions) {
+export function createMetrics({ knownTypes, failureCounts, deliveryCounts }: MetricsOptions) {
   const registry = new Registry();
   const registers = [registry];
   const types = new Set(knownTypes);
@@ -35,7 +37,18 @@ export function createMetrics({ knownTypes, failureCounts }: MetricsOptions) {
   });
   const counters = createCounters(registers);
   const inFlight = new Gauge({ name: "oncehook_in_flight", help: "Callbacks being processed.", registers });
-  failureGauge(registers, failureCounts);
+  stateGauge(
+    registers,
+    "oncehook_failures",
+    "Failed events, waiting for a retry or for a person.",
+    failureCounts,
+  );
+  stateGauge(
+    registers,
+    "oncehook_deliveries",
+    "Notifications that are not delivered, waiting for an attempt or dead.",
+    deliveryCounts,
+  );
   return {
     inFlight,
     /** One answered callback; `seconds` from its arrival. */
@@ -54,6 +67,8 @@ export function createMetrics({ knownTypes, failureCounts }: MetricsOptions) {
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
     credentialUsed: ({ method, secret }: { method: string; secret: string }) =>
       counters.credentials.inc({ method, secret }),
+    delivery: (channel: string, ending: "delivered" | "failed" | "dead") =>
+      counters.deliveries.inc({ channel, ending }),
     bodyMismatch: () => counters.bodyMismatch.inc(),
     typeMismatch: () => counters.typeMismatch.inc(),
     logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
@@ -80,21 +95,30 @@ function createCounters(registers: Registry[]) {
       "Authentic callbacks, by how they were and whether the current or a previous secret did it.",
       ["method", "secret"],
     ),
+    deliveries: counter("delivery_attempts_total", "Attempts to deliver a notification, by how they ended.", [
+      "channel",
+      "ending",
+    ]),
     bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),
     typeMismatch: counter("type_mismatch_total", "Callbacks whose header and body named different types."),
     dropped: counter("callback_log_dropped_total", "Callbacks that were counted but not logged.", ["reason"]),
   };
 }
 
-function failureGauge(registers: Registry[], failureCounts: MetricsOptions["failureCounts"]): void {
+function stateGauge(
+  registers: Registry[],
+  name: string,
+  help: string,
+  count: () => Promise<Readonly<Record<string, number>>>,
+): void {
   new Gauge({
-    name: "oncehook_failures",
-    help: "Failed events, waiting for a retry or for a person.",
+    name,
+    help,
     labelNames: ["state"],
     registers,
     async collect() {
       // A database that does not answer leaves the last counts; the scrape must still work.
-      const counts = await unlessSlow(failureCounts).catch(() => undefined);
+      const counts = await unlessSlow(count).catch(() => undefined);
       for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count);
     },
   });

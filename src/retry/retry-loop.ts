@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Outcome } from "../domain/index.ts";
+import { createLoop, type Loop } from "../loop/index.ts";
 import type { Receiver } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 import { leaseTimes, type RetryTiming } from "./lease-times.ts";
@@ -8,13 +9,9 @@ import { runFailure } from "./run-failure.ts";
 /** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
 const AT_ONCE = 8;
 
-export interface RetryLoop {
-  /** Looks for due failures now and then every `intervalMs`, until `stop`. */
-  start(intervalMs: number): void;
+export interface RetryLoop extends Loop {
   /** One round: leases what is due, runs it, resolves when it has ended with how many there were. */
   round(): Promise<number>;
-  /** Begins no further round and waits for the one under way. */
-  stop(): Promise<void>;
 }
 
 /**
@@ -22,10 +19,6 @@ export interface RetryLoop {
  * and the leases let any number of processes share the work.
  */
 export function createRetryLoop(receiver: Receiver, timing: RetryTiming): RetryLoop {
-  let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<unknown> = Promise.resolve();
-  let stopped = false;
-
   async function round(): Promise<number> {
     const owner = randomUUID();
     const due = await receiver.store.failures.leaseDue(
@@ -49,24 +42,10 @@ export function createRetryLoop(receiver: Receiver, timing: RetryTiming): RetryL
     }
   }
 
-  function schedule(intervalMs: number): void {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      underWay = round()
-        .catch((error: unknown) => receiver.log.error({ err: error }, "due retries could not be looked up"))
-        .finally(() => schedule(intervalMs));
-    }, intervalMs);
-  }
-
-  return {
-    round,
-    start: schedule,
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await underWay;
-    },
-  };
+  const loop = createLoop(round, (error: unknown) =>
+    receiver.log.error({ err: error }, "due retries could not be looked up"),
+  );
+  return { ...loop, round };
 }
 
 function report({ log }: Receiver, fields: object, outcome: Outcome): void {

@@ -3,10 +3,22 @@
  * conformance suite (`test/conformance/`) holds them to it, and only `app/` knows which one is in use.
  */
 import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/index.ts";
+import type { Lease } from "./lease.ts";
+import type { OutboxStore } from "./outbox-store.ts";
+import type { Page } from "./page.ts";
 import type { Transaction } from "./transaction.ts";
 
 export { sql } from "kysely";
+export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
+export type {
+  DueDelivery,
+  ListedNotification,
+  OutboxStore,
+  StoredDelivery,
+  StoredNotification,
+} from "./outbox-store.ts";
+export type { Page } from "./page.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
 export type { Dialect, OpenQuery, Transaction } from "./transaction.ts";
 
@@ -90,13 +102,6 @@ export interface NewFailure extends EventKey {
   readonly nextAttemptAt: Date | null;
 }
 
-/** A lease: `owner` may work on the row until `until`, unless somebody took it over after that. */
-export interface Lease {
-  readonly owner: string;
-  readonly now: Date;
-  readonly until: Date;
-}
-
 export interface FailureStore {
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   record(failure: NewFailure, now: Date): Promise<void>;
@@ -144,12 +149,6 @@ export interface RedirectStateStore {
   register(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
   /** True when registered and not expired. */
   isExpected(stateSha256: string, now: Date): Promise<boolean>;
-}
-
-/** Newest first: rows with an id below `before`. */
-export interface Page {
-  readonly limit: number;
-  readonly before?: number;
 }
 
 export interface LoggedCallback extends CallbackLogRow {
@@ -202,6 +201,7 @@ export interface Store {
   readonly failures: FailureStore;
   readonly preparations: PreparationStore;
   readonly redirectStates: RedirectStateStore;
+  readonly outbox: OutboxStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
   listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;

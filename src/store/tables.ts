@@ -74,6 +74,21 @@ export interface NotificationRow {
   payload: string;
   state: "pending" | "delivered" | "dead";
   created_at: StoredTime;
+  /** When its deliveries were made; null until then. */
+  spread_at: StoredTime | null;
+}
+
+export interface DeliveryRow {
+  id: Generated<StoredInteger>;
+  notification_id: StoredInteger;
+  channel: string;
+  state: "waiting" | "delivered" | "dead";
+  attempts: number;
+  error: string | null;
+  next_attempt_at: StoredTime | null;
+  delivered_at: StoredTime | null;
+  lease_owner: string | null;
+  leased_until: StoredTime | null;
 }
 
 export interface Tables {
@@ -82,6 +97,7 @@ export interface Tables {
   oncehook_failures: FailureRow;
   oncehook_preparations: PreparationRow;
   oncehook_notifications: NotificationRow;
+  oncehook_deliveries: DeliveryRow;
   oncehook_redirect_states: { state_sha256: string; expires_at: StoredTime; created_at: StoredTime };
   oncehook_credential_uses: {
     name: string;

@@ -167,7 +167,12 @@ describe("the configuration", () => {
       'JWT_ALGORITHM: got "none", expected HS256, RS256, PS256, ES256 or EdDSA',
     ],
     [{ ...JWT, JWT_SECRET: "too-short" }, "JWT_SECRET: got a value of 9 bytes, expected at least 32 bytes"],
-    [{ SMTP_URL: "smtp://x" }, "SMTP_URL: is set, but not available in this version; remove it"],
+    [{ OAUTH_ISSUER: "https://x" }, "OAUTH_ISSUER: is set, but not available in this version; remove it"],
+    [{ SMTP_URL: "smtp://x" }, "NOTIFY_EMAIL_TO: is not set, expected together with SMTP_URL"],
+    [
+      { NOTIFY_WEBHOOK_URL: "https://x.example", NOTIFY_WEBHOOK_SECRET: "whsec_c2hvcnQ=" },
+      "NOTIFY_WEBHOOK_SECRET: got a value of 14 bytes, expected whsec_ and 24 to 64 bytes as base64",
+    ],
     [
       { HANDLER_TIMEOUT_MS: "30000" },
       "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)",

@@ -38,6 +38,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
 
 async function everyOperation(store: Store): Promise<void> {
   await failures(store);
+  await outbox(store);
   await preparations(store);
   await store.once(
     newRecord("e1"),
@@ -61,6 +62,29 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await store.hitRate("k", 60_000, NOON);
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
+}
+
+async function outbox(store: Store): Promise<void> {
+  await store.once(
+    newRecord("notified"),
+    async (scope) => {
+      await scope.enqueue({ topic: "t", payload: {} });
+      return { result: {} };
+    },
+    committing(),
+  );
+  await store.outbox.spread(["webhook"], NOON, 10);
+  for (const next of [LATER, null]) {
+    const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+    await store.outbox.failed(due?.id ?? 0, "a", "down", next);
+  }
+  const [listed] = await store.outbox.list({ limit: 1 }, {});
+  await store.outbox.revive(listed?.id ?? 0, NOON);
+  const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+  await store.outbox.delivered(due?.id ?? 0, "a", NOON);
+  for (const page of [{ limit: 10 }, PAGE])
+    for (const filter of [{}, { state: "dead" } as const]) await store.outbox.list(page, filter);
+  await store.outbox.counts();
 }
 
 async function failures({ failures }: Store): Promise<void> {

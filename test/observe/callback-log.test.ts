@@ -12,6 +12,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
   const metrics = createMetrics({
     knownTypes: [],
     failureCounts: async () => ({ waiting: 0, exhausted: 0 }),
+    deliveryCounts: async () => ({ waiting: 0, dead: 0 }),
   });
   const store = {
     groups: [] as string[][],

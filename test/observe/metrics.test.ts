@@ -5,7 +5,8 @@ import { createMetrics, type MetricsOptions } from "../../src/observe/index.ts";
 const none = { waiting: 0, exhausted: 0 };
 
 function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none) {
-  return createMetrics({ knownTypes: ["payment_notify"], failureCounts });
+  const deliveryCounts = async () => ({ waiting: 2, dead: 1 });
+  return createMetrics({ knownTypes: ["payment_notify"], failureCounts, deliveryCounts });
 }
 
 /** The samples of one metric, as Prometheus reads them. */

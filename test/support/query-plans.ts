@@ -24,6 +24,12 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
       'c', 'e', ${bytes}, ${time}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_preparations (source, event_id, created_at) SELECT 'platform', ${id}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_notifications (idempotency_key, source, event_id, topic, payload, state, created_at,
+      spread_at) SELECT ${id}, 'platform', ${id}, 't', '{}', CASE WHEN n % 50 = 0 THEN 'pending' ELSE 'delivered' END,
+      ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
+    `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
+      SELECT id, 'webhook', CASE WHEN id % 50 = 0 THEN 'waiting' ELSE 'delivered' END, 1, created_at
+      FROM oncehook_notifications WHERE idempotency_key LIKE 'seed-%'`,
     `${numbers} INSERT INTO oncehook_redirect_states (state_sha256, expires_at, created_at)
       SELECT ${id}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
@@ -62,6 +68,7 @@ async function sqliteScans(target: Target, statements: readonly string[]): Promi
         .map((row) => String(row.detail));
       return lines
         .filter((line) => /^SCAN (?:oncehook_\w+|c)\b/.test(line) && !mayWalk(statement))
+        .filter((line) => !PARTIAL.has(/ INDEX (\w+)/.exec(line)?.[1] ?? ""))
         .map((line) => `${line}: ${statement}`);
     }),
   );
@@ -70,6 +77,7 @@ async function sqliteScans(target: Target, statements: readonly string[]): Promi
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
   readonly "Index Cond"?: string;
   readonly Plans?: readonly PlanNode[];
 }
@@ -110,10 +118,14 @@ function withDecidingValues(statement: string): { text: string; count: number } 
   return { text, count: numbers.size };
 }
 
+/** These hold only the rows that are looked for. */
+const PARTIAL: ReadonlySet<string> = new Set(["oncehook_notifications_fresh"]);
+
 /** An index read without a condition reads every row too, only in another order. */
 function isFullScan(node: PlanNode): boolean {
   if (node["Relation Name"]?.startsWith("oncehook_") !== true) return false;
   const type = node["Node Type"];
+  if (node["Index Name"] !== undefined && PARTIAL.has(node["Index Name"])) return false;
   return type === "Seq Scan" || (/^Index (?:Only )?Scan$/.test(type) && node["Index Cond"] === undefined);
 }
 

@@ -4,6 +4,7 @@ import { checkAddress } from "./check-address.ts";
 import { checkAuthentication } from "./check-authentication.ts";
 import { checkCertificate } from "./check-certificate.ts";
 import { checkDatabase } from "./check-database.ts";
+import { checkNotifications } from "./check-notifications.ts";
 import { type Finding, failure, ok } from "./finding.ts";
 
 /** Every check of a configuration that is valid in itself. */
@@ -22,6 +23,7 @@ export async function examine(
     ...(await checkAuthentication(config)),
     ...(await checkDatabase(config, now)),
     ...(await checkCertificate(config, now)),
+    ...(await checkNotifications(config)),
     ...checkAddress(config, registered),
     ...checkFiles(files),
   ];

@@ -3,6 +3,7 @@ import type { Access } from "./access.ts";
 import { noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { appendCallbacks, listCallbacks, listRecords } from "./lists.ts";
+import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
 import { redirectStateQueries } from "./redirect-states.ts";
@@ -16,6 +17,7 @@ export function commonOperations(
     failures: failureQueries(access),
     preparations: preparationQueries(access),
     redirectStates: redirectStateQueries(access),
+    outbox: outboxQueries(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),

@@ -1,7 +1,15 @@
 import type { Selectable } from "kysely";
 import type { CallbackLogRow, FaultCode } from "../../domain/index.ts";
+import type { StoredDelivery, StoredNotification } from "../outbox-store.ts";
 import type { LoggedCallback, StoredFailure, StoredRecord } from "../store.ts";
-import type { CallbackRow, FailureRow, RecordRow, StoredTime } from "../tables.ts";
+import type {
+  CallbackRow,
+  DeliveryRow,
+  FailureRow,
+  NotificationRow,
+  RecordRow,
+  StoredTime,
+} from "../tables.ts";
 
 export function isoTime(time: StoredTime): string {
   return typeof time === "string" ? time : time.toISOString();
@@ -44,6 +52,30 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
     lastFailedAt: isoTime(row.last_failed_at),
     nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
     leasedUntil: row.leased_until === null ? null : isoTime(row.leased_until),
+  };
+}
+
+export function toNotification(row: Selectable<NotificationRow>): StoredNotification {
+  return {
+    id: Number(row.id),
+    idempotencyKey: row.idempotency_key,
+    source: row.source,
+    eventId: row.event_id,
+    topic: row.topic,
+    payload: JSON.parse(row.payload),
+    createdAt: isoTime(row.created_at),
+  };
+}
+
+export function toDelivery(row: Selectable<DeliveryRow>): StoredDelivery {
+  return {
+    id: Number(row.id),
+    channel: row.channel,
+    state: row.state,
+    attempts: row.attempts,
+    error: row.error,
+    nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
+    deliveredAt: row.delivered_at === null ? null : isoTime(row.delivered_at),
   };
 }
 

@@ -12,6 +12,9 @@ const PREPARATION_MS = 7 * 86_400_000;
  */
 const NOT_OAUTH = sql`AND source <> 'oauth'`;
 
+/** What is still to be delivered, or waits for a person, stays. */
+const DELIVERED = sql`AND state = 'delivered'`;
+
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
 export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {
   const { now } = limits;
@@ -36,7 +39,15 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
   const stale =
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await inSteps(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
-    (await inSteps(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime()));
+    (await inSteps(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
+    (await inSteps(
+      access,
+      "oncehook_notifications",
+      "id",
+      "created_at",
+      limits.callbacks.toISOString(),
+      DELIVERED,
+    ));
   return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
 }
 

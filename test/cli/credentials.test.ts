@@ -85,6 +85,36 @@ describe("oncehook send", () => {
   });
 });
 
+describe("oncehook doctor", () => {
+  it("says where notifications may not go", () =>
+    withCommand(
+      {
+        NOTIFY_WEBHOOK_URL: "https://127.0.0.1:9/",
+        NOTIFY_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 3).toString("base64")}`,
+      },
+      async (_receiver, run) => {
+        const { code, stdout } = await run("doctor");
+        expect(stdout).toMatch(/FAILURE +notifications: 127\.0\.0\.1 is not a public address/);
+        expect(code).toBe(1);
+      },
+    ));
+
+  it("says when the platform's keys cannot be fetched", () =>
+    withCommand(
+      {
+        ...JWT_ENV,
+        JWT_ALGORITHM: "ES256",
+        JWT_SECRET: "",
+        JWT_JWKS_URL: "http://127.0.0.1:1/jwks",
+      },
+      async (_receiver, run) => {
+        expect((await run("doctor")).stdout).toMatch(
+          /FAILURE +authentication: JWT_JWKS_URL: http:\S+ does not answer/,
+        );
+      },
+    ));
+});
+
 describe.each(DIALECTS)("oncehook doctor on %s", (dialect) => {
   it("says whether a secret that is being rotated is still in use", () =>
     withCommand(

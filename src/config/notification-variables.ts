@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { cidrs, httpUrl, list, wholeNumber } from "./value-schemas.ts";
+import { variable } from "./variable.ts";
+
+const text = z.string();
+/** Enough to tell an address from a mistake; whether it exists the mail server knows. */
+const mailAddress = text.regex(/^[^\s@,<>]+@[^\s@,<>]+$/);
+const smtpUrl = text.refine((value) => {
+  const url = URL.parse(value);
+  return url !== null && ["smtp:", "smtps:"].includes(url.protocol) && url.hostname !== "";
+});
+/** Standard Webhooks: 24 to 64 bytes. */
+const webhookSecret = text.regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/).refine((secret) => {
+  const { length } = Buffer.from(secret.slice("whsec_".length), "base64");
+  return length >= 24 && length <= 64;
+});
+
+/** Where notifications go. */
+export const NOTIFICATION_VARIABLES = {
+  NOTIFY_WEBHOOK_URL: variable({
+    expects: "an http(s) address; in production https",
+    default: "",
+    meaning: "Notifications are posted there, signed as Standard Webhooks describes",
+    schema: httpUrl,
+  }),
+  NOTIFY_WEBHOOK_SECRET: variable({
+    expects: "whsec_ and 24 to 64 bytes as base64",
+    default: "",
+    secret: true,
+    meaning: "With NOTIFY_WEBHOOK_URL: signs them",
+    schema: webhookSecret,
+  }),
+  NOTIFY_EMAIL_TO: variable({
+    expects: "mail addresses, separated by commas",
+    default: "",
+    meaning: "Notifications are mailed there",
+    schema: list().refine((all) => all.length > 0 && all.every((one) => mailAddress.safeParse(one).success)),
+  }),
+  NOTIFY_EMAIL_FROM: variable({
+    expects: "a mail address",
+    default: "oncehook@ the host of CALLBACK_BASE_URL",
+    meaning: "Who they come from",
+    schema: mailAddress,
+  }),
+  SMTP_URL: variable({
+    expects: "smtps://user:password@host:465, or smtp://…:587 with STARTTLS",
+    default: "",
+    secret: true,
+    meaning: "With NOTIFY_EMAIL_TO: the mail server; always over TLS",
+    schema: smtpUrl,
+  }),
+  NOTIFY_ALLOW_ADDRESSES: variable({
+    expects: "addresses or CIDR networks, separated by commas",
+    default: "public addresses only",
+    meaning: "Private networks in which the webhook's receiver or the mail server may stand",
+    schema: cidrs,
+  }),
+  NOTIFY_CA_FILE: variable({
+    expects: "a PEM file",
+    default: "the usual authorities",
+    meaning: "Who else may vouch for their certificates",
+    schema: text,
+  }),
+  NOTIFY_ATTEMPTS: variable({
+    expects: "a whole number from 1 to 100",
+    default: "10",
+    meaning: "Attempts on each channel; after the last one a delivery is dead and can be replayed",
+    schema: wholeNumber(1, 100),
+  }),
+  NOTIFY_RETRY_DELAY_SECONDS: variable({
+    expects: "a whole number from 1 to 3600",
+    default: "5",
+    meaning: "Before the second attempt; each further one comes four times later, up to 12 hours",
+    schema: wholeNumber(1, 3_600),
+  }),
+} as const;

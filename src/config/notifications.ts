@@ -1,0 +1,36 @@
+import { together } from "./check-values.ts";
+import type { Config } from "./config.ts";
+import type { Values } from "./read-variables.ts";
+
+/** Where notifications go; what is missing for a channel is added to the problems. */
+export function notificationsOf(
+  values: Values,
+  baseUrl: string | undefined,
+  problems: string[],
+): Config["notifications"] {
+  together(values, ["NOTIFY_WEBHOOK_URL", "NOTIFY_WEBHOOK_SECRET"], problems);
+  together(values, ["NOTIFY_EMAIL_TO", "SMTP_URL"], problems);
+  const {
+    NOTIFY_WEBHOOK_URL: url,
+    NOTIFY_WEBHOOK_SECRET: secret,
+    SMTP_URL: smtp,
+    NOTIFY_EMAIL_TO: to,
+  } = values;
+  if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
+    problems.push(`NOTIFY_WEBHOOK_URL: got ${JSON.stringify(url)}, expected an https address in production`);
+  }
+  const host = URL.parse(baseUrl ?? "")?.hostname ?? "localhost";
+  return {
+    webhook: url === undefined || secret === undefined ? null : { url, secret },
+    email:
+      smtp === undefined || to === undefined
+        ? null
+        : { url: smtp, to, from: values.NOTIFY_EMAIL_FROM ?? `oncehook@${host}` },
+    allowAddresses: values.NOTIFY_ALLOW_ADDRESSES ?? [],
+    caFile: values.NOTIFY_CA_FILE ?? null,
+    policy: {
+      attempts: values.NOTIFY_ATTEMPTS ?? 10,
+      firstDelaySeconds: values.NOTIFY_RETRY_DELAY_SECONDS ?? 5,
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { createLoop, type Loop } from "./loop.ts";

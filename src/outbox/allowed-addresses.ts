@@ -1,0 +1,61 @@
+import { type LookupAddress, lookup as systemLookup } from "node:dns";
+import { BlockList, isIPv6, type LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** Where notifications may go: the address that is checked is the one that is connected to. */
+export interface AllowedAddresses {
+  /** For `net.connect` and `tls.connect`: resolves a name and leaves out what is not allowed. */
+  readonly lookup: LookupFunction;
+  /** An address in place of a name is never looked up. @throws AddressNotAllowed */
+  assertHost(host: string): void;
+}
+
+export class AddressNotAllowed extends Error {
+  override readonly name = "AddressNotAllowed";
+
+  constructor(host: string, addresses: readonly string[]) {
+    const found = addresses.filter((address) => address !== host);
+    super(
+      `${host}${found.length === 0 ? "" : ` (${found.join(", ")})`} is not a public address; where that is meant, name ` +
+        "its network in NOTIFY_ALLOW_ADDRESSES",
+    );
+  }
+}
+
+/**
+ * Public addresses and the networks that are named, and nothing else: no loopback, private, link-local, multicast or
+ * translated address (SSRF).
+ * @param networks CIDRs
+ */
+export function createAllowedAddresses(networks: readonly string[]): AllowedAddresses {
+  const named = new BlockList();
+  for (const cidr of networks) {
+    const [network = "", bits] = cidr.split("/");
+    const family = isIPv6(network) ? "ipv6" : "ipv4";
+    named.addSubnet(network, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  const isAllowed = (address: string): boolean => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return parsed.range() === "unicast" || named.check(parsed.toString(), parsed.kind());
+  };
+  return {
+    assertHost(host) {
+      const address = host.replace(/^\[|\]$/g, "");
+      if (ipaddr.isValid(address) && !isAllowed(address)) throw new AddressNotAllowed(address, []);
+    },
+    lookup(hostname, options, callback) {
+      systemLookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+        if (error !== null) return callback(error, []);
+        const allowed = found.filter(({ address }) => isAllowed(address));
+        const [first] = allowed;
+        if (first === undefined) {
+          const addresses = found.map(({ address }) => address);
+          return callback(new AddressNotAllowed(hostname, addresses), []);
+        }
+        if (options.all === true) return callback(null, allowed);
+        return callback(null, first.address, first.family);
+      });
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { Webhook } from "standardwebhooks";
+import { Agent, request } from "undici";
+import type { AllowedAddresses } from "../allowed-addresses.ts";
+import { type Channel, DeliveryPostponed, DeliveryRefused } from "../channel.ts";
+import { messageId } from "../message-id.ts";
+
+export interface WebhookOptions {
+  readonly url: string;
+  /** `whsec_` and base64, as Standard Webhooks writes it. */
+  readonly secret: string;
+  readonly addresses: AllowedAddresses;
+  /** Certificates, in PEM, that vouch for the receiver besides the usual ones. */
+  readonly ca?: string;
+}
+
+const TIME_LIMIT_MS = 15_000;
+const MOST_ANSWER_BYTES = 65_536;
+const GONE = 410;
+
+/** A signed POST as Standard Webhooks describes it. Redirects are not followed: a 3xx is a failure. */
+export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): Channel {
+  const signer = new Webhook(secret);
+  const { hostname } = new URL(url);
+  const agent = new Agent({
+    connect: { lookup: addresses.lookup, ...(ca === undefined ? {} : { ca }) },
+    headersTimeout: TIME_LIMIT_MS,
+    bodyTimeout: TIME_LIMIT_MS,
+  });
+  return {
+    name: "webhook",
+    async deliver(notification, signal) {
+      addresses.assertHost(hostname);
+      const id = messageId(notification);
+      const { topic, payload, createdAt } = notification;
+      const body = JSON.stringify({ type: topic, timestamp: createdAt, data: payload });
+      const now = new Date();
+      const response = await request(url, {
+        dispatcher: agent,
+        method: "POST",
+        signal,
+        body,
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "oncehook",
+          "webhook-id": id,
+          "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+          "webhook-signature": signer.sign(id, now, body),
+        },
+      });
+      // What it says besides its status is of no interest, and may be without end.
+      await response.body.dump({ limit: MOST_ANSWER_BYTES, signal });
+      judge(response.statusCode, response.headers["retry-after"]);
+    },
+    close: () => agent.close(),
+  };
+}
+
+function judge(status: number, retryAfter: string | string[] | undefined): void {
+  if (status >= 200 && status < 300) return;
+  if (status === GONE) throw new DeliveryRefused("the receiver answered 410: it wants no more notifications");
+  const said = `the receiver answered ${status}, expected 2xx${status >= 300 && status < 400 ? "; redirects are not followed" : ""}`;
+  // RFC 9110 §10.2.3; the form with a date is rare, and the schedule does without it.
+  if (typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter)) {
+    throw new DeliveryPostponed(said, Number(retryAfter));
+  }
+  throw new Error(said);
+}

@@ -1,0 +1,5 @@
+/** Newest first: rows with an id below `before`. */
+export interface Page {
+  readonly limit: number;
+  readonly before?: number;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import type { Lease, Store } from "../../src/store/index.ts";
+import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const lease = (owner: string, now: Date): Lease => ({ owner, now, until: new Date(now.getTime() + 60_000) });
+
+async function notify(store: Store, eventId: string): Promise<void> {
+  await store.once(
+    newRecord(eventId),
+    async (scope) => {
+      await scope.enqueue({ topic: "order.paid", payload: { order: eventId } });
+      return { result: {} };
+    },
+    committing(),
+  );
+}
+
+describe.each(DIALECTS)("the outbox on %s", (dialect) => {
+  it("makes one delivery for each channel, once, of what was committed", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      const failing = store.once(
+        newRecord("e2"),
+        async (scope) => {
+          await scope.enqueue({ topic: "order.paid", payload: {} });
+          throw new Error("rolled back");
+        },
+        committing(),
+      );
+      await expect(failing).rejects.toThrow("rolled back");
+      expect(await store.outbox.spread(["webhook", "email"], T0, 10)).toBe(1);
+      expect(await store.outbox.spread(["webhook", "email"], T0, 10)).toBe(0);
+      const due = await store.outbox.leaseDue(["webhook", "email"], lease("a", T0), 10);
+      expect(due.map(({ channel }) => channel).sort()).toEqual(["email", "webhook"]);
+      expect(due[0]?.notification).toMatchObject({
+        idempotencyKey: "platform/e1/1",
+        topic: "order.paid",
+        payload: { order: "e1" },
+        eventId: "e1",
+      });
+    }));
+
+  it("leases a due delivery to one owner, until its lease expires", () =>
+    withStore(dialect, async (store) => {
+      for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
+      await store.outbox.spread(["webhook"], T0, 100);
+      const rounds = await Promise.all(
+        ["a", "b", "c"].map((owner) => store.outbox.leaseDue(["webhook"], lease(owner, T0), 10)),
+      );
+      const ids = rounds.flat().map(({ id }) => id);
+      expect(ids).toHaveLength(20);
+      expect(new Set(ids).size).toBe(20);
+      expect(await store.outbox.leaseDue(["webhook"], lease("d", at(59)), 10)).toEqual([]);
+      expect(await store.outbox.leaseDue(["webhook"], lease("d", at(60)), 10)).toHaveLength(10);
+    }));
+
+  it("leaves the deliveries of a channel that is not configured alone", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      await store.outbox.spread(["webhook"], T0, 10);
+      expect(await store.outbox.leaseDue(["email"], lease("a", T0), 10)).toEqual([]);
+      expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
+    }));
+
+  it("settles each channel by itself, and lets nobody settle a lease that was lost", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      await store.outbox.spread(["email", "webhook"], T0, 10);
+      const due = await store.outbox.leaseDue(["email", "webhook"], lease("a", T0), 10);
+      const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
+      expect(await store.outbox.delivered(idOf("email"), "b", T0)).toBe(false);
+      expect(await store.outbox.delivered(idOf("email"), "a", at(1))).toBe(true);
+      await store.outbox.failed(idOf("webhook"), "a", "down\u0000", at(5));
+      expect(await store.outbox.leaseDue(["webhook"], lease("a", at(4)), 10)).toEqual([]);
+      expect(await store.outbox.list({ limit: 1 }, {})).toMatchObject([
+        {
+          deliveries: [
+            { channel: "email", state: "delivered", attempts: 1, deliveredAt: at(1).toISOString() },
+            { channel: "webhook", state: "waiting", attempts: 1, error: "down\uFFFD" },
+          ],
+        },
+      ]);
+      const [again] = await store.outbox.leaseDue(["webhook"], lease("a", at(5)), 10);
+      expect(again?.attempts).toBe(1);
+    }));
+
+  it("keeps a dead delivery until a person revives it, from its first attempt", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      await store.outbox.spread(["webhook"], T0, 10);
+      const [due] = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
+      await store.outbox.failed(due?.id ?? 0, "a", "gone", null);
+      expect(await store.outbox.counts()).toEqual({ waiting: 0, dead: 1 });
+      const [listed] = await store.outbox.list({ limit: 9 }, { state: "dead" });
+      expect(listed?.deliveries).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
+      expect(await store.outbox.revive(listed?.id ?? 0, at(9))).toBe(1);
+      expect(await store.outbox.revive(listed?.id ?? 0, at(9))).toBe(0);
+      const [again] = await store.outbox.leaseDue(["webhook"], lease("a", at(9)), 10);
+      expect(again).toMatchObject({ attempts: 0, notification: { idempotencyKey: "platform/e1/1" } });
+    }));
+
+  it("is swept of what is delivered and old, and of nothing else", () =>
+    withStore(dialect, async (store, target) => {
+      for (const id of ["done", "open", "dead"]) await notify(store, id);
+      await store.outbox.spread(["webhook"], T0, 10);
+      const due = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
+      for (const { id, notification } of due) {
+        if (notification.eventId === "done") await store.outbox.delivered(id, "a", T0);
+        if (notification.eventId === "dead") await store.outbox.failed(id, "a", "gone", null);
+      }
+      const future = new Date(Date.now() + 60_000);
+      expect(await store.sweep({ callbacks: future, strangersKept: 10, now: T0 })).toMatchObject({
+        stale: 1,
+      });
+      const second = await openTarget(target);
+      const kept = await second.store.outbox.list({ limit: 9 }, {});
+      await second.store.close();
+      expect(kept.map(({ eventId }) => eventId).sort()).toEqual(["dead", "open"]);
+    }));
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
+import type { StoredNotification } from "../../src/store/index.ts";
+import { MAIL_USER, type MailServer, withMailServer } from "../support/notified.ts";
+
+const NOTIFICATION: StoredNotification = {
+  id: 1,
+  idempotencyKey: "platform/e1/1",
+  source: "platform",
+  eventId: "e1\r\nBcc: everybody@example.com",
+  topic: "order.paid\r\nBcc: everybody@example.com",
+  payload: { order_id: "o1" },
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+const LOOPBACK = createAllowedAddresses(["127.0.0.0/8"]);
+
+async function deliver(
+  server: Pick<MailServer, "port" | "ca">,
+  { scheme = "smtps", password = MAIL_USER.pass, addresses = LOOPBACK } = {},
+): Promise<void> {
+  const login = `${MAIL_USER.user}:${encodeURIComponent(password)}`;
+  const channel = emailChannel({
+    url: `${scheme}://${login}@127.0.0.1:${server.port}`,
+    from: "oncehook@pay.example.com",
+    to: ["shop@example.com", "books@example.com"],
+    addresses,
+    ca: server.ca,
+  });
+  try {
+    await channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000));
+  } finally {
+    await channel.close?.();
+  }
+}
+
+describe("the e-mail channel", () => {
+  it.each([
+    ["smtps", true],
+    ["smtp", false],
+  ])("sends over TLS by %s, with one Message-ID for every attempt", (scheme, secure) =>
+    withMailServer({ secure }, async (server) => {
+      await deliver(server, { scheme });
+      await deliver(server, { scheme });
+      const [first, second] = server.mails;
+      expect(first).toMatchObject({
+        from: "oncehook@pay.example.com",
+        to: ["shop@example.com", "books@example.com"],
+        secure: true,
+      });
+      expect(first?.text).toContain('"order_id": "o1"');
+      const idOf = (text = "") => /^Message-ID: (.+)$/im.exec(text)?.[1];
+      expect(idOf(first?.text)).toMatch(/^<ntf_[\w-]{32}@127\.0\.0\.1>/);
+      expect(idOf(second?.text)).toBe(idOf(first?.text));
+      expect(first?.text.split(/\r?\n\r?\n/)[0]).not.toMatch(/^Bcc:/im);
+    }),
+  );
+
+  it("sends nothing to a server that offers no TLS", () =>
+    withMailServer({ secure: false, startTls: false }, async (server) => {
+      await expect(deliver(server, { scheme: "smtp" })).rejects.toThrow("STARTTLS");
+      expect(server.mails).toEqual([]);
+    }));
+
+  it("trusts no certificate that nobody vouches for", () =>
+    withMailServer({ secure: true }, async ({ port }) => {
+      const channel = emailChannel({
+        url: `smtps://127.0.0.1:${port}`,
+        from: "a@example.com",
+        to: ["b@example.com"],
+        addresses: LOOPBACK,
+      });
+      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000))).rejects.toThrow(/certificate/);
+      await channel.close?.();
+    }));
+
+  it("may succeed later after a 4yz and after a wrong password, and not after a 5yz", () =>
+    withMailServer({ secure: true }, async (server) => {
+      server.refusals.push(
+        { responseCode: 451, message: "try again" },
+        { responseCode: 552, message: "too large for this mailbox" },
+      );
+      const later = await deliver(server).catch((error: unknown) => error);
+      expect(later).not.toBeInstanceOf(DeliveryRefused);
+      await expect(deliver(server)).rejects.toBeInstanceOf(DeliveryRefused);
+      const login = await deliver(server, { password: "wrong" }).catch((error: unknown) => error);
+      expect(login).toMatchObject({ code: "EAUTH" });
+      await deliver(server);
+      expect(server.mails).toHaveLength(1);
+    }));
+
+  it("goes to no private address that is not named", () =>
+    withMailServer({ secure: true }, async (server) => {
+      await expect(deliver(server, { addresses: createAllowedAddresses([]) })).rejects.toThrow(
+        "127.0.0.1 is not a public address",
+      );
+    }));
+});

@@ -1,0 +1,155 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import {
+  createAllowedAddresses,
+  DeliveryPostponed,
+  DeliveryRefused,
+  webhookChannel,
+} from "../../src/outbox/index.ts";
+import type { StoredNotification } from "../../src/store/index.ts";
+import { WEBHOOK_SECRET, type WebhookReceiver, withWebhookReceiver } from "../support/notified.ts";
+
+const NOTIFICATION: StoredNotification = {
+  id: 1,
+  idempotencyKey: "platform/évt/1",
+  source: "platform",
+  eventId: "évt",
+  topic: "order.paid",
+  payload: { order_id: "o1", amount: 10 },
+  createdAt: "2026-01-01T00:00:00.000Z",
+};
+const LOOPBACK = createAllowedAddresses(["127.0.0.0/8", "::1"]);
+
+async function deliver(
+  { url, ca }: Pick<WebhookReceiver, "url" | "ca">,
+  over: { secret?: string; addresses?: typeof LOOPBACK } = {},
+): Promise<void> {
+  const channel = webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK, ca, ...over });
+  try {
+    await channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000));
+  } finally {
+    await channel.close?.();
+  }
+}
+
+describe("the webhook channel", () => {
+  it("posts what the standardwebhooks package verifies, with the same id each time", () =>
+    withWebhookReceiver(async (receiver) => {
+      await deliver(receiver);
+      await deliver(receiver);
+      const [first, second] = receiver.accepted;
+      expect(first).toEqual({
+        id: expect.stringMatching(/^ntf_[\w-]{32}$/),
+        body: {
+          type: "order.paid",
+          timestamp: "2026-01-01T00:00:00.000Z",
+          data: { order_id: "o1", amount: 10 },
+        },
+      });
+      expect(second?.id).toBe(first?.id);
+    }));
+
+  it("fails where the receiver does not know the secret", () =>
+    withWebhookReceiver(async (receiver) => {
+      const secret = `whsec_${Buffer.alloc(32, 4).toString("base64")}`;
+      await expect(deliver(receiver, { secret })).rejects.toThrow("answered 401");
+    }));
+
+  it("ends for good with 410, waits as long as Retry-After says, and follows no redirect", () =>
+    withWebhookReceiver(async (receiver) => {
+      receiver.answers.push(
+        { status: 410 },
+        { status: 429, headers: { "retry-after": "120" } },
+        { status: 302, headers: { location: receiver.url } },
+        { status: 500 },
+      );
+      await expect(deliver(receiver)).rejects.toBeInstanceOf(DeliveryRefused);
+      const postponed = await deliver(receiver).catch((error: unknown) => error);
+      expect(postponed).toBeInstanceOf(DeliveryPostponed);
+      expect(postponed).toMatchObject({ seconds: 120 });
+      await expect(deliver(receiver)).rejects.toThrow(
+        "answered 302, expected 2xx; redirects are not followed",
+      );
+      await expect(deliver(receiver)).rejects.toThrow("answered 500");
+      expect(receiver.requests).toBe(4);
+      expect(receiver.accepted).toEqual([]);
+    }));
+
+  it("trusts no certificate that nobody vouches for", () =>
+    withWebhookReceiver(async (receiver) => {
+      const addresses = LOOPBACK;
+      const channel = webhookChannel({ url: receiver.url, secret: WEBHOOK_SECRET, addresses });
+      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000))).rejects.toThrow(/certificate/);
+      await channel.close?.();
+      expect(receiver.requests).toBe(0);
+    }));
+
+  it("reads no answer without end", async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200);
+      const chunk = Buffer.alloc(65_536);
+      const pour = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on("drain", pour);
+      pour();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await deliver({ url, ca: "" }).catch(() => {});
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+describe("a destination", () => {
+  const nowhere = createAllowedAddresses([]);
+  const url = (host: string) => ({ url: `http://${host}:9/`, ca: "" });
+
+  it.each([
+    "127.0.0.1",
+    "2130706433",
+    "0x7f.1",
+    "0.0.0.0",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:a9fe:a9fe]",
+    "[fe80::1]",
+    "[fd00::1]",
+    "[64:ff9b::7f00:1]",
+    "[2002:7f00:1::]",
+    "localhost",
+  ])("that is not public is refused before anything is sent: %s", async (host) => {
+    const error = await deliver(url(host), { addresses: nowhere }).catch((caught: unknown) => caught);
+    expect(String(error)).toContain(
+      "is not a public address; where that is meant, name its network in NOTIFY_ALLOW_ADDRESSES",
+    );
+  });
+
+  it("is connected to at the address that was checked", async () => {
+    const seen: unknown[] = [];
+    const { lookup } = createAllowedAddresses(["127.0.0.1"]);
+    await new Promise<void>((resolve) =>
+      lookup("localhost", { all: true }, (error, found) => {
+        seen.push(error, found);
+        resolve();
+      }),
+    );
+    expect(seen).toEqual([null, [{ address: "127.0.0.1", family: 4 }]]);
+  });
+
+  it("may be a private one where its network is named", () => {
+    const { assertHost } = createAllowedAddresses(["10.0.0.0/8"]);
+    expect(() => assertHost("10.1.2.3")).not.toThrow();
+    expect(() => assertHost("192.168.1.1")).toThrow("not a public address");
+    expect(() => assertHost("93.184.216.34")).not.toThrow();
+    expect(() => assertHost("[2606:4700::1]")).not.toThrow();
+  });
+});
