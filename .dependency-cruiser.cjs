@@ -9,7 +9,7 @@ const ROOMS = {
   receive: ["domain", "verify", "handlers", "store", "seal"],
   retry: ["domain", "loop", "handlers", "receive", "store"],
   outbox: ["domain", "loop", "store"],
-  oauth: ["domain", "verify", "handlers", "receive", "store"],
+  oauth: ["domain", "verify", "seal", "handlers", "receive", "store"],
   observe: ["domain"],
   http: ["domain", "verify", "receive", "oauth", "observe", "store"],
   admin: ["domain", "store", "observe", "receive", "retry", "oauth"],

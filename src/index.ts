@@ -3,12 +3,15 @@ export { type Parts, type Running, start } from "./app/index.ts";
 export { type Config, ConfigError, type ConfigFile, defineConfig, loadConfig } from "./config/index.ts";
 export type { CallbackEvent, JsonObject, JsonValue, Log, Version } from "./domain/index.ts";
 export {
+  type AccessToken,
   defineHandler,
   type HandleContext,
   type Handler,
   type HandlerDefinition,
   type PrepareContext,
   Rejected,
+  type UserTokens,
+  UserTokensMissing,
 } from "./handlers/index.ts";
 export { createLogger, createMask } from "./observe/index.ts";
 export { type Migration, sql, type Transaction } from "./store/index.ts";

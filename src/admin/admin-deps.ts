@@ -12,6 +12,8 @@ export interface AdminDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly replay: (key: EventKey, mode: "commit" | "rehearse") => Promise<ReplayEnding>;
+  /** Ends a user's authorization; false when there are no tokens. */
+  readonly revoke: (userId: string) => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   /** An error with stack and causes, secrets masked. */
   readonly describe: (error: unknown) => string;

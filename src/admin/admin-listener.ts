@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from "fastify";
-import { SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
+import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { createBearerCheck } from "./bearer.ts";
 import { registerFailures } from "./failure-routes.ts";
@@ -8,11 +8,18 @@ import { registerLists } from "./list-routes.ts";
 import { registerNotifications } from "./notification-routes.ts";
 import { registerRedirectStates } from "./redirect-state-routes.ts";
 import { registerSandbox } from "./sandbox-route.ts";
+import { registerUserTokens } from "./user-token-routes.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
 /** What needs no token: probes, metrics, and the sandbox platform, which has a client of its own. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", SANDBOX_TOKEN_PATH]);
+const OPEN_ROUTES: ReadonlySet<string> = new Set([
+  "/healthz",
+  "/readyz",
+  "/metrics",
+  SANDBOX_AUTHORIZE_PATH,
+  SANDBOX_TOKEN_PATH,
+]);
 
 /**
  * The listener for operators: health, metrics, and everything else with the bearer token. It listens on the
@@ -51,6 +58,7 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   registerFailures(app, deps);
   registerNotifications(app, deps);
   registerRedirectStates(app, deps);
+  registerUserTokens(app, deps);
   if (deps.sandbox) registerSandbox(app);
   return app;
 }

@@ -1,13 +1,25 @@
 import type { FastifyInstance } from "fastify";
-import { SANDBOX_TOKEN_PATH, sandboxToken } from "../oauth/index.ts";
+import {
+  SANDBOX_AUTHORIZE_PATH,
+  SANDBOX_TOKEN_PATH,
+  sandboxAuthorize,
+  sandboxToken,
+} from "../oauth/index.ts";
 
-/** The sandbox platform's token endpoint; it asks for its own client credentials, as a real one would. */
+/** The sandbox platform's endpoints; the token endpoint asks for its own client credentials, as a real one would. */
 export function registerSandbox(app: FastifyInstance): void {
   app.addContentTypeParser(
     "application/x-www-form-urlencoded",
     { parseAs: "string" },
     (_request, body, done) => done(null, new URLSearchParams(String(body))),
   );
+  app.get(SANDBOX_AUTHORIZE_PATH, async (request, reply) => {
+    const [, query = ""] = request.url.split("?", 2);
+    const location = sandboxAuthorize(new URLSearchParams(query));
+    if (location === undefined)
+      return reply.code(400).send({ error: "this is no start of a flow with PKCE" });
+    return reply.code(303).header("location", location).send();
+  });
   app.post<{ Body: URLSearchParams }>(SANDBOX_TOKEN_PATH, async (request, reply) => {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const { status, body } = sandboxToken(form, request.headers.authorization);

@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
-import type { Registry } from "../handlers/index.ts";
+import type { Registry, UserTokens } from "../handlers/index.ts";
 import {
   type CallbackLog,
   createCallbackLog,
@@ -23,6 +23,7 @@ interface Given {
   readonly registry: Registry;
   readonly sealer: Sealer;
   readonly scheme: Scheme;
+  readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -38,7 +39,7 @@ export interface Inner {
 }
 
 /** Puts the inner rooms together; made once at the start. */
-export function assemble({ config, store, registry, sealer, scheme, clock, logger }: Given): Inner {
+export function assemble({ config, store, registry, sealer, scheme, tokens, clock, logger }: Given): Inner {
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const metrics = createMetrics({
     knownTypes: registry.types,
@@ -70,6 +71,7 @@ export function assemble({ config, store, registry, sealer, scheme, clock, logge
     observer: createObserver(metrics, createCredentialNotes(config, store, clock, logger), logger),
     flights: createSingleFlight(),
     unsaved: new Map(),
+    tokens,
   };
   return { source, receiver, mask, metrics, callbackLog, describe };
 }

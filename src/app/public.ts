@@ -11,17 +11,20 @@ import {
   type TlsPair,
   withFallback,
 } from "../http/index.ts";
+import type { Platform } from "../oauth/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Inner } from "./assemble.ts";
+import { startsFlows } from "./platform.ts";
 
 /** The public listener as the configuration describes it. */
 export function publicListener(
   config: Config,
   tls: TlsPair | null,
+  platform: () => Platform,
   { receiver, source, mask, metrics, callbackLog }: Inner,
 ): FastifyInstance {
   const options = {
-    addresses: addressesOf(config.basePath, config.oauthScopePath),
+    addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
     requestTimeoutMs: config.requestTimeoutMs,
@@ -29,11 +32,23 @@ export function publicListener(
   };
   const { store, clock, log } = receiver;
   const gate = gateRules(config, store, clock, log);
-  const redirect = { receiver, platform: source };
+  const { uri: redirectUri, responseMode, successUrl } = config.redirect;
+  const oauth = {
+    redirect: { receiver, source, platform },
+    start: {
+      platform,
+      states: store.redirectStates,
+      sealer: receiver.sealer,
+      clock,
+      redirectUri,
+      responseMode,
+    },
+    successUrl: successUrl ?? options.addresses.done,
+  };
   const deps = {
     source,
     receiver,
-    redirect,
+    oauth,
     gate,
     mask,
     metrics,

@@ -4,7 +4,8 @@ import type { Config } from "../config/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { readTlsPair, reloadOnChange } from "../http/index.ts";
-import { createExchange, sandboxEndpoint } from "../oauth/index.ts";
+import { createLoop } from "../loop/index.ts";
+import { createExchange, createUserTokens, type KeptTokens } from "../oauth/index.ts";
 import type { Logger } from "../observe/index.ts";
 import { createOutboxLoop } from "../outbox/index.ts";
 import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
@@ -15,6 +16,7 @@ import { notificationChannels } from "./channels.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { openStore } from "./open-store.ts";
 import { originOf } from "./origin.ts";
+import { configuredPlatform } from "./platform.ts";
 import { platformScheme, unprotectedBody } from "./platform-scheme.ts";
 import { publicListener } from "./public.ts";
 import { startRetentionJob } from "./retention-job.ts";
@@ -28,6 +30,7 @@ export interface Parts {
   readonly logger: Logger;
   readonly retryPollMs?: number;
   readonly outboxPollMs?: number;
+  readonly refreshPollMs?: number;
 }
 
 /** A receiver that serves. */
@@ -40,6 +43,7 @@ export interface Running {
 }
 
 const POLL_MS = 1_000;
+const REFRESH_POLL_MS = 10_000;
 const LEASE_MARGIN_MS = 10_000;
 
 /**
@@ -60,14 +64,17 @@ export async function start(config: Config, parts: Parts): Promise<Running> {
 async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Running> {
   const { clock = systemClock, logger } = parts;
   const adminAddress = { origin: "" };
-  const sealer = createSealer(config.encryptionKey);
-  const exchange = createExchange(() => config.oauth ?? sandboxEndpoint(adminAddress.origin));
+  const sealer = createSealer(config.encryptionKey, config.previousEncryptionKeys);
+  const platform = configuredPlatform(config, () => adminAddress.origin);
+  const { uri, isUriGiven } = config.redirect;
+  const exchange = createExchange(platform, isUriGiven ? uri : undefined);
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
   const tls = config.listen.tls === undefined ? null : await readTlsPair(config.listen.tls);
   const scheme = await platformScheme(config, clock);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
-  const inner = assemble({ config, store, registry, sealer, scheme, clock, logger });
+  const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
+  const inner = assemble({ config, store, registry, sealer, scheme, tokens, clock, logger });
   undo.push(
     () => inner.callbackLog.close(),
     async () => inner.metrics.close(),
@@ -76,7 +83,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const warning = unprotectedBody(config);
   if (warning !== undefined) logger.warn({}, warning);
   const state = { serving: false };
-  const admin = adminListener(config, inner, state);
+  const admin = adminListener(config, inner, tokens, state);
   undo.push(() => closeListener(admin));
   await admin.listen({ host: config.admin.host, port: config.admin.port });
   adminAddress.origin = originOf(admin, "http");
@@ -90,8 +97,14 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     describe: inner.describe,
     attempted: inner.metrics.delivery,
   });
-  undo.push(() => outbox.stop());
-  const listener = publicListener(config, tls, inner);
+  const refreshing = createLoop(tokens.refreshDue, (error) =>
+    logger.error({ err: error }, "tokens that expire soon could not be looked up"),
+  );
+  undo.push(
+    () => outbox.stop(),
+    () => refreshing.stop(),
+  );
+  const listener = publicListener(config, tls, platform, inner);
   const loop = createRetryLoop(inner.receiver, leaseTiming(config));
   undo.push(
     () => loop.stop(),
@@ -100,6 +113,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   await listener.listen({ host: config.listen.host, port: config.listen.port });
   loop.start(parts.retryPollMs ?? POLL_MS);
   outbox.start(parts.outboxPollMs ?? POLL_MS);
+  refreshing.start(parts.refreshPollMs ?? REFRESH_POLL_MS);
   undo.push(startRetentionJob(store, config.retention, clock, logger));
   if (config.listen.tls !== undefined) {
     const stopLooking = reloadOnChange(config.listen.tls, listener.server, logger);
@@ -124,7 +138,12 @@ function running(publicOrigin: string, adminOrigin: string, undo: Step[]): Runni
   };
 }
 
-function adminListener(config: Config, inner: Inner, state: { readonly serving: boolean }): FastifyInstance {
+function adminListener(
+  config: Config,
+  inner: Inner,
+  tokens: KeptTokens,
+  state: { readonly serving: boolean },
+): FastifyInstance {
   const { receiver, metrics, callbackLog, describe } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
@@ -136,6 +155,7 @@ function adminListener(config: Config, inner: Inner, state: { readonly serving: 
     log: receiver.log,
     describe,
     replay: (key, mode) => (mode === "commit" ? replay : rehearse)(key, timing, receiver),
+    revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
     isServing: () => state.serving,
     sandbox: config.environment !== "production",

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { oauthCommand } from "./oauth-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
@@ -23,6 +24,7 @@ export function createProgram(): Command {
     serveCommand(),
     sendCommand(),
     signCommand(),
+    oauthCommand(),
     migrateCommand(),
     doctorCommand(),
     demoCommand(),

@@ -6,7 +6,7 @@ const PRODUCTION_SECRET_BYTES = 32;
 /** What production refuses to start without, each with what to do about it. */
 export function checkProduction(values: Values, handlers: readonly string[], problems: string[]): void {
   if (values.APP_ENV !== "production") return;
-  const { SIGNING_SECRET: secret, CALLBACK_BASE_URL: baseUrl, OAUTH_TOKEN_URL: tokenUrl } = values;
+  const { SIGNING_SECRET: secret, CALLBACK_BASE_URL: baseUrl } = values;
   const signed = (values.AUTH_METHOD ?? [["hmac"]]).flat().includes("hmac");
   if (signed && secret === undefined)
     problems.push("SIGNING_SECRET: is not set; production needs the secret shared with the platform");
@@ -32,15 +32,11 @@ export function checkProduction(values: Values, handlers: readonly string[], pro
         "or TRUST_PROXY to the addresses of the proxy that ends TLS",
     );
   }
-  if (handlers.includes("user_authorized") && tokenUrl === undefined) {
+  const server = values.OAUTH_ISSUER ?? values.OAUTH_TOKEN_URL;
+  if (handlers.includes("user_authorized") && server === undefined) {
     problems.push(
-      "OAUTH_TOKEN_URL: is not set, but the handler user_authorized is on; set OAUTH_TOKEN_URL, OAUTH_CLIENT_ID and " +
-        "OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=payment_notify,webhook_message",
-    );
-  }
-  if (tokenUrl !== undefined && !tokenUrl.startsWith("https:")) {
-    problems.push(
-      `OAUTH_TOKEN_URL: got ${JSON.stringify(tokenUrl)}, expected an https address in production`,
+      "OAUTH_ISSUER, OAUTH_TOKEN_URL: neither is set, but the handler user_authorized is on; set one of them, " +
+        "OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=payment_notify,webhook_message",
     );
   }
 }

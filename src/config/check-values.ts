@@ -9,7 +9,6 @@ export function checkValues(values: Values, host: string, times: Times, problems
     checkSecret(name, values[name], problems);
   checkDistinct(values, problems);
   together(values, ["TLS_CERT_FILE", "TLS_KEY_FILE"], problems);
-  together(values, ["OAUTH_TOKEN_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
   const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;
   if (!hasHttps && !isLoopbackHost(host)) {
     problems.push(

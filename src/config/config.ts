@@ -16,6 +16,17 @@ export interface JwtConfig {
   readonly bodyClaim: string | null;
 }
 
+export interface OAuthConfig {
+  /** With it the addresses are discovered; without it they stand here. */
+  readonly issuer: string | null;
+  readonly authorizationUrl: string | null;
+  readonly tokenUrl: string | null;
+  readonly revocationUrl: string | null;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string | null;
+}
+
 /** The whole configuration, validated and frozen. */
 export interface Config {
   readonly environment: AppEnvironment;
@@ -52,13 +63,19 @@ export interface Config {
   readonly requestTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly encryptionKey: Uint8Array;
-  readonly oauth: {
-    readonly tokenUrl: string;
-    readonly clientId: string;
-    readonly clientSecret: string;
-    readonly redirectUri?: string;
-  } | null;
-  readonly oauthScopePath: string;
+  /** Keys before it; what they sealed can still be opened. */
+  readonly previousEncryptionKeys: readonly Uint8Array[];
+  /** Null: the sandbox platform. */
+  readonly oauth: OAuthConfig | null;
+  readonly redirect: {
+    /** The `<scope>` in `/api/<scope>/oauth-callback`. */
+    readonly scopePath: string;
+    readonly uri: string;
+    /** Whether the platform is to be told it also for codes of flows that were not started here. */
+    readonly isUriGiven: boolean;
+    readonly responseMode: "query" | "form_post";
+    readonly successUrl: string | null;
+  };
   readonly notifications: {
     readonly webhook: { readonly url: string; readonly secret: string } | null;
     readonly email: { readonly url: string; readonly from: string; readonly to: readonly string[] } | null;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, httpUrl, key32, list, orOff, rateLimit, wholeNumber } from "./value-schemas.ts";
+import { flag, list, orOff, rateLimit, wholeNumber } from "./value-schemas.ts";
 import { variable } from "./variable.ts";
 
 const text = z.string();
@@ -7,7 +7,6 @@ const RATE_WORDS = "a count per second, minute, hour or day, such as 10/minute, 
 
 export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;
 
-const segments = text.regex(/^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/);
 const builtIn = z.union([
   z.literal("none").transform((): string[] => []),
   list().refine((types) => types.every((type) => (BUILT_IN_TYPES as readonly string[]).includes(type))),
@@ -83,44 +82,6 @@ export const HANDLING_VARIABLES = {
     default: "1048576",
     meaning: "Longer bodies get 413",
     schema: wholeNumber(1_024, 67_108_864),
-  }),
-  ENCRYPTION_KEY: variable({
-    expects: "32 bytes as base64 or 64 hexadecimal digits",
-    default: "outside production, generated",
-    secret: true,
-    meaning: "Encrypts tokens and stored bodies",
-    schema: key32,
-  }),
-  OAUTH_TOKEN_URL: variable({
-    expects: "an http(s) address; in production https",
-    default: "outside production, the sandbox platform",
-    meaning: "Where user_authorized exchanges its code",
-    schema: httpUrl,
-  }),
-  OAUTH_CLIENT_ID: variable({
-    expects: "the client id",
-    default: "",
-    meaning: "For the exchange",
-    schema: text,
-  }),
-  OAUTH_CLIENT_SECRET: variable({
-    expects: "the client secret",
-    default: "",
-    secret: true,
-    meaning: "For the exchange",
-    schema: text,
-  }),
-  OAUTH_REDIRECT_URI: variable({
-    expects: "the registered redirect address",
-    default: "",
-    meaning: "Sent with the exchange where the platform wants it",
-    schema: httpUrl,
-  }),
-  OAUTH_SCOPE_PATH: variable({
-    expects: "one or more path segments",
-    default: "platform",
-    meaning: "The scope in /api/<scope>/oauth-callback",
-    schema: segments.refine((path) => !path.split("/").some((part) => part === "." || part === "..")),
   }),
   MASK_HEADERS: variable({
     expects: "header names, separated by commas",

@@ -6,6 +6,7 @@ import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { notificationsOf } from "./notifications.ts";
+import { oauthOf } from "./oauth.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
@@ -32,6 +33,7 @@ export function loadConfig(env: Environment): Config {
   checkValues(values, host, times, problems);
   checkProduction(values, handlers, problems);
   const authentication = authenticationOf(values, problems);
+  const oauth = oauthOf(values, problems);
   const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const listen = listenOf(values, host);
@@ -52,8 +54,9 @@ export function loadConfig(env: Environment): Config {
     ...rulesOf(values),
     ...times,
     encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
-    oauth: oauthOf(values),
-    oauthScopePath: values.OAUTH_SCOPE_PATH ?? "platform",
+    previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS ?? [],
+    oauth,
+    redirect: redirectOf(values, baseUrl),
     builtInHandlers: handlers,
     ipAllowList: values.IP_ALLOW_LIST ?? null,
     secretValues: secretsOf(env, values),
@@ -104,18 +107,25 @@ function databaseOf(values: Values): Config["database"] {
   return { kind: "postgres", url, poolSize: values.POOL_SIZE ?? 10 };
 }
 
-function oauthOf(values: Values): Config["oauth"] {
-  const { OAUTH_TOKEN_URL: tokenUrl, OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
-  if (tokenUrl === undefined || clientId === undefined || clientSecret === undefined) return null;
-  const redirectUri = values.OAUTH_REDIRECT_URI;
-  return { tokenUrl, clientId, clientSecret, ...(redirectUri === undefined ? {} : { redirectUri }) };
+function redirectOf(values: Values, baseUrl: string): Config["redirect"] {
+  const scopePath = values.OAUTH_SCOPE_PATH ?? "platform";
+  return {
+    scopePath,
+    uri: values.OAUTH_REDIRECT_URI ?? `${baseUrl}/api/${scopePath}/oauth-callback`,
+    isUriGiven: values.OAUTH_REDIRECT_URI !== undefined,
+    responseMode: values.OAUTH_RESPONSE_MODE ?? "query",
+    successUrl: values.OAUTH_SUCCESS_URL ?? null,
+  };
 }
 
 function secretsOf(env: Environment, values: Values): string[] {
   const texts = SECRET_NAMES.flatMap((name) => {
     const value = values[name];
-    // A key is kept as bytes; what could leak is its text.
-    return Array.isArray(value) ? value.map(String) : [typeof value === "string" ? value : env[name]];
+    if (typeof value === "string") return [value];
+    // A key is kept as bytes; what could leak is its text, and that of each in a list.
+    return [env[name], ...(Array.isArray(value) ? (env[name]?.split(",") ?? []) : [])].map((one) =>
+      one?.trim(),
+    );
   });
   const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password);
   return [...texts, ...passwords, ...passwords.map((one) => decoded(one))].filter(

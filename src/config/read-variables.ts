@@ -1,6 +1,6 @@
 import { nearMiss } from "./near-miss.ts";
 import type { ValuesOf, Variable } from "./variable.ts";
-import { NOT_YET, VARIABLES } from "./variables.ts";
+import { VARIABLES } from "./variables.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type Values = ValuesOf<typeof VARIABLES>;
@@ -10,10 +10,6 @@ export function readVariables(env: Environment, problems: string[]): Values {
   const names = Object.keys(VARIABLES);
   for (const name of Object.keys(env)) {
     if (env[name] === undefined || env[name] === "") continue;
-    if ((NOT_YET as readonly string[]).includes(name)) {
-      problems.push(`${name}: is set, but not available in this version; remove it`);
-      continue;
-    }
     const meant = nearMiss(name, names);
     if (meant !== undefined)
       problems.push(`${name}: is set, but there is no such variable; did you mean ${meant}?`);

@@ -1,6 +1,7 @@
 import { AUTHENTICATION_VARIABLES } from "./authentication-variables.ts";
 import { HANDLING_VARIABLES } from "./handling-variables.ts";
 import { NOTIFICATION_VARIABLES } from "./notification-variables.ts";
+import { OAUTH_VARIABLES } from "./oauth-variables.ts";
 import { RECEPTION_VARIABLES } from "./reception-variables.ts";
 
 /** Every variable the service reads. The README's table says the same, and a test holds it to that. */
@@ -8,6 +9,7 @@ export const VARIABLES = {
   ...RECEPTION_VARIABLES,
   ...AUTHENTICATION_VARIABLES,
   ...HANDLING_VARIABLES,
+  ...OAUTH_VARIABLES,
   ...NOTIFICATION_VARIABLES,
 } as const;
 
@@ -15,6 +17,3 @@ export const VARIABLES = {
 export const SECRET_NAMES = (Object.keys(VARIABLES) as (keyof typeof VARIABLES)[]).filter(
   (name) => "secret" in VARIABLES[name] && name !== "DATABASE_URL",
 );
-
-/** Variables that later versions will read; setting one now must not look as if it worked. */
-export const NOT_YET = ["OAUTH_ISSUER"] as const;

@@ -85,4 +85,16 @@ export const AUTHENTICATION_FAULTS = {
     meaning:
       "An OAuth redirect that is neither signed nor carries a state that was registered and has not expired.",
   },
+  state_of_another_browser: {
+    status: 401,
+    message: "invalid state",
+    meaning:
+      "The OAuth flow was started in another browser, or the browser keeps no cookies. Start it again at `oauth-start`.",
+  },
+  issuer_mismatch: {
+    status: 401,
+    message: "invalid issuer",
+    meaning:
+      "`iss` of an OAuth redirect is not `OAUTH_ISSUER`, or is missing although the platform promises it (RFC 9207).",
+  },
 } as const satisfies Record<string, FaultEntry>;

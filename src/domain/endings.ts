@@ -2,18 +2,20 @@ import { FAULTS, type FaultCode } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 
-export const alreadyProcessed: AlreadyProcessed = { ending: "already_processed" };
+export function alreadyProcessed(result: JsonObject | null): AlreadyProcessed {
+  return { ending: "already_processed", result };
+}
 
 export function success(result: JsonObject): Success {
   return { ending: "success", result };
 }
 
 /** `message` and `detail` only where the ending names a field or a cause of its own. */
-export function refused(code: FaultCode, words: { message?: string; detail?: string } = {}): Refused {
-  const { message = FAULTS[code].message, detail } = words;
-  return detail === undefined
-    ? { ending: "refused", code, message }
-    : { ending: "refused", code, message, detail };
+export function refused(
+  code: FaultCode,
+  words: { message?: string; detail?: string; allow?: string } = {},
+): Refused {
+  return { ending: "refused", code, message: FAULTS[code].message, ...words };
 }
 
 export function failed(code: FaultCode, cause: unknown): Failed {

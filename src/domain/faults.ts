@@ -160,6 +160,17 @@ export const FAULTS = {
     message: "temporarily unavailable",
     meaning: "The keys at `JWT_JWKS_URL` cannot be fetched, so a JWT can be neither accepted nor refused.",
   },
+  platform_unavailable: {
+    status: 503,
+    message: "temporarily unavailable",
+    meaning: "The authorization server at `OAUTH_ISSUER` cannot be asked, so no OAuth flow can begin or end.",
+  },
+  prefetch_refused: {
+    status: 503,
+    message: "temporarily unavailable",
+    meaning:
+      "A browser fetched an OAuth address ahead of its user (`Sec-Purpose`); a code is never spent on that.",
+  },
   store_unavailable: {
     status: 503,
     message: "temporarily unavailable",

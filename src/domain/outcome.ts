@@ -8,11 +8,15 @@ export type Outcome = Success | AlreadyProcessed | Refused | Failed;
 export interface Success {
   readonly ending: "success";
   readonly result: JsonObject;
+  /** Set where it committed earlier, and the same answer is given once more. */
+  readonly isRepeated?: true;
 }
 
 /** A completed record exists; nothing ran. */
 export interface AlreadyProcessed {
   readonly ending: "already_processed";
+  /** What the first one was answered; null where that is not at hand. */
+  readonly result: JsonObject | null;
 }
 
 /** The callback itself is at fault (4xx): asking again will not help, and nothing was changed. */
@@ -24,6 +28,8 @@ export interface Refused {
   /** For the log. */
   readonly detail?: string;
   readonly retryAfterSeconds?: number;
+  /** The methods that are served, for a 405. */
+  readonly allow?: string;
 }
 
 /** We are at fault (5xx): the platform may ask again; nothing of the handler's was kept. */

@@ -10,10 +10,35 @@ export interface PrepareContext<Data = JsonObject> {
   /** Aborted at the time limit; pass it on to `fetch`. */
   readonly signal: AbortSignal;
   readonly log: Log;
+  readonly tokens: UserTokens;
+}
+
+/** The access tokens of users who have authorized us; nobody else is ever shown them. */
+export interface UserTokens {
+  /**
+   * A token that is valid for another minute at least, refreshed where it has to be.
+   * @throws UserTokensMissing when the user has to authorize us, for the first time or again
+   */
+  for(userId: string): Promise<AccessToken>;
+}
+
+export interface AccessToken {
+  readonly accessToken: string;
+  /** Such as `Bearer`. */
+  readonly tokenType: string;
+  /** Space-separated; null where the platform did not say. */
+  readonly scope: string | null;
+  readonly expiresAt: Date | null;
+}
+
+/** The user has not authorized us, or the platform takes the authorization for ended. */
+export class UserTokensMissing extends Error {
+  override readonly name = "UserTokensMissing";
 }
 
 /** What `handle` gets. Everything it writes through `tx` commits with the event's record, or not at all. */
-export interface HandleContext<Data = JsonObject, Prepared = undefined> extends PrepareContext<Data> {
+export interface HandleContext<Data = JsonObject, Prepared = undefined>
+  extends Omit<PrepareContext<Data>, "tokens"> {
   readonly tx: Transaction;
   /** What `prepare` returned, now or in an earlier attempt. */
   readonly prepared: Prepared;

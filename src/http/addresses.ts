@@ -5,16 +5,22 @@ import type { DistinctHeaders } from "../verify/index.ts";
 export interface Addresses {
   readonly callbacks: readonly { readonly path: string; readonly version: Version | "by_header" }[];
   readonly redirect: string;
+  /** Absent where the platform has no address at which a flow could start. */
+  readonly start?: string;
+  readonly done: string;
 }
 
-export function addressesOf(basePath: string, oauthScopePath: string): Addresses {
+export function addressesOf(basePath: string, oauthScopePath: string, startsFlows = true): Addresses {
+  const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
   return {
     callbacks: [
       { path: `${basePath}/api/platform/callback`, version: "by_header" },
       { path: `${basePath}/api/v1/platform/callback`, version: "v1" },
       { path: `${basePath}/api/v2/platform/callback`, version: "v2" },
     ],
-    redirect: `${basePath}/api/${oauthScopePath}/oauth-callback`,
+    redirect: `${oauth}callback`,
+    done: `${oauth}done`,
+    ...(startsFlows ? { start: `${oauth}start` } : {}),
   };
 }
 

@@ -37,12 +37,13 @@ function answer(status: number, body: JsonValue, headers: Record<string, string>
 }
 
 function refusalHeaders(
-  { retryAfterSeconds }: Refused,
+  { retryAfterSeconds, allow = "POST" }: Refused,
   status: number,
   challenge: string,
 ): Record<string, string> {
   if (status === 401) return { "www-authenticate": challenge };
-  if (status === 405) return { allow: "POST" };
+  if (status === 405) return { allow };
+  if (status === 503) return { "retry-after": String(RETRY_SOON_SECONDS) };
   // The rest of a body that is not wanted is not read, so the connection cannot be used again.
   if (status === 413 || status === 415) return { connection: "close" };
   return retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) };

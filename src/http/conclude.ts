@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { CallbackLogRow } from "../domain/index.ts";
+import type { CallbackLogRow, Outcome } from "../domain/index.ts";
 import type { Reception } from "../receive/index.ts";
 import { type Answer, answerTo } from "./answer.ts";
 import { logRow } from "./log-row.ts";
@@ -7,7 +7,7 @@ import type { PublicDeps } from "./public-deps.ts";
 
 /** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
 export interface Concluder {
-  rowFor(request: FastifyRequest, source: string | null, reception: Reception): CallbackLogRow;
+  rowFor(request: FastifyRequest, reception: Reception, known: Known): CallbackLogRow;
   conclude(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -16,18 +16,30 @@ export interface Concluder {
   ): Promise<FastifyReply>;
 }
 
+/** Turns the answer into the one that this caller understands. */
+export type Render = (request: FastifyRequest, outcome: Outcome, answer: Answer) => Answer;
+
 interface Known {
-  readonly source: string;
+  readonly source?: string;
   /** The row that committed with a success, so that it is not logged twice. */
-  readonly stored: CallbackLogRow | undefined;
+  readonly stored?: CallbackLogRow | undefined;
+  readonly render?: Render;
 }
+
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 export function createConcluder(deps: PublicDeps): Concluder {
   const { mask, metrics, callbackLog, clock, log } = deps;
   const { challenge } = deps.source.scheme;
 
-  function rowFor(request: FastifyRequest, source: string | null, reception: Reception): CallbackLogRow {
-    return logRow(request, request.facts, source, reception, answerTo(reception.outcome, challenge), mask);
+  function answerFor(request: FastifyRequest, { outcome }: Reception, known: Known | undefined): Answer {
+    const answer = answerTo(outcome, challenge);
+    return known?.render?.(request, outcome, answer) ?? answer;
+  }
+
+  function rowFor(request: FastifyRequest, reception: Reception, known: Known): CallbackLogRow {
+    const answer = answerFor(request, reception, known);
+    return logRow(request, request.facts, known.source ?? null, reception, answer, mask);
   }
 
   function write(
@@ -36,7 +48,8 @@ export function createConcluder(deps: PublicDeps): Concluder {
     answer: Answer,
     known: Known | undefined,
   ): void {
-    if (reception.outcome.ending === "success" && known?.stored !== undefined) {
+    const { outcome } = reception;
+    if (outcome.ending === "success" && outcome.isRepeated !== true && known?.stored !== undefined) {
       callbackLog.line({ ...known.stored, processingMs: performance.now() - request.facts.startedAt });
       return;
     }
@@ -51,7 +64,7 @@ export function createConcluder(deps: PublicDeps): Concluder {
   return {
     rowFor,
     async conclude(request, reply, reception, known) {
-      const answer = answerTo(reception.outcome, challenge);
+      const answer = answerFor(request, reception, known);
       if (request.facts.isCallback) {
         metrics.callback(reception, answer.status, (performance.now() - request.facts.startedAt) / 1000);
         write(request, reception, answer, known);
@@ -60,8 +73,7 @@ export function createConcluder(deps: PublicDeps): Concluder {
       }
       return reply
         .code(answer.status)
-        .headers(answer.headers)
-        .header("content-type", "application/json; charset=utf-8")
+        .headers({ ...JSON_TYPE, ...answer.headers })
         .send(answer.body);
     },
   };

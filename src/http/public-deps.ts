@@ -1,5 +1,5 @@
 import type { Clock, Log } from "../domain/index.ts";
-import type { RedirectDeps } from "../oauth/index.ts";
+import type { RedirectDeps, StartDeps } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Receiver, Source } from "../receive/index.ts";
 import type { GateRules } from "./gate.ts";
@@ -8,7 +8,12 @@ import type { GateRules } from "./gate.ts";
 export interface PublicDeps {
   readonly source: Source;
   readonly receiver: Receiver;
-  readonly redirect: RedirectDeps;
+  readonly oauth: {
+    readonly redirect: RedirectDeps;
+    readonly start: StartDeps;
+    /** Where a browser goes after its flow. */
+    readonly successUrl: string;
+  };
   readonly gate: GateRules;
   readonly mask: Mask;
   readonly metrics: Metrics;

@@ -5,9 +5,10 @@ import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { type Concluder, createConcluder } from "./conclude.ts";
 import { passGate } from "./gate.ts";
+import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
 import type { PublicDeps } from "./public-deps.ts";
 import { normalAddress } from "./remote-address.ts";
-import { callbackRoute, redirectRoute } from "./routes.ts";
+import { callbackRoute } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
 
 export interface PublicOptions {
@@ -27,8 +28,7 @@ const KEEP_ALIVE_MS = 72_000;
 export function createPublicListener(options: PublicOptions, deps: PublicDeps): FastifyInstance {
   const clientErrors = createClientErrors(deps);
   const concluder = createConcluder(deps);
-  const { callbacks, redirect } = options.addresses;
-  const known = new Set([...callbacks.map(({ path }) => path), redirect]);
+  const served = servedAddresses(options.addresses);
   const app = createServer(options, clientErrors, async (request, reply) => {
     const refusal = await pass(request, reply, false, deps);
     await concluder.conclude(request, reply, { outcome: refusal ?? refused("malformed_request") });
@@ -40,7 +40,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   app.addHook("onRequest", async (request, reply) => {
     request.raw.headers["content-type"] = "application/octet-stream";
     clientErrors.begun(request.raw.socket);
-    const refusal = await arrive(request, reply, known, deps);
+    const refusal = await arrive(request, reply, served, deps);
     if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
   });
   app.addHook("onResponse", async (request) => clientErrors.ended(request.raw.socket));
@@ -93,16 +93,35 @@ function createServer(
 async function arrive(
   request: FastifyRequest,
   reply: FastifyReply,
-  known: ReadonlySet<string>,
+  served: ReadonlyMap<string, Served>,
   deps: PublicDeps,
 ): Promise<Outcome | undefined> {
   const [path = ""] = request.url.split("?", 1);
-  const isCallback = known.has(path);
-  const refusal = await pass(request, reply, isCallback, deps);
+  const address = served.get(path);
+  const refusal = await pass(request, reply, address?.isCallback ?? false, deps);
   if (refusal !== undefined) return refusal;
+  if (address === undefined) return refused("not_found");
+  // A code stands in these addresses, and must not travel on with a link.
+  if (address.isOAuth) reply.header("referrer-policy", "no-referrer");
   // Answered before the body: what nobody will read need not be received.
-  if (isCallback && request.method !== "POST") return refused("method_not_allowed");
-  return isCallback ? undefined : refused("not_found");
+  if (address.methods.includes(request.method)) return undefined;
+  return refused("method_not_allowed", { allow: address.methods.join(", ") });
+}
+
+interface Served {
+  readonly methods: readonly string[];
+  /** Logged, counted and limited as one; the others are pages and starts of flows. */
+  readonly isCallback: boolean;
+  readonly isOAuth: boolean;
+}
+
+function servedAddresses({ callbacks, redirect, start, done }: Addresses): Map<string, Served> {
+  const served = new Map<string, Served>();
+  for (const { path } of callbacks) served.set(path, { methods: ["POST"], isCallback: true, isOAuth: false });
+  served.set(redirect, { methods: ["GET", "POST"], isCallback: true, isOAuth: true });
+  for (const path of [start, done])
+    if (path !== undefined) served.set(path, { methods: ["GET"], isCallback: false, isOAuth: true });
+  return served;
 }
 
 /** Notes the facts of a request, then phase (a): returns why it may not pass, if so. */
@@ -150,9 +169,13 @@ function registerRoutes(
   deps: PublicDeps,
   concluder: Concluder,
 ): void {
-  const { callbacks, redirect } = options.addresses;
+  const { callbacks, redirect, start, done } = options.addresses;
   for (const { path, version } of callbacks) {
     app.post(path, callbackRoute(version, options.requestTimeoutMs, deps, concluder));
   }
-  app.post(redirect, redirectRoute(options.requestTimeoutMs, deps, concluder));
+  const redirected = redirectRoute(options.requestTimeoutMs, deps, concluder);
+  app.get(redirect, redirected);
+  app.post(redirect, redirected);
+  if (start !== undefined) app.get(start, startRoute(deps, concluder));
+  app.get(done, doneRoute());
 }

@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CallbackLogRow, Version } from "../domain/index.ts";
-import { receiveRedirect } from "../oauth/index.ts";
 import { type Reception, type RowOf, receive } from "../receive/index.ts";
 import { versionOf } from "./addresses.ts";
-import type { Concluder } from "./conclude.ts";
+import type { Concluder, Render } from "./conclude.ts";
 import type { PublicDeps } from "./public-deps.ts";
 
-type Route = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+export type Route = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2). */
 export function callbackRoute(
@@ -32,43 +31,29 @@ export function callbackRoute(
   });
 }
 
-/** `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
-export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
-  return concludedRoute(deps, concluder, "oauth", (request, rowOf) => {
-    const mark = request.url.indexOf("?");
-    const query = mark === -1 ? "" : request.url.slice(mark + 1);
-    const redirect = {
-      headers: request.raw.headersDistinct,
-      body: bodyOf(request),
-      query,
-      deadline: request.facts.startedAt + timeLimitMs,
-    };
-    return receiveRedirect(redirect, deps.redirect, rowOf);
-  });
-}
-
 /** Counts the request in flight, hands out the row that commits with a success, and answers. */
-function concludedRoute(
+export function concludedRoute(
   { metrics }: PublicDeps,
   concluder: Concluder,
   source: string,
   run: (request: FastifyRequest, rowOf: RowOf) => Promise<Reception>,
+  render: Render = (_request, _outcome, answer) => answer,
 ): Route {
   return async (request, reply) => {
     let stored: CallbackLogRow | undefined;
     metrics.inFlight.inc();
     try {
       const reception = await run(request, (ended) => {
-        stored = concluder.rowFor(request, source, ended);
+        stored = concluder.rowFor(request, ended, { source, render });
         return stored;
       });
-      return await concluder.conclude(request, reply, reception, { source, stored });
+      return await concluder.conclude(request, reply, reception, { source, stored, render });
     } finally {
       metrics.inFlight.dec();
     }
   };
 }
 
-function bodyOf(request: FastifyRequest): Uint8Array {
+export function bodyOf(request: FastifyRequest): Uint8Array {
   return Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
 }

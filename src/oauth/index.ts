@@ -1,3 +1,13 @@
-export { createExchange, type TokenEndpoint } from "./exchange-code.ts";
-export { type Redirect, type RedirectDeps, receiveRedirect } from "./redirect.ts";
-export { SANDBOX_TOKEN_PATH, sandboxEndpoint, sandboxToken } from "./sandbox-platform.ts";
+export { createExchange } from "./exchange-code.ts";
+export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
+export { type Redirect, receiveRedirect } from "./redirect.ts";
+export type { RedirectDeps } from "./redirect-deps.ts";
+export {
+  SANDBOX_AUTHORIZE_PATH,
+  SANDBOX_TOKEN_PATH,
+  sandboxAuthorize,
+  sandboxSettings,
+  sandboxToken,
+} from "./sandbox-platform.ts";
+export { type StartDeps, startFlow } from "./start-flow.ts";
+export { createUserTokens, type KeptTokens } from "./user-tokens.ts";

@@ -2,65 +2,126 @@ import { type Failed, failed, isRefused, type JsonObject, type Refused, refused 
 import {
   type Delivery,
   onceOnly,
-  parseObject,
   type Receiver,
   type Reception,
   type RowOf,
-  type Source,
   sha256Hex,
 } from "../receive/index.ts";
 import { type Deadline, StoreFault } from "../store/index.ts";
 import type { DistinctHeaders } from "../verify/index.ts";
+import { expectedFlow } from "./expected-flow.ts";
+import type { Flow } from "./flow.ts";
+import type { RedirectDeps } from "./redirect-deps.ts";
+import { invalid, knownIn, parametersOf, type RedirectParameters } from "./redirect-parameters.ts";
 
-/** A redirect as it arrived: `code` and `state` stand in a JSON body, a form body or the query. */
+/** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
 export interface Redirect {
+  readonly method: string;
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly query: string;
   readonly deadline: Deadline;
 }
 
-export interface RedirectDeps {
-  readonly receiver: Receiver;
-  /** The platform, whose signature is one of the two ways to authenticate a redirect. */
-  readonly platform: Source;
-}
+/** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
+type Authentic =
+  | { readonly by: "state"; readonly stateSha256: string; readonly flow: Flow | undefined }
+  | { readonly by: "platform" };
 
 const SOURCE = "oauth";
 const EVENT_TYPE = "user_authorized";
-const KNOWN: ReadonlySet<string> = new Set(["code", "state", "error"]);
+const LONGEST_TOLD = 200;
 
 /**
  * SPEC 4.3: takes `code` and `state` and runs the code through the same once-only path as every callback, as the
- * event `user_authorized`. Its id comes from the state, so a reload finds the first one's record. Authentic is
- * what the platform signed, or what brings back a state that was registered (RFC 6749 §10.12).
+ * event `user_authorized`. Its id comes from the state, so a reload finds the first one's record.
  */
 export async function receiveRedirect(
   redirect: Redirect,
   deps: RedirectDeps,
   rowOf: RowOf,
 ): Promise<Reception> {
-  const { receiver } = deps;
-  const signed = redirect.headers["x-signature"] !== undefined;
-  const verdict = signed ? await deps.platform.scheme.verify(redirect) : undefined;
-  if (verdict !== undefined && !("verified" in verdict)) return { outcome: verdict };
-  const parameters = parametersOf(redirect, signed);
+  const parameters = parametersOf(redirect.query, redirect.body);
   if (isRefused(parameters)) return { outcome: parameters };
-  const stranger = signed ? undefined : await strangerFault(parameters.get("state"), receiver);
-  if (stranger !== undefined) return { outcome: stranger };
+  const authentic = await authenticate(redirect, parameters, deps);
+  if ("ending" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
-  if (isRefused(code)) return { outcome: code };
-  return onceOnly(deliveryOf(code, parameters.get("state") ?? "", redirect, receiver), receiver, rowOf);
+  if (isRefused(code)) {
+    // RFC 9700 §4.2.4: the state works once, an error included. A mistake in the address is no use of it.
+    if (parameters.has("error")) await consume(authentic, deps.receiver);
+    return { outcome: code };
+  }
+  const delivery = deliveryOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
+  const reception = await onceOnly(delivery, deps.receiver, rowOf);
+  // A code that the platform refuses is final, and so is the flow that brought it.
+  if (isRefused(reception.outcome)) await consume(authentic, deps.receiver);
+  return authentic.by === "state" ? asFirst(reception) : reception;
+}
+
+/** A reloaded page, or a second tab, is told what the first was. */
+function asFirst(reception: Reception): Reception {
+  const { outcome } = reception;
+  if (outcome.ending !== "already_processed" || outcome.result === null) return reception;
+  return { ...reception, outcome: { ending: "success", result: outcome.result, isRepeated: true } };
+}
+
+/** An expected state first; without one, the platform itself must have sent it (SPEC 5.1). */
+async function authenticate(
+  redirect: Redirect,
+  parameters: RedirectParameters,
+  deps: RedirectDeps,
+): Promise<Authentic | Refused | Failed> {
+  const state = parameters.get("state") ?? "";
+  const stateSha256 = sha256Hex(Buffer.from(state));
+  const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
+  if (verdict !== undefined && "verified" in verdict) {
+    // A signature covers the body alone: anybody could have added what stands in the query.
+    const added = knownIn(redirect.query);
+    return added === undefined
+      ? { by: "platform" }
+      : invalid(`${added}: must stand in the signed body, not in the query`);
+  }
+  const brought = verdict !== undefined && !verdict.code.endsWith("_missing");
+  if (brought) return verdict;
+  try {
+    const flow = await expectedFlow(state, stateSha256, parameters.get("iss"), redirect.headers, deps);
+    return flow !== undefined && "ending" in flow ? flow : { by: "state", stateSha256, flow };
+  } catch (error) {
+    return failed(error instanceof StoreFault ? "store_unavailable" : "internal", error);
+  }
+}
+
+async function consume(authentic: Authentic, { store, log }: Receiver): Promise<void> {
+  if (authentic.by !== "state") return;
+  await store.redirectStates
+    .consume(authentic.stateSha256)
+    .catch((error: unknown) =>
+      log.warn({ err: error }, "a used OAuth state could not be deleted; it expires"),
+    );
 }
 
 /** The event that a redirect stands for; its id comes from the state. */
-function deliveryOf(code: string, state: string, { deadline }: Redirect, { clock }: Receiver): Delivery {
+function deliveryOf(
+  code: string,
+  state: string,
+  authentic: Authentic,
+  { deadline }: Redirect,
+  { clock }: Receiver,
+): Delivery {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
+  const flow = authentic.by === "state" ? authentic.flow : undefined;
+  const data: JsonObject =
+    flow === undefined
+      ? { code }
+      : {
+          code,
+          flow: { code_verifier: flow.codeVerifier, nonce: flow.nonce, redirect_uri: flow.redirectUri },
+        };
   const json: JsonObject = {
     event_id: eventId,
     event_type: EVENT_TYPE,
     timestamp: Math.floor(clock.now().getTime() / 1000),
-    data: { code },
+    data,
   };
   return {
     key: { source: SOURCE, eventId },
@@ -73,62 +134,21 @@ function deliveryOf(code: string, state: string, { deadline }: Redirect, { clock
   };
 }
 
-/** Without a signature the state must be one that somebody here registered. */
-async function strangerFault(
-  state: string | undefined,
-  { store, clock }: Receiver,
-): Promise<Refused | Failed | undefined> {
-  if (state === undefined || state === "") return refused("state_unknown");
-  try {
-    const expected = await store.redirectStates.isExpected(sha256Hex(Buffer.from(state)), clock.now());
-    return expected ? undefined : refused("state_unknown");
-  } catch (error) {
-    if (error instanceof StoreFault) return failed("store_unavailable", error);
-    throw error;
+function codeOf(parameters: RedirectParameters): string | Refused {
+  const error = parameters.get("error");
+  if (error !== undefined) {
+    const description = parameters.get("error_description") ?? "";
+    // The platform's own words go to the log and nowhere else: anybody can write them into an address.
+    return refused("redirect_invalid", {
+      message: "the platform refused the authorization",
+      detail: `the platform answered ${told(error)}: ${told(description)}`,
+    });
   }
-}
-
-function codeOf(parameters: ReadonlyMap<string, string>): string | Refused {
-  // The platform's own words are not echoed: anybody can write them into an address.
-  if (parameters.has("error"))
-    return refused("redirect_invalid", { message: "the platform refused the authorization" });
   const code = parameters.get("code");
-  if (code === undefined || code === "") return refused("redirect_invalid", { message: "code: missing" });
-  return parameters.get("state") ? code : refused("redirect_invalid", { message: "state: missing" });
+  if (code === undefined || code === "") return invalid("code: missing");
+  return parameters.get("state") ? code : invalid("state: missing");
 }
 
-/**
- * RFC 6749 §3.1: unknown parameters are ignored, a known one may not stand twice. A signature covers the body alone,
- * so with one the query may hold none of them: anybody could have added it.
- */
-function parametersOf({ body, query }: Redirect, signed: boolean): ReadonlyMap<string, string> | Refused {
-  const parameters = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (!KNOWN.has(name)) continue;
-    if (signed) return invalid(`${name}: must stand in the signed body, not in the query`);
-    if (parameters.has(name)) return invalid(`${name}: stands more than once`);
-    parameters.set(name, value);
-  }
-  const pairs = pairsOf(body);
-  if (isRefused(pairs)) return pairs;
-  for (const [name, value] of pairs) {
-    if (!KNOWN.has(name)) continue;
-    if (parameters.has(name)) return invalid(`${name}: stands more than once`);
-    parameters.set(name, value);
-  }
-  return parameters;
-}
-
-function pairsOf(body: Uint8Array): Iterable<[string, string]> | Refused {
-  const text = Buffer.from(body).toString("utf8");
-  if (!text.trimStart().startsWith("{")) return new URLSearchParams(text);
-  const parsed = parseObject(body);
-  if (isRefused(parsed)) return parsed;
-  return Object.entries(parsed.object).filter(
-    (pair): pair is [string, string] => typeof pair[1] === "string",
-  );
-}
-
-function invalid(message: string): Refused {
-  return refused("redirect_invalid", { message });
+function told(text: string): string {
+  return JSON.stringify(text.toWellFormed().slice(0, LONGEST_TOLD));
 }

@@ -32,7 +32,7 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
     );
     if (ending.ending !== "already") return success(ending.result);
     if (ending.record.bodySha256 !== bodySha256) receiver.observer.bodyMismatch(key);
-    return alreadyProcessed;
+    return alreadyProcessed(ending.record.result);
   } catch (error) {
     return outcomeOf(error);
   }

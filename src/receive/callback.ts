@@ -1,5 +1,5 @@
 import type { CallbackLogRow, Clock, EventKey, Log, Outcome, Version } from "../domain/index.ts";
-import type { AttemptKind, Registry } from "../handlers/index.ts";
+import type { AttemptKind, Registry, UserTokens } from "../handlers/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
 import type { Credential, DistinctHeaders, Scheme } from "../verify/index.ts";
@@ -56,6 +56,8 @@ export interface Receiver {
   readonly rules: ReceiveRules;
   readonly observer: Observer;
   readonly flights: SingleFlight;
+  /** The users' access tokens, for `prepare`. */
+  readonly tokens: UserTokens;
   /** Results of `prepare` that the database did not take, by event, as JSON. */
   readonly unsaved: Map<string, string>;
   /** An error with stack and causes, secrets masked, for the failures list. */

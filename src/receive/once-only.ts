@@ -27,7 +27,7 @@ export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: Ro
     if (record !== undefined) {
       facts.eventType = record.eventType;
       if (record.bodySha256 !== bodySha256) receiver.observer.bodyMismatch(key);
-      return alreadyProcessed;
+      return alreadyProcessed(record.result);
     }
 
     // (d) dispatch on the event's type.

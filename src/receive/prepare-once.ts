@@ -52,9 +52,10 @@ async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receive
   if (text === undefined) {
     try {
       // The claim may be new because another delivery has just completed the event and deleted its preparation.
-      if ((await store.find(key, Math.min(work.deadline, performance.now() + LOOK_UP_MS))) !== undefined) {
+      const record = await store.find(key, Math.min(work.deadline, performance.now() + LOOK_UP_MS));
+      if (record !== undefined) {
         await store.preparations.release(key, claim.owner);
-        return { state: "ended", outcome: alreadyProcessed };
+        return { state: "ended", outcome: alreadyProcessed(record.result) };
       }
       text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
     } catch (error) {
@@ -84,7 +85,7 @@ async function runPrepare(
   const left = claim.ends - performance.now() - STORING_MS;
   const limit = Math.min(receiver.rules.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
-  const context = { event, source: key.source, version, log: receiver.log };
+  const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
   return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, async (signal) => {
     const outside = handler.prepare?.({ ...context, signal });
     signal.addEventListener("abort", () => keepLate(work, claim, outside, receiver));

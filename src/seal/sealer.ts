@@ -19,31 +19,42 @@ export class SealBroken extends Error {
   override readonly name = "SealBroken";
 }
 
+interface DerivedKey {
+  readonly bytes: Uint8Array;
+  readonly id: Buffer;
+}
+
 /**
  * AES-256-GCM (NIST SP 800-38D) with a random nonce. Layout: version, 4 bytes of key id, 12 bytes of nonce,
- * ciphertext, 16 bytes of tag. The key itself is never used: HKDF (RFC 5869) derives one for this purpose.
- * @param key 32 bytes
+ * ciphertext, 16 bytes of tag. The keys themselves are never used: HKDF (RFC 5869) derives one of each for this
+ * purpose.
+ * @param key 32 bytes, with which everything is sealed from now on
+ * @param previous keys that what was sealed before may still need
  */
-export function createSealer(key: Uint8Array): Sealer {
-  const derived = Buffer.from(hkdfSync("sha256", key, new Uint8Array(), "oncehook/seal/v1", 32));
-  const keyId = createHash("sha256").update(derived).digest().subarray(0, KEY_ID_BYTES);
+export function createSealer(key: Uint8Array, previous: readonly Uint8Array[] = []): Sealer {
+  const current = derive(key);
+  const keys = [current, ...previous.map(derive)];
   return {
     seal(plain, context) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(ALGORITHM, derived, nonce).setAAD(Buffer.from(context));
+      const cipher = createCipheriv(ALGORITHM, current.bytes, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([Buffer.of(VERSION), keyId, nonce, body, cipher.getAuthTag()]);
+      return Buffer.concat([Buffer.of(VERSION), current.id, nonce, body, cipher.getAuthTag()]);
     },
     open(sealed, context) {
       const bytes = Buffer.from(sealed);
       if (bytes.length < HEAD_BYTES + TAG_BYTES || bytes[0] !== VERSION) {
         throw new SealBroken("this is not a sealed value of this service");
       }
-      if (!bytes.subarray(1, 1 + KEY_ID_BYTES).equals(keyId)) {
-        throw new SealBroken("sealed with another ENCRYPTION_KEY; set the one that was in use then");
+      const id = bytes.subarray(1, 1 + KEY_ID_BYTES);
+      const under = keys.find((candidate) => candidate.id.equals(id));
+      if (under === undefined) {
+        throw new SealBroken(
+          "sealed with another ENCRYPTION_KEY; set the one that was in use then as ENCRYPTION_KEY_PREVIOUS",
+        );
       }
       const nonce = bytes.subarray(1 + KEY_ID_BYTES, HEAD_BYTES);
-      const decipher = createDecipheriv(ALGORITHM, derived, nonce).setAAD(Buffer.from(context));
+      const decipher = createDecipheriv(ALGORITHM, under.bytes, nonce).setAAD(Buffer.from(context));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
@@ -52,4 +63,9 @@ export function createSealer(key: Uint8Array): Sealer {
       }
     },
   };
+}
+
+function derive(key: Uint8Array): DerivedKey {
+  const bytes = Buffer.from(hkdfSync("sha256", key, new Uint8Array(), "oncehook/seal/v1", 32));
+  return { bytes, id: createHash("sha256").update(bytes).digest().subarray(0, KEY_ID_BYTES) };
 }

@@ -7,6 +7,7 @@ import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { Transaction } from "./transaction.ts";
+import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
 export type { Lease } from "./lease.ts";
@@ -21,6 +22,7 @@ export type {
 export type { Page } from "./page.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
 export type { Dialect, OpenQuery, Transaction } from "./transaction.ts";
+export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-token-store.ts";
 
 /** Milliseconds on the scale of `performance.now()`, which no clock change can move. */
 export type Deadline = number;
@@ -146,9 +148,12 @@ export type PreparationClaim =
 
 /** States of OAuth flows that may come back as a redirect; only their hashes are kept. */
 export interface RedirectStateStore {
-  register(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
-  /** True when registered and not expired. */
-  isExpected(stateSha256: string, now: Date): Promise<boolean>;
+  /** @param sealedFlow what a flow that was started here needs at its end, encrypted */
+  register(stateSha256: string, expiresAt: Date, now: Date, sealedFlow?: Uint8Array): Promise<void>;
+  /** Undefined when it was not registered, has expired or was consumed. */
+  find(stateSha256: string, now: Date): Promise<{ readonly sealedFlow: Uint8Array | null } | undefined>;
+  /** Ends a flow without a code: its state is expected no more. */
+  consume(stateSha256: string): Promise<void>;
 }
 
 export interface LoggedCallback extends CallbackLogRow {
@@ -202,6 +207,7 @@ export interface Store {
   readonly preparations: PreparationStore;
   readonly redirectStates: RedirectStateStore;
   readonly outbox: OutboxStore;
+  readonly userTokens: UserTokenStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
   listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;

@@ -91,6 +91,18 @@ export interface DeliveryRow {
   leased_until: StoredTime | null;
 }
 
+export interface UserTokenRow {
+  user_id: string;
+  sealed_tokens: Uint8Array;
+  expires_at: StoredTime | null;
+  /** When they should be refreshed; null where they cannot be. */
+  refresh_at: StoredTime | null;
+  error: string | null;
+  lease_owner: string | null;
+  leased_until: StoredTime | null;
+  updated_at: StoredTime;
+}
+
 export interface Tables {
   oncehook_records: RecordRow;
   oncehook_callbacks: CallbackRow;
@@ -98,7 +110,13 @@ export interface Tables {
   oncehook_preparations: PreparationRow;
   oncehook_notifications: NotificationRow;
   oncehook_deliveries: DeliveryRow;
-  oncehook_redirect_states: { state_sha256: string; expires_at: StoredTime; created_at: StoredTime };
+  oncehook_redirect_states: {
+    state_sha256: string;
+    expires_at: StoredTime;
+    created_at: StoredTime;
+    sealed_flow: Uint8Array | null;
+  };
+  oncehook_user_tokens: UserTokenRow;
   oncehook_credential_uses: {
     name: string;
     fingerprint: string;

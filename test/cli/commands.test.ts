@@ -34,12 +34,14 @@ async function inFolder<T>(
 }
 
 describe("the command line", () => {
-  it.each(["serve", "send", "sign", "migrate", "doctor", "demo"])("explains %s with --help", (command) =>
-    inFolder(async (_folder, run) => {
-      const { code, stdout } = await run([command, "--help"]);
-      expect(code).toBe(0);
-      expect(stdout).toContain(`Usage: oncehook ${command}`);
-    }),
+  it.each(["serve", "send", "sign", "oauth", "migrate", "doctor", "demo"])(
+    "explains %s with --help",
+    (command) =>
+      inFolder(async (_folder, run) => {
+        const { code, stdout } = await run([command, "--help"]);
+        expect(code).toBe(0);
+        expect(stdout).toContain(`Usage: oncehook ${command}`);
+      }),
   );
 
   it("lists its commands and exit codes with --help", () =>
@@ -155,7 +157,7 @@ describe("the command line", () => {
   it("migrates a database and says what it did", () =>
     inFolder(async (_folder, run) => {
       expect((await run(["migrate"])).stdout).toBe(
-        [...SCHEMA, "built-in-users", "built-in-orders", "built-in-messages"]
+        [...SCHEMA, "built-in-users", "built-in-users-tokens-apart", "built-in-orders", "built-in-messages"]
           .map((name) => `applied ${name}\n`)
           .join(""),
       );

@@ -85,6 +85,42 @@ describe("oncehook send", () => {
   });
 });
 
+describe("oncehook oauth state", () => {
+  it("makes the running receiver expect a state that the platform will bring back", () =>
+    withCommand({}, async (receiver, run) => {
+      const state = "a-state-of-the-platforms-own";
+      const { port } = new URL(receiver.adminOrigin);
+      const { code, stdout } = await run(
+        "oauth",
+        "state",
+        state,
+        "--expires-in",
+        "60",
+        `--admin-port=${port}`,
+      );
+      expect(stdout).toMatch(/^the state is expected until 20\S+Z\n$/);
+      expect(code).toBe(0);
+      const answer = await fetch(
+        `${receiver.publicOrigin}/api/platform/oauth-callback?code=c&state=${state}`,
+      );
+      expect(await answer.json()).toMatchObject({ status: "success" });
+    }));
+
+  it.each([
+    [["short"], "the receiver answered 400"],
+    [["a-state-of-the-platforms-own", "--expires-in", "soon"], "expected whole seconds"],
+    [["a-state-of-the-platforms-own", "--admin-port=1"], "Is the receiver running"],
+  ])("says what is wrong with %j", (args, problem) =>
+    withCommand({}, async (receiver, run) => {
+      const { port } = new URL(receiver.adminOrigin);
+      const where = args.some((arg) => arg.startsWith("--admin-port")) ? [] : [`--admin-port=${port}`];
+      const { code, stderr } = await run("oauth", "state", ...args, ...where);
+      expect(stderr).toContain(problem);
+      expect(code).toBe(1);
+    }),
+  );
+});
+
 describe("oncehook doctor", () => {
   it("says where notifications may not go", () =>
     withCommand(

@@ -58,7 +58,12 @@ describe("the configuration", () => {
       maxBodyBytes: 1_048_576,
       handlerTimeoutMs: 10_000,
       oauth: null,
-      oauthScopePath: "platform",
+      redirect: {
+        scopePath: "platform",
+        uri: "http://127.0.0.1:8080/api/platform/oauth-callback",
+        responseMode: "query",
+        successUrl: null,
+      },
       builtInHandlers: ["user_authorized", "payment_notify", "webhook_message"],
       ipAllowList: null,
       authentication: { methods: [["hmac"]], signing: { toleranceSeconds: null } },
@@ -167,7 +172,10 @@ describe("the configuration", () => {
       'JWT_ALGORITHM: got "none", expected HS256, RS256, PS256, ES256 or EdDSA',
     ],
     [{ ...JWT, JWT_SECRET: "too-short" }, "JWT_SECRET: got a value of 9 bytes, expected at least 32 bytes"],
-    [{ OAUTH_ISSUER: "https://x" }, "OAUTH_ISSUER: is set, but not available in this version; remove it"],
+    [
+      { OAUTH_ISSUER: "https://x" },
+      "OAUTH_CLIENT_ID: is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL",
+    ],
     [{ SMTP_URL: "smtp://x" }, "NOTIFY_EMAIL_TO: is not set, expected together with SMTP_URL"],
     [
       { NOTIFY_WEBHOOK_URL: "https://x.example", NOTIFY_WEBHOOK_SECRET: "whsec_c2hvcnQ=" },
@@ -178,9 +186,19 @@ describe("the configuration", () => {
       "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)",
     ],
     [{ TLS_CERT_FILE: "c.pem" }, "TLS_KEY_FILE: is not set, expected together with TLS_CERT_FILE"],
+    [{ OAUTH_CLIENT_ID: "x" }, "OAUTH_CLIENT_SECRET: is not set, expected together with OAUTH_CLIENT_ID"],
     [
-      { OAUTH_CLIENT_ID: "x" },
-      "OAUTH_TOKEN_URL, OAUTH_CLIENT_SECRET: is not set, expected together with OAUTH_CLIENT_ID",
+      { OAUTH_CLIENT_ID: "x", OAUTH_CLIENT_SECRET: "y" },
+      "OAUTH_ISSUER, OAUTH_TOKEN_URL: neither is set, expected one of them with OAUTH_CLIENT_ID",
+    ],
+    [
+      {
+        OAUTH_CLIENT_ID: "x",
+        OAUTH_CLIENT_SECRET: "y",
+        OAUTH_ISSUER: "https://a.example",
+        OAUTH_TOKEN_URL: "https://b.example",
+      },
+      "OAUTH_TOKEN_URL: is set with OAUTH_ISSUER, expected either discovery or addresses",
     ],
     [
       { HOST: "0.0.0.0" },
@@ -231,6 +249,17 @@ describe("the configuration", () => {
       "SIGNING_SECRET: is not set; production needs the secret shared with the platform",
     ]);
   });
+
+  it.each(["OAUTH_ISSUER", "OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATION_URL"])(
+    "asks for https at every address of the authorization server in production: %s",
+    (name) => {
+      const { OAUTH_TOKEN_URL, ...others } = PRODUCTION;
+      const address = name === "OAUTH_ISSUER" ? {} : { OAUTH_TOKEN_URL };
+      expect(problems({ ...others, ...address, [name]: "http://platform.example.com/x" })).toEqual([
+        `${name}: got "http://platform.example.com/x", expected an https address in production`,
+      ]);
+    },
+  );
 
   it("tells all problems at once", () => {
     expect(problems({ ...BASE, PORT: "x", RETRY_MAX: "x", LOG_LEVEL: "x" })).toHaveLength(3);

@@ -49,12 +49,18 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.hitRate("other", 60_000, at(60))).points).toBe(1);
     }));
 
-  it("expects a registered OAuth state until it expires", () =>
+  it("expects a registered OAuth state until it expires or is consumed", () =>
     withStore(dialect, async ({ redirectStates }) => {
       await redirectStates.register("hash", at(600), T0);
-      expect(await redirectStates.isExpected("hash", at(599))).toBe(true);
-      expect(await redirectStates.isExpected("hash", at(600))).toBe(false);
-      expect(await redirectStates.isExpected("another", T0)).toBe(false);
+      await redirectStates.register("started", at(600), T0, Buffer.of(1, 2));
+      expect(await redirectStates.find("hash", at(599))).toEqual({ sealedFlow: null });
+      expect(Buffer.from((await redirectStates.find("started", T0))?.sealedFlow ?? [])).toEqual(
+        Buffer.of(1, 2),
+      );
+      expect(await redirectStates.find("hash", at(600))).toBeUndefined();
+      expect(await redirectStates.find("another", T0)).toBeUndefined();
+      await redirectStates.consume("hash");
+      expect(await redirectStates.find("hash", T0)).toBeUndefined();
     }));
 
   it("sweeps what is past its time and keeps the rest, records only when told to", () =>

@@ -51,7 +51,14 @@ async function everyOperation(store: Store): Promise<void> {
   await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
   await store.find(KEY, within(5_000));
   await store.redirectStates.register("c".repeat(64), LATER, NOON);
-  await store.redirectStates.isExpected("c".repeat(64), NOON);
+  await store.redirectStates.find("c".repeat(64), NOON);
+  await store.redirectStates.consume("c".repeat(64));
+  await store.userTokens.get("u1");
+  await store.userTokens.leaseOne("u1", LEASE);
+  await store.userTokens.leaseDue(LEASE, 8);
+  await store.userTokens.save("u1", "a", { sealed: Buffer.of(1), expiresAt: null, refreshAt: null }, NOON);
+  await store.userTokens.release("u1", "a", LATER, null);
+  await store.userTokens.remove("u1");
   await store.noteCredential({ name: "hmac current", fingerprint: "a" }, NOON);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {

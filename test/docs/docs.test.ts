@@ -24,6 +24,26 @@ describe("the documentation", () => {
     expect(errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);
   });
 
+  it("names in docs/oauth.md only tests that exist", () => {
+    const rows = readFileSync("docs/oauth.md", "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("| "));
+    const held = rows.slice(2).map((row) => row.split(" | ").at(-1)?.replace(/ \|$/, "") ?? "");
+    const missing = held.flatMap((cell) =>
+      [...cell.matchAll(/`([\w-]+)`: ([^`]+)/g)].flatMap(([, file, titles = ""]) => {
+        const [path] = globSync(`test/**/${file}.test.ts`);
+        const source = path === undefined ? "" : readFileSync(path, "utf8");
+        const named = titles.split(";").map((title) => title.trim());
+        return named
+          .filter((title) => title !== "" && !source.includes(title))
+          .map((title) => `${file}: ${title}`);
+      }),
+    );
+    expect(held.length).toBeGreaterThan(20);
+    expect(held.filter((cell) => !cell.includes("`: "))).toEqual([]);
+    expect(missing).toEqual([]);
+  });
+
   it("keeps the README under 200 lines", () => {
     expect(readme.split("\n").length).toBeLessThan(200);
   });

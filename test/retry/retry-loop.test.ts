@@ -43,7 +43,8 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
   const registry = createRegistry([], [handler]);
   const sealer = createSealer(CONFIG.encryptionKey);
   const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
-  const { receiver } = assemble({ config: CONFIG, store, registry, sealer, scheme, clock, logger });
+  const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
+  const { receiver } = assemble({ config: CONFIG, store, registry, sealer, scheme, tokens, clock, logger });
   return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
 

@@ -33,7 +33,8 @@ export async function startServer(
   env: Record<string, string> = {},
   cwd?: string,
 ): Promise<ServerProcess> {
-  const [port, adminPort] = [await freePort(), await freePort()];
+  const port = Number(env.PORT ?? (await freePort()));
+  const adminPort = await freePort();
   const given = {
     PATH: process.env.PATH,
     APP_ENV: "test",
@@ -54,7 +55,7 @@ export async function startServer(
   const ended = once(child, "exit").then(
     ([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null,
   );
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${env.HOST ?? "127.0.0.1"}:${port}`;
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`serve exited with ${child.exitCode}: ${errors}`);

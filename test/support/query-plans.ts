@@ -32,6 +32,8 @@ export async function seedRows(target: Target): Promise<void> {
       FROM oncehook_notifications WHERE idempotency_key LIKE 'seed-%'`,
     `${numbers} INSERT INTO oncehook_redirect_states (state_sha256, expires_at, created_at)
       SELECT ${id}, ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, refresh_at, updated_at)
+      SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
   ];
   if (target.dialect === "sqlite") {

@@ -43,6 +43,7 @@ export interface ReceiverOptions {
   readonly clock?: Clock;
   readonly retryPollMs?: number;
   readonly outboxPollMs?: number;
+  readonly refreshPollMs?: number;
 }
 
 const ENVIRONMENT = {
@@ -65,7 +66,13 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
   const logger = createLogger({ level: config.logLevel, mask, destination });
   const { env: _env, ...parts } = options;
   // Tests that want a round of retries run one; the loop itself looks up rarely.
-  const running = await start(config, { retryPollMs: 3_600_000, outboxPollMs: 3_600_000, ...parts, logger });
+  const running = await start(config, {
+    retryPollMs: 3_600_000,
+    outboxPollMs: 3_600_000,
+    refreshPollMs: 3_600_000,
+    ...parts,
+    logger,
+  });
   return {
     ...running,
     target,

@@ -8,7 +8,7 @@ import { type Finding, failure, ok } from "./finding.ts";
  */
 export function checkAddress(config: Config, registered: readonly string[]): Finding[] {
   const about = "address";
-  const { callbacks, redirect } = addressesOf("", config.oauthScopePath);
+  const { callbacks, redirect } = addressesOf("", config.redirect.scopePath);
   const served = [...callbacks.map(({ path }) => path), redirect].map((path) => `${config.baseUrl}${path}`);
   if (registered.length === 0)
     return [ok(about, `register one of these with the platform: ${served.join(" ")}`)];

@@ -1,23 +1,36 @@
 import { z } from "zod";
-import type { JsonObject } from "../../domain/index.ts";
 import type { Sealer } from "../../seal/index.ts";
 import { type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 import { Rejected } from "../rejected.ts";
 import { idText, storableText } from "./text-fields.ts";
+import { sealTokens, type TokenAnswer } from "./token-lifetime.ts";
 
-/** The answer of a token endpoint (RFC 6749 §5.1), as JSON. */
-export type TokenAnswer = JsonObject & { access_token: string };
+/** What is handed to the token endpoint; `flow` for those that were started here. */
+export interface CodeGrant {
+  readonly code: string;
+  readonly flow?: { readonly code_verifier: string; readonly nonce: string; readonly redirect_uri: string };
+}
 
 /**
  * Exchanges an authorization code (RFC 6749 §4.1.3).
  * @throws Rejected when the platform refuses the code; another error when it could not be asked
  */
-export type ExchangeCode = (code: string, signal: AbortSignal) => Promise<TokenAnswer>;
+export type ExchangeCode = (grant: CodeGrant, signal: AbortSignal) => Promise<TokenAnswer>;
 
 type Tables = {
-  users: { user_id: string; sealed_tokens: Uint8Array; expires_at: string | null; updated_at: string };
+  users: { user_id: string; updated_at: string };
+  oncehook_user_tokens: {
+    user_id: string;
+    sealed_tokens: Uint8Array;
+    expires_at: string | null;
+    refresh_at: string | null;
+    error: string | null;
+    lease_owner: string | null;
+    leased_until: string | null;
+    updated_at: string;
+  };
 };
 
 const users: Migration = {
@@ -35,24 +48,59 @@ const users: Migration = {
   },
 };
 
+/** The tokens moved to a table of the service's own, which refreshes them. */
+const tokensApart: Migration = {
+  name: "built-in-users-tokens-apart",
+  async up({ query }) {
+    for (const statement of [
+      `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, updated_at)
+        SELECT user_id, sealed_tokens, expires_at, updated_at FROM users`,
+      "ALTER TABLE users DROP COLUMN sealed_tokens",
+      "ALTER TABLE users DROP COLUMN expires_at",
+    ])
+      await sql.raw(statement).execute(query);
+  },
+};
+
+const data = z.object({
+  code: storableText,
+  user_id: idText.optional(),
+  flow: z.object({ code_verifier: z.string(), nonce: z.string(), redirect_uri: z.string() }).optional(),
+});
+
 /** SPEC 6.3: exchanges the code for an access token and stores the user, the tokens encrypted. */
 export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; sealer: Sealer }): Handler {
   return defineHandler({
     type: "user_authorized",
-    data: z.object({ code: storableText, user_id: idText.optional() }),
-    migrations: [users],
+    data,
+    migrations: [users, tokensApart],
     // An authorization code works once, so its exchange must survive whatever happens to the transaction.
-    prepare: ({ event, signal }) => exchange(event.data.code, signal),
+    prepare({ event, signal }) {
+      const { code, flow } = event.data;
+      return exchange(flow === undefined ? { code } : { code, flow }, signal);
+    },
     async handle({ event, tx, prepared: tokens, now }) {
       const user_id = event.data.user_id ?? userOf(tokens);
+      const updated_at = now.toISOString();
+      const { sealed, expiresAt, refreshAt } = sealTokens(tokens, user_id, sealer, now);
+      const query = tx.query.withTables<Tables>();
       const row = {
-        sealed_tokens: sealer.seal(Buffer.from(JSON.stringify(tokens)), `users ${user_id}`),
-        expires_at: expiry(tokens, now),
-        updated_at: now.toISOString(),
+        sealed_tokens: sealed,
+        expires_at: expiresAt?.toISOString() ?? null,
+        refresh_at: refreshAt?.toISOString() ?? null,
+        error: null,
+        // A refresh under way is of the tokens before these, and must not take their place.
+        lease_owner: null,
+        leased_until: null,
+        updated_at,
       };
-      await tx.query
-        .withTables<Tables>()
+      await query
         .insertInto("users")
+        .values({ user_id, updated_at })
+        .onConflict((conflict) => conflict.column("user_id").doUpdateSet({ updated_at }))
+        .execute();
+      await query
+        .insertInto("oncehook_user_tokens")
         .values({ user_id, ...row })
         .onConflict((conflict) => conflict.column("user_id").doUpdateSet(row))
         .execute();
@@ -66,10 +114,4 @@ function userOf(tokens: TokenAnswer): string {
   const named = idText.safeParse(tokens.user_id ?? tokens.sub);
   if (named.success) return named.data;
   throw new Rejected("data.user_id: missing, and the token endpoint named no user either");
-}
-
-function expiry(tokens: TokenAnswer, now: Date): string | null {
-  const seconds = tokens.expires_in;
-  const known = typeof seconds === "number" && seconds >= 0 && seconds < 3_155_760_000;
-  return known ? new Date(now.getTime() + seconds * 1000).toISOString() : null;
 }

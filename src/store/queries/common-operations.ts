@@ -8,6 +8,7 @@ import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
 import { redirectStateQueries } from "./redirect-states.ts";
 import { sweep } from "./sweep.ts";
+import { userTokenQueries } from "./user-tokens.ts";
 
 /** The operations that both databases carry out with the same SQL. */
 export function commonOperations(
@@ -18,6 +19,7 @@ export function commonOperations(
     preparations: preparationQueries(access),
     redirectStates: redirectStateQueries(access),
     outbox: outboxQueries(access),
+    userTokens: userTokenQueries(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),

@@ -1,0 +1,48 @@
+import { defineConfig, defineHandler, type Migration, Rejected, UserTokensMissing } from "oncehook";
+import { z } from "zod";
+
+type Tables = {
+  profiles: { user_id: string; name: string };
+};
+
+const tables: Migration = {
+  name: "sign-in-profiles",
+  async up({ query }) {
+    await query.schema
+      .createTable("profiles")
+      .addColumn("user_id", "text", (column) => column.primaryKey())
+      .addColumn("name", "text", (column) => column.notNull())
+      .execute();
+  },
+};
+
+const profile = z.object({ sub: z.string(), name: z.string().default("") });
+
+/** Asks the platform who a signed-in user is, with the user's own access token. */
+const profileWanted = defineHandler({
+  type: "profile_wanted",
+  data: z.object({ user_id: z.string() }),
+  migrations: [tables],
+  async prepare({ event, tokens, signal }) {
+    const { user_id } = event.data;
+    const { accessToken } = await tokens.for(user_id).catch((error: unknown) => {
+      throw error instanceof UserTokensMissing ? new Rejected(error.message) : error;
+    });
+    const url = process.env.USERINFO_URL ?? "";
+    const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` }, signal });
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    return profile.parse(await response.json());
+  },
+  async handle({ event, prepared, tx }) {
+    const { user_id } = event.data;
+    await tx.query
+      .withTables<Tables>()
+      .insertInto("profiles")
+      .values({ user_id, name: prepared.name })
+      .onConflict((conflict) => conflict.column("user_id").doUpdateSet({ name: prepared.name }))
+      .execute();
+    return { user_id, name: prepared.name };
+  },
+});
+
+export default defineConfig({ handlers: [profileWanted] });

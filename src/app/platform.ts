@@ -1,0 +1,16 @@
+import type { Config } from "../config/index.ts";
+import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
+
+/** The configured authorization server, or the sandbox platform, whose address is known once it listens. */
+export function configuredPlatform({ oauth }: Config, adminOrigin: () => string): () => Platform {
+  let platform: Platform | undefined;
+  return () => {
+    platform ??= createPlatform(oauth ?? sandboxSettings(adminOrigin()));
+    return platform;
+  };
+}
+
+/** Without an address to send browsers to, there is no address at which they could begin. */
+export function startsFlows({ oauth }: Config): boolean {
+  return oauth === null || oauth.issuer !== null || oauth.authorizationUrl !== null;
+}

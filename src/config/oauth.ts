@@ -1,0 +1,53 @@
+import { together, wasRefused } from "./check-values.ts";
+import type { Config } from "./config.ts";
+import type { Values } from "./read-variables.ts";
+
+const ADDRESSES = [
+  "OAUTH_ISSUER",
+  "OAUTH_AUTHORIZATION_URL",
+  "OAUTH_TOKEN_URL",
+  "OAUTH_REVOCATION_URL",
+] as const;
+
+/** The authorization server; null where none is configured and the sandbox platform stands in. */
+export function oauthOf(values: Values, problems: string[]): Config["oauth"] {
+  together(values, ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
+  const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl } = values;
+  const { OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
+  const server = issuer ?? tokenUrl;
+  if (
+    server === undefined &&
+    clientId !== undefined &&
+    clientSecret !== undefined &&
+    !wasRefused("OAUTH_TOKEN_URL", problems)
+  ) {
+    problems.push("OAUTH_ISSUER, OAUTH_TOKEN_URL: neither is set, expected one of them with OAUTH_CLIENT_ID");
+  }
+  if (server !== undefined && clientId === undefined && !wasRefused("OAUTH_CLIENT_ID", problems)) {
+    problems.push("OAUTH_CLIENT_ID: is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL");
+  }
+  checkAddresses(values, problems);
+  if (server === undefined || clientId === undefined || clientSecret === undefined) return null;
+  return {
+    issuer: issuer ?? null,
+    authorizationUrl: values.OAUTH_AUTHORIZATION_URL ?? null,
+    tokenUrl: tokenUrl ?? null,
+    revocationUrl: values.OAUTH_REVOCATION_URL ?? null,
+    clientId,
+    clientSecret,
+    scope: values.OAUTH_SCOPE ?? (issuer === undefined ? null : "openid"),
+  };
+}
+
+function checkAddresses(values: Values, problems: string[]): void {
+  const others = ADDRESSES.slice(1).filter((name) => values[name] !== undefined);
+  if (values.OAUTH_ISSUER !== undefined && others.length > 0) {
+    problems.push(`${others.join(", ")}: is set with OAUTH_ISSUER, expected either discovery or addresses`);
+  }
+  if (values.APP_ENV !== "production") return;
+  for (const name of ADDRESSES) {
+    const url = values[name];
+    if (url !== undefined && !url.startsWith("https:"))
+      problems.push(`${name}: got ${JSON.stringify(url)}, expected an https address in production`);
+  }
+}

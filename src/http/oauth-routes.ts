@@ -1,0 +1,63 @@
+import type { FastifyRequest } from "fastify";
+import { failed, refused } from "../domain/index.ts";
+import { receiveRedirect, startFlow } from "../oauth/index.ts";
+import { StoreFault } from "../store/index.ts";
+import type { Concluder, Render } from "./conclude.ts";
+import { DONE_PAGE, pageAnswer, pageFor, wantsPage } from "./page.ts";
+import type { PublicDeps } from "./public-deps.ts";
+import { bodyOf, concludedRoute, type Route } from "./routes.ts";
+
+/** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
+export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
+  return concludedRoute(
+    deps,
+    concluder,
+    "oauth",
+    async (request, rowOf) => {
+      if (isPrefetch(request)) return { outcome: refused("prefetch_refused") };
+      const mark = request.url.indexOf("?");
+      const redirect = {
+        method: request.method,
+        headers: request.raw.headersDistinct,
+        body: bodyOf(request),
+        query: mark === -1 ? "" : request.url.slice(mark + 1),
+        deadline: request.facts.startedAt + timeLimitMs,
+      };
+      return receiveRedirect(redirect, deps.oauth.redirect, rowOf);
+    },
+    (request, outcome, answer) =>
+      wantsPage(request) ? pageFor(outcome, answer, deps.oauth.successUrl) : answer,
+  );
+}
+
+/** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
+export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
+  return async (request, reply) => {
+    try {
+      const { location, cookie } = await startFlow(request.raw.headersDistinct, deps.oauth.start);
+      return reply.code(303).headers({ location, "set-cookie": cookie }).send();
+    } catch (error) {
+      deps.log.error({ err: error }, "an OAuth flow could not be started");
+      const outcome = failed(
+        error instanceof StoreFault ? "store_unavailable" : "platform_unavailable",
+        error,
+      );
+      const render: Render = (_request, ended, answer) =>
+        wantsPage(request) ? pageFor(ended, answer, "") : answer;
+      return concluder.conclude(request, reply, { outcome }, { render });
+    }
+  };
+}
+
+/** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
+export function doneRoute(): Route {
+  const { status, headers, body } = pageAnswer(200, DONE_PAGE);
+  return async (_request, reply) => reply.code(status).headers(headers).send(body);
+}
+
+/** A look ahead of the user, which must not use anything up. */
+function isPrefetch({ headers }: FastifyRequest): boolean {
+  return [headers["sec-purpose"], headers.purpose, headers["x-moz"]].some((value) =>
+    /\bpre(?:fetch|render|view)\b/i.test(String(value ?? "")),
+  );
+}

@@ -1,0 +1,21 @@
+import type { DistinctHeaders } from "../verify/index.ts";
+
+/** `__Host-` keeps other hosts and paths from setting it (RFC 6265bis §4.1.3.2). */
+const NAME = "__Host-oncehook-browser";
+const VALUE = /^[\w-]{43}$/;
+
+/** The value that binds flows to this browser, where it sends one. */
+export function browserOf(headers: DistinctHeaders): string | undefined {
+  const pairs = (headers.cookie ?? []).flatMap((line) => line.split(";"));
+  const values = pairs.flatMap((pair) => {
+    const [name = "", value = ""] = pair.trim().split("=", 2);
+    return name === NAME && VALUE.test(value) ? [value] : [];
+  });
+  return values.length === 1 ? values[0] : undefined;
+}
+
+/** @param crossSite a form post comes from the platform's own page, and `Lax` would keep the cookie from it */
+export function browserCookie(value: string, maxAgeSeconds: number, crossSite: boolean): string {
+  const sameSite = crossSite ? "None" : "Lax";
+  return `${NAME}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=${sameSite}`;
+}

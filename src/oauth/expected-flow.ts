@@ -1,0 +1,51 @@
+import { timingSafeEqual } from "node:crypto";
+import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
+import type { DistinctHeaders } from "../verify/index.ts";
+import { browserOf } from "./browser-cookie.ts";
+import { browserHash, type Flow, openFlow } from "./flow.ts";
+import type { Platform } from "./platform.ts";
+import type { RedirectDeps } from "./redirect-deps.ts";
+
+/**
+ * The flow that a state belongs to: one that was started here, in this browser; undefined for one that the platform
+ * started and that was registered. A state of nobody's, or another browser's, changes nothing.
+ */
+export async function expectedFlow(
+  state: string,
+  stateSha256: string,
+  iss: string | undefined,
+  headers: DistinctHeaders,
+  { receiver, platform }: Pick<RedirectDeps, "receiver" | "platform">,
+): Promise<Flow | undefined | Refused | Failed> {
+  const { store, clock, sealer } = receiver;
+  const expected = state === "" ? undefined : await store.redirectStates.find(stateSha256, clock.now());
+  if (expected === undefined) return refused("state_unknown");
+  if (expected.sealedFlow === null) return undefined;
+  const flow = openFlow(expected.sealedFlow, stateSha256, sealer);
+  if (!isBrowserOf(flow, headers)) return refused("state_of_another_browser");
+  return (await issuerFault(iss, platform())) ?? flow;
+}
+
+function isBrowserOf(flow: Flow, headers: DistinctHeaders): boolean {
+  const cookie = browserOf(headers);
+  if (cookie === undefined) return false;
+  return timingSafeEqual(Buffer.from(browserHash(cookie)), Buffer.from(flow.browser));
+}
+
+/** RFC 9207 §2.4: compared as it is, also on errors, and required where the platform says that it sends it. */
+async function issuerFault(
+  iss: string | undefined,
+  platform: Platform,
+): Promise<Refused | Failed | undefined> {
+  if (platform.settings.issuer === null) return undefined;
+  try {
+    const server = await platform.server();
+    if (iss === undefined) {
+      const isPromised = server.authorization_response_iss_parameter_supported === true;
+      return isPromised ? refused("issuer_mismatch", { detail: "iss: missing" }) : undefined;
+    }
+    return iss === server.issuer ? undefined : refused("issuer_mismatch");
+  } catch (error) {
+    return failed("platform_unavailable", error);
+  }
+}

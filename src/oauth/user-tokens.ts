@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as oauth from "oauth4webapi";
+import type { Clock, Log } from "../domain/index.ts";
+import {
+  type AccessToken,
+  sealedTokensContext,
+  sealTokens,
+  type TokenAnswer,
+  type UserTokens,
+  UserTokensMissing,
+} from "../handlers/index.ts";
+import type { Sealer } from "../seal/index.ts";
+import type { StoredUserTokens, UserTokenStore } from "../store/index.ts";
+import type { Platform } from "./platform.ts";
+
+export interface UserTokensDeps {
+  readonly store: UserTokenStore;
+  readonly platform: () => Platform;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The tokens of users, kept valid. */
+export interface KeptTokens extends UserTokens {
+  /** Refreshes those that expire soon; resolves with how many it tried. */
+  refreshDue(): Promise<number>;
+  /** Ends the authorization, at the platform where it can be, and deletes the tokens; false when there are none. */
+  revoke(userId: string): Promise<boolean>;
+}
+
+const VALID_FOR_MS = 60_000;
+const TIME_LIMIT_MS = 10_000;
+const LEASE_MS = 30_000;
+const POLL_MS = 50;
+const AGAIN_MS = 60_000;
+const AT_ONCE = 8;
+
+export function createUserTokens(deps: UserTokensDeps): KeptTokens {
+  const { store, sealer, clock, log } = deps;
+
+  function open({ userId, sealed }: StoredUserTokens): TokenAnswer {
+    return JSON.parse(Buffer.from(sealer.open(sealed, sealedTokensContext(userId))).toString("utf8"));
+  }
+
+  function isValid({ expiresAt }: StoredUserTokens): boolean {
+    return expiresAt === null || Date.parse(expiresAt) > clock.now().getTime() + VALID_FOR_MS;
+  }
+
+  const newLease = () => {
+    const now = clock.now();
+    return { owner: randomUUID(), now, until: new Date(now.getTime() + LEASE_MS) };
+  };
+
+  return {
+    async for(userId) {
+      const deadline = performance.now() + TIME_LIMIT_MS;
+      for (;;) {
+        const stored = await store.get(userId);
+        if (stored === undefined) throw new UserTokensMissing(`user "${userId}" has not authorized us`);
+        if (isValid(stored)) return handed(open(stored), stored.expiresAt);
+        if (stored.error !== null)
+          throw new UserTokensMissing(`user "${userId}" must authorize us again: ${stored.error}`);
+        const lease = newLease();
+        const leased = await store.leaseOne(userId, lease);
+        // Another process is refreshing them: what it gets is what we need.
+        if (leased === "leased") {
+          if (performance.now() > deadline)
+            throw new Error(`the tokens of user "${userId}" are being refreshed`);
+          await sleep(POLL_MS);
+        } else if (typeof leased !== "string") {
+          await refresh(leased, open(leased), lease.owner, deps);
+        }
+      }
+    },
+    async refreshDue() {
+      const lease = newLease();
+      const due = await store.leaseDue(lease, AT_ONCE);
+      await Promise.all(
+        due.map((stored) =>
+          refresh(stored, open(stored), lease.owner, deps).catch((error: unknown) =>
+            log.warn({ err: error, user_id: stored.userId }, "a user's tokens could not be refreshed"),
+          ),
+        ),
+      );
+      return due.length;
+    },
+    async revoke(userId) {
+      const stored = await store.get(userId);
+      if (stored === undefined) return false;
+      await revokeAt(deps.platform(), open(stored));
+      return store.remove(userId);
+    },
+  };
+}
+
+function handed(tokens: TokenAnswer, expiresAt: string | null): AccessToken {
+  const type = typeof tokens.token_type === "string" ? tokens.token_type : "Bearer";
+  return {
+    accessToken: tokens.access_token,
+    // The name is of any case (RFC 6749 §5.1), but not every API takes it so.
+    tokenType: /^bearer$/i.test(type) ? "Bearer" : type,
+    scope: typeof tokens.scope === "string" ? tokens.scope : null,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+  };
+}
+
+/**
+ * RFC 6749 §6. The platform may give a new refresh token, and the old one then works no more (RFC 9700 §4.14.2).
+ * @throws UserTokensMissing when the platform refuses it for good; another error when it could not be asked
+ */
+async function refresh(
+  stored: StoredUserTokens,
+  tokens: TokenAnswer,
+  owner: string,
+  { store, platform, sealer, clock }: UserTokensDeps,
+): Promise<void> {
+  const { userId } = stored;
+  const { refresh_token: refreshToken } = tokens;
+  if (typeof refreshToken !== "string") {
+    await store.release(userId, owner, null, "the platform gave no refresh token");
+    return;
+  }
+  let answer: TokenAnswer;
+  try {
+    answer = await ask(platform(), refreshToken);
+  } catch (error) {
+    const isFinal = error instanceof oauth.ResponseBodyError && error.error === "invalid_grant";
+    const again = isFinal ? null : new Date(clock.now().getTime() + AGAIN_MS);
+    await store.release(userId, owner, again, isFinal ? "the platform refuses the refresh token" : null);
+    throw isFinal
+      ? new UserTokensMissing(`user "${userId}" must authorize us again`, { cause: error })
+      : error;
+  }
+  const now = clock.now();
+  const kept = sealTokens({ ...tokens, ...answer }, userId, sealer, now);
+  await store.save(userId, owner, kept, now);
+}
+
+async function ask(platform: Platform, refreshToken: string): Promise<TokenAnswer> {
+  const { client, clientAuth, options, server } = platform;
+  const authorizationServer = await server();
+  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  const response = await oauth.refreshTokenGrantRequest(
+    authorizationServer,
+    client,
+    clientAuth,
+    refreshToken,
+    options(signal),
+  );
+  const answer = await oauth.processRefreshTokenResponse(authorizationServer, client, response);
+  return answer as unknown as TokenAnswer;
+}
+
+/** RFC 7009. The refresh token first: with it the platform ends the access tokens as well (§2.1). */
+async function revokeAt(
+  { client, clientAuth, options, server }: Platform,
+  tokens: TokenAnswer,
+): Promise<void> {
+  const authorizationServer = await server();
+  if (authorizationServer.revocation_endpoint === undefined) return;
+  const token = typeof tokens.refresh_token === "string" ? tokens.refresh_token : tokens.access_token;
+  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  const response = await oauth.revocationRequest(
+    authorizationServer,
+    client,
+    clientAuth,
+    token,
+    options(signal),
+  );
+  await oauth.processRevocationResponse(response);
+}

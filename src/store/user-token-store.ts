@@ -1,0 +1,31 @@
+import type { Lease } from "./lease.ts";
+
+/** The tokens of one user as the token endpoint answered them, encrypted. */
+export interface StoredUserTokens {
+  readonly userId: string;
+  readonly sealed: Uint8Array;
+  /** ISO 8601; null where the platform did not say. */
+  readonly expiresAt: string | null;
+  /** Why they can no longer be refreshed; null while they can. */
+  readonly error: string | null;
+}
+
+export interface RefreshedTokens {
+  readonly sealed: Uint8Array;
+  readonly expiresAt: Date | null;
+  readonly refreshAt: Date | null;
+}
+
+/** Tokens that are refreshed by one process at a time: a refresh token often works once (RFC 9700 §4.14.2). */
+export interface UserTokenStore {
+  get(userId: string): Promise<StoredUserTokens | undefined>;
+  leaseOne(userId: string, lease: Lease): Promise<StoredUserTokens | "absent" | "leased">;
+  /** Those that should be refreshed by now. */
+  leaseDue(lease: Lease, limit: number): Promise<StoredUserTokens[]>;
+  /** False when the lease was lost, or the user has authorized anew meanwhile. */
+  save(userId: string, owner: string, tokens: RefreshedTokens, now: Date): Promise<boolean>;
+  /** Gives the lease back; `refreshAt` null: no further attempt. */
+  release(userId: string, owner: string, refreshAt: Date | null, error: string | null): Promise<void>;
+  /** True when there were some. */
+  remove(userId: string): Promise<boolean>;
+}

@@ -1,0 +1,113 @@
+import { createServer } from "node:http";
+import { Provider } from "oidc-provider";
+import { freePort } from "./process.ts";
+
+export const CLIENT = { id: "oncehook", secret: "the-client-secret-of-oncehook" };
+
+/** A real authorization server: OpenID Connect, PKCE required, refresh tokens that rotate. */
+export interface OidcPlatform {
+  readonly issuer: string;
+  /** How often the token endpoint granted something, by grant type, and how often it refused. */
+  readonly grants: { authorization_code: number; refresh_token: number; refused: number };
+  /** From now on every refresh token is refused. */
+  endGrants(): void;
+  /** Awaited before a request to the token endpoint reaches the server; may answer in its place by a status. */
+  before: () => Promise<number | undefined> | number | undefined;
+}
+
+export interface OidcOptions {
+  readonly redirectUris: readonly string[];
+  readonly accessTokenSeconds?: number;
+}
+
+export async function withOidcPlatform<T>(
+  { redirectUris, accessTokenSeconds = 3_600 }: OidcOptions,
+  use: (platform: OidcPlatform) => Promise<T>,
+): Promise<T> {
+  const port = await freePort();
+  const issuer = `http://localhost:${port}`;
+  const provider = quietly(
+    () =>
+      new Provider(issuer, {
+        clients: [
+          {
+            client_id: CLIENT.id,
+            client_secret: CLIENT.secret,
+            redirect_uris: [...redirectUris],
+            grant_types: ["authorization_code", "refresh_token"],
+            response_types: ["code"],
+          },
+        ],
+        pkce: { required: () => true },
+        rotateRefreshToken: true,
+        issueRefreshToken: async () => true,
+        features: {
+          devInteractions: { enabled: true },
+          revocation: { enabled: true, allowedPolicy: async () => true },
+        },
+        claims: { profile: ["name"] },
+        ttl: {
+          AccessToken: accessTokenSeconds,
+          Grant: 3_600,
+          Session: 3_600,
+          Interaction: 600,
+          IdToken: 3_600,
+          RefreshToken: 3_600,
+        },
+        cookies: { keys: ["a-key-of-the-test-platform"] },
+        findAccount: (_context, id) => ({
+          accountId: id,
+          claims: async () => ({ sub: id, name: `${id.charAt(0).toUpperCase()}${id.slice(1)}` }),
+        }),
+      }),
+  );
+  let refusing = false;
+  provider.use(async (context, next) => {
+    await next();
+    // As the server answers for a grant that its user has withdrawn.
+    if (!refusing || context.path !== "/token") return;
+    platform.grants.refused += 1;
+    context.status = 400;
+    context.body = { error: "invalid_grant" };
+  });
+  const answer = provider.callback();
+  const platform: OidcPlatform = {
+    issuer,
+    grants: { authorization_code: 0, refresh_token: 0, refused: 0 },
+    before: () => undefined,
+    endGrants: () => {
+      refusing = true;
+    },
+  };
+  provider.on("grant.success", ({ oidc }) => {
+    const grant = oidc.params?.grant_type as "authorization_code" | "refresh_token";
+    platform.grants[grant] += 1;
+  });
+  provider.on("grant.error", () => {
+    platform.grants.refused += 1;
+  });
+  const server = createServer(async (request, response) => {
+    if (request.url !== "/token") return answer(request, response);
+    const status = await platform.before();
+    if (status !== undefined) return response.writeHead(status).end();
+    return answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(port, "localhost", resolve));
+  try {
+    return await use(platform);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+/** It warns that it keeps everything in memory, which is what a test wants. */
+function quietly<T>(make: () => T): T {
+  const { warn } = console;
+  console.warn = () => {};
+  try {
+    return make();
+  } finally {
+    console.warn = warn;
+  }
+}
