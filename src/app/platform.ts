@@ -10,7 +10,8 @@ export function configuredPlatform({ oauth }: Config, adminOrigin: () => string)
   };
 }
 
-/** Without an address to send browsers to, there is no address at which they could begin. */
-export function startsFlows({ oauth }: Config): boolean {
-  return oauth === null || oauth.issuer !== null || oauth.authorizationUrl !== null;
+/** Without an address to send browsers to, there is no address at which they could begin; production has no sandbox. */
+export function startsFlows({ oauth, environment }: Config): boolean {
+  if (oauth === null) return environment !== "production";
+  return oauth.issuer !== null || oauth.authorizationUrl !== null;
 }

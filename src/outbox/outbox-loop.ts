@@ -27,7 +27,7 @@ const SPREAD_AT_ONCE = 200;
 const TIME_LIMIT_MS = 20_000;
 const STOP_PATIENCE_MS = 4_000;
 /** A lease outlives its attempt, so that only a dead process loses one. */
-const LEASE_MS = 60_000;
+const LEASE_MS = 30_000;
 
 /**
  * Delivers what handlers have committed: at least once, with one id at every attempt. The leases let any number of

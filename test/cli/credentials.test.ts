@@ -135,6 +135,21 @@ describe("oncehook doctor", () => {
       },
     ));
 
+  it.each([
+    [{}, "ok      oauth: the sandbox platform stands in", 0],
+    [
+      { OAUTH_ISSUER: "http://127.0.0.1:1", OAUTH_CLIENT_ID: "us", OAUTH_CLIENT_SECRET: "secret-of-ours" },
+      "FAILURE oauth: OAUTH_ISSUER: http://127.0.0.1:1 cannot be discovered",
+      1,
+    ],
+  ])("says whether the authorization server can be discovered: %j", (env, finding, exit) =>
+    withCommand(env as Env, async (_receiver, run) => {
+      const { code, stdout } = await run("doctor");
+      expect(stdout).toContain(finding);
+      expect(code).toBe(exit);
+    }),
+  );
+
   it("says when the platform's keys cannot be fetched", () =>
     withCommand(
       {

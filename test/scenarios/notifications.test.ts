@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { countOf } from "../support/effects.ts";
 import { MAIL_USER, WEBHOOK_SECRET, withMailServer, withWebhookReceiver } from "../support/notified.ts";
 import { startServer } from "../support/process.ts";
 import { payment, type ReceiverOptions, startReceiver, withReceiver } from "../support/receiver.ts";
@@ -54,7 +55,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
             const first = await startServer(target, env);
             const sent = payment();
             expect((await first.send(sent)).status).toBe(200);
-            await until(() => webhook.requests === 1);
+            await until(async () => (await countOf(target, "oncehook_deliveries", "attempts = 1")) === 1);
             first.child.kill("SIGKILL");
             await first.ended;
             const second = await startServer(target, env);
@@ -76,6 +77,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       await withWebhookReceiver((webhook) =>
         withMailServer({ secure: true, pair }, async (mail) => {
           webhook.answers.push({ status: 500 });
+          mail.refusals.push({ responseCode: 451, message: "try again later" });
           const env = {
             ...(await webhookEnv(folder, { url: webhook.url, ca: [webhook.ca, pair.cert].join("\n") })),
             SMTP_URL: `smtps://${MAIL_USER.user}:${encodeURIComponent(MAIL_USER.pass)}@127.0.0.1:${mail.port}`,
@@ -93,7 +95,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
               expect(
                 (await deliveries(receiver)).map(({ channel, attempts }) => [channel, attempts]).sort(),
               ).toEqual([
-                ["email", 1],
+                ["email", 2],
                 ["webhook", 2],
               ]);
               expect(mail.mails[0]?.from).toBe("oncehook@localhost");

@@ -20,6 +20,8 @@ interface Crash {
   readonly server: ServerProcess;
   /** Starts another process in place of the one that was killed. */
   restart(): Promise<ServerProcess>;
+  /** Starts another process beside the first. */
+  join(): Promise<ServerProcess>;
 }
 
 /** A browser that has signed in at the platform and is about to come back to a process of its own. */
@@ -30,8 +32,13 @@ async function withArrival(use: (crash: Crash) => Promise<void>): Promise<void> 
     withDatabase("postgres", async (target) => {
       const env = { ...flowEnv(port, platform.issuer), ...LIMITS };
       const limits = { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" };
-      const start = () => startServer(target, { ...env, ...limits });
-      const servers = [await start()];
+      const start = async (over: Record<string, string> = {}) => {
+        const server = await startServer(target, { ...env, ...limits, ...over });
+        servers.push(server);
+        return server;
+      };
+      const servers: ServerProcess[] = [];
+      const first = await start();
       const agent = new UserAgent();
       const back = await agent.authorize(`http://localhost:${port}/api/platform/oauth-start`, redirectUri);
       try {
@@ -40,12 +47,9 @@ async function withArrival(use: (crash: Crash) => Promise<void>): Promise<void> 
           platform,
           agent,
           back,
-          server: servers[0] as ServerProcess,
-          async restart() {
-            const server = await start();
-            servers.push(server);
-            return server;
-          },
+          server: first,
+          restart: start,
+          join: async () => start({ PORT: String(await freePort()) }),
         });
       } finally {
         for (const { child, ended } of servers) {
@@ -81,6 +85,26 @@ async function oneUserOneExchange({ target, platform }: Crash): Promise<void> {
   expect(await rowsOf(target, "SELECT user_id FROM users")).toEqual([{ user_id: "ada" }]);
   expect(await countOf(target, "oncehook_records")).toBe(1);
 }
+
+describe("two processes on one PostgreSQL", () => {
+  it(
+    "exchange the code once although the redirect comes five times at once",
+    () =>
+      withArrival(async (crash) => {
+        const { agent, back, platform, target } = crash;
+        const other = await crash.join();
+        const elsewhere = new URL(back);
+        elsewhere.port = new URL(other.url).port;
+        agent.share(new URL(back).host, elsewhere.host);
+        const addresses = [back, elsewhere.href, back, elsewhere.href, back];
+        const answers = await Promise.all(addresses.map((url) => agent.request(url, json)));
+        expect(await Promise.all(answers.map((answer) => answer.json()))).toEqual(Array(5).fill(SIGNED_IN));
+        expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
+        expect(await countOf(target, "oncehook_records")).toBe(1);
+      }),
+    60_000,
+  );
+});
 
 describe("a process that is killed in the middle of a sign-in", () => {
   it(

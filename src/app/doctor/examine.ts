@@ -5,6 +5,7 @@ import { checkAuthentication } from "./check-authentication.ts";
 import { checkCertificate } from "./check-certificate.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkNotifications } from "./check-notifications.ts";
+import { checkOAuth } from "./check-oauth.ts";
 import { type Finding, failure, ok } from "./finding.ts";
 
 /** Every check of a configuration that is valid in itself. */
@@ -23,6 +24,7 @@ export async function examine(
     ...(await checkAuthentication(config)),
     ...(await checkDatabase(config, now)),
     ...(await checkCertificate(config, now)),
+    ...(await checkOAuth(config)),
     ...(await checkNotifications(config)),
     ...checkAddress(config, registered),
     ...checkFiles(files),
