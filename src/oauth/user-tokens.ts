@@ -70,7 +70,10 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
             throw new Error(`the tokens of user "${userId}" are being refreshed`);
           await sleep(POLL_MS);
         } else if (typeof leased !== "string") {
-          await refresh(leased, open(leased), lease.owner, deps);
+          // Somebody may have refreshed them between the look and the lease: their refresh token is a new one.
+          await (isValid(leased)
+            ? store.release(userId, lease.owner)
+            : refresh(leased, open(leased), lease.owner, deps));
         }
       }
     },
@@ -119,7 +122,7 @@ async function refresh(
   const { userId } = stored;
   const { refresh_token: refreshToken } = tokens;
   if (typeof refreshToken !== "string") {
-    await store.release(userId, owner, null, "the platform gave no refresh token");
+    await store.release(userId, owner, { refreshAt: null, error: "the platform gave no refresh token" });
     return;
   }
   let answer: TokenAnswer;
@@ -128,7 +131,8 @@ async function refresh(
   } catch (error) {
     const isFinal = error instanceof oauth.ResponseBodyError && error.error === "invalid_grant";
     const again = isFinal ? null : new Date(clock.now().getTime() + AGAIN_MS);
-    await store.release(userId, owner, again, isFinal ? "the platform refuses the refresh token" : null);
+    const why = isFinal ? "the platform refuses the refresh token" : null;
+    await store.release(userId, owner, { refreshAt: again, error: why });
     throw isFinal
       ? new UserTokensMissing(`user "${userId}" must authorize us again`, { cause: error })
       : error;

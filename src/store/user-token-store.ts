@@ -16,6 +16,13 @@ export interface RefreshedTokens {
   readonly refreshAt: Date | null;
 }
 
+export interface FailedRefresh {
+  /** Null: no further attempt. */
+  readonly refreshAt: Date | null;
+  /** Why they can no longer be refreshed; null where they may be later. */
+  readonly error: string | null;
+}
+
 /** Tokens that are refreshed by one process at a time: a refresh token often works once (RFC 9700 §4.14.2). */
 export interface UserTokenStore {
   get(userId: string): Promise<StoredUserTokens | undefined>;
@@ -24,8 +31,8 @@ export interface UserTokenStore {
   leaseDue(lease: Lease, limit: number): Promise<StoredUserTokens[]>;
   /** False when the lease was lost, or the user has authorized anew meanwhile. */
   save(userId: string, owner: string, tokens: RefreshedTokens, now: Date): Promise<boolean>;
-  /** Gives the lease back; `refreshAt` null: no further attempt. */
-  release(userId: string, owner: string, refreshAt: Date | null, error: string | null): Promise<void>;
+  /** Gives the lease back; with `failed` after a refresh that did not succeed. */
+  release(userId: string, owner: string, failed?: FailedRefresh): Promise<void>;
   /** True when there were some. */
   remove(userId: string): Promise<boolean>;
 }

@@ -57,7 +57,8 @@ async function everyOperation(store: Store): Promise<void> {
   await store.userTokens.leaseOne("u1", LEASE);
   await store.userTokens.leaseDue(LEASE, 8);
   await store.userTokens.save("u1", "a", { sealed: Buffer.of(1), expiresAt: null, refreshAt: null }, NOON);
-  await store.userTokens.release("u1", "a", LATER, null);
+  await store.userTokens.release("u1", "a");
+  await store.userTokens.release("u1", "a", { refreshAt: LATER, error: null });
   await store.userTokens.remove("u1");
   await store.noteCredential({ name: "hmac current", fingerprint: "a" }, NOON);
   await store.appendCallbacks([logRow()]);

@@ -1,7 +1,12 @@
 import type { Selectable } from "kysely";
 import type { Lease } from "../lease.ts";
 import type { UserTokenRow } from "../tables.ts";
-import type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "../user-token-store.ts";
+import type {
+  FailedRefresh,
+  RefreshedTokens,
+  StoredUserTokens,
+  UserTokenStore,
+} from "../user-token-store.ts";
 import type { Access } from "./access.ts";
 import { isoTime, storableText } from "./rows.ts";
 
@@ -14,7 +19,7 @@ export function userTokenQueries(access: Access): UserTokenStore {
     leaseOne: (userId, lease) => leaseOne(access, userId, lease),
     leaseDue: (lease, limit) => leaseDue(access, lease, limit),
     save: (userId, owner, tokens, now) => save(access, userId, owner, tokens, now),
-    release: (userId, owner, refreshAt, error) => release(access, userId, owner, refreshAt, error),
+    release: (userId, owner, failed) => release(access, userId, owner, failed),
     remove: (userId) => remove(access, userId),
   };
 }
@@ -102,17 +107,17 @@ async function release(
   { write }: Access,
   userId: string,
   owner: string,
-  refreshAt: Date | null,
-  error: string | null,
+  failed: FailedRefresh | undefined,
 ): Promise<void> {
   await write
     .updateTable(TABLE)
-    .set({
-      refresh_at: refreshAt?.toISOString() ?? null,
-      error: error === null ? null : storableText(error),
-      lease_owner: null,
-      leased_until: null,
-    })
+    .set({ lease_owner: null, leased_until: null })
+    .$if(failed !== undefined, (query) =>
+      query.set({
+        refresh_at: failed?.refreshAt?.toISOString() ?? null,
+        error: failed?.error == null ? null : storableText(failed.error),
+      }),
+    )
     .where("user_id", "=", userId)
     .where("lease_owner", "=", owner)
     .execute();
