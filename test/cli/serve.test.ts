@@ -4,7 +4,8 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
-import { freePort, type ServerProcess, startServer } from "../support/process.ts";
+import { freePort } from "../support/free-port.ts";
+import { type ServerProcess, startServer } from "../support/process.ts";
 import { event, payment, SECRET, TOKEN } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { freePort } from "../support/free-port.ts";
 import { flowEnv } from "../support/oauth-flow.ts";
 import { withOidcPlatform } from "../support/oidc-platform.ts";
-import { freePort, startServer } from "../support/process.ts";
+import { startServer } from "../support/process.ts";
 import { event } from "../support/receiver.ts";
 import { UserAgent } from "../support/user-agent.ts";
 

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
+import { freePort } from "../support/free-port.ts";
 import { withLock } from "../support/held-lock.ts";
 import { flowEnv } from "../support/oauth-flow.ts";
 import { type OidcPlatform, withOidcPlatform } from "../support/oidc-platform.ts";
-import { freePort, type ServerProcess, startServer } from "../support/process.ts";
+import { type ServerProcess, startServer } from "../support/process.ts";
 import { until } from "../support/until.ts";
 import { UserAgent } from "../support/user-agent.ts";
 

