@@ -10,7 +10,7 @@ export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminD
       }
     } catch (error) {
       log.warn({ err: error, user_id: params.user_id }, "tokens could not be revoked");
-      const words = "the platform could not be asked to revoke the tokens, so they are kept; try again";
+      const words = "the tokens could not be revoked at the platform, so they are kept; the log says why";
       return reply.code(502).send({ error: words });
     }
     log.info({ user_id: params.user_id }, "an operator revoked a user's tokens");

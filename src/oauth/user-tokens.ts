@@ -24,25 +24,23 @@ export interface UserTokensDeps {
 
 /** The tokens of users, kept valid. */
 export interface KeptTokens extends UserTokens {
-  /** Refreshes those that expire soon; resolves with how many it tried. */
-  refreshDue(): Promise<number>;
+  /** Refreshes all that expire soon, until it is told to stop; resolves with how many it tried. */
+  refreshDue(isStopping?: () => boolean): Promise<number>;
   /** Ends the authorization, at the platform where it can be, and deletes the tokens; false when there are none. */
   revoke(userId: string): Promise<boolean>;
 }
 
 const VALID_FOR_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
+const STORING_MS = 15_000;
+/** A lease outlives asking and storing. */
 const LEASE_MS = 30_000;
 const POLL_MS = 50;
 const AGAIN_MS = 60_000;
 const AT_ONCE = 8;
 
 export function createUserTokens(deps: UserTokensDeps): KeptTokens {
-  const { store, sealer, clock, log } = deps;
-
-  function open({ userId, sealed }: StoredUserTokens): TokenAnswer {
-    return JSON.parse(Buffer.from(sealer.open(sealed, sealedTokensContext(userId))).toString("utf8"));
-  }
+  const { store, clock, log } = deps;
 
   function isValid({ expiresAt }: StoredUserTokens): boolean {
     return expiresAt === null || Date.parse(expiresAt) > clock.now().getTime() + VALID_FOR_MS;
@@ -59,7 +57,7 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
       for (;;) {
         const stored = await store.get(userId);
         if (stored === undefined) throw new UserTokensMissing(`user "${userId}" has not authorized us`);
-        if (isValid(stored)) return handed(open(stored), stored.expiresAt);
+        if (isValid(stored)) return handed(open(stored, deps), stored.expiresAt);
         if (stored.error !== null)
           throw new UserTokensMissing(`user "${userId}" must authorize us again: ${stored.error}`);
         const lease = newLease();
@@ -71,31 +69,60 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
           await sleep(POLL_MS);
         } else if (typeof leased !== "string") {
           // Somebody may have refreshed them between the look and the lease: their refresh token is a new one.
-          await (isValid(leased)
-            ? store.release(userId, lease.owner)
-            : refresh(leased, open(leased), lease.owner, deps));
+          await (isValid(leased) ? store.release(userId, lease.owner) : refresh(leased, lease.owner, deps));
         }
       }
     },
-    async refreshDue() {
-      const lease = newLease();
-      const due = await store.leaseDue(lease, AT_ONCE);
-      await Promise.all(
-        due.map((stored) =>
-          refresh(stored, open(stored), lease.owner, deps).catch((error: unknown) =>
-            log.warn({ err: error, user_id: stored.userId }, "a user's tokens could not be refreshed"),
+    async refreshDue(isStopping = () => false) {
+      let tried = 0;
+      for (;;) {
+        const lease = newLease();
+        const due = await store.leaseDue(lease, AT_ONCE);
+        await Promise.all(
+          due.map((stored) =>
+            refresh(stored, lease.owner, deps).catch((error: unknown) =>
+              log.warn({ err: error, user_id: stored.userId }, "a user's tokens could not be refreshed"),
+            ),
           ),
-        ),
-      );
-      return due.length;
+        );
+        tried += due.length;
+        // A full load is followed by the next one at once.
+        if (due.length < AT_ONCE || isStopping()) return tried;
+      }
     },
     async revoke(userId) {
-      const stored = await store.get(userId);
-      if (stored === undefined) return false;
-      await revokeAt(deps.platform(), open(stored));
-      return store.remove(userId);
+      const deadline = performance.now() + TIME_LIMIT_MS;
+      for (;;) {
+        // A refresh under way would bring tokens that nobody has revoked.
+        const lease = newLease();
+        const leased = await store.leaseOne(userId, lease);
+        if (leased === "absent") return false;
+        if (leased !== "leased") return endLeased(leased, lease.owner, deps);
+        if (performance.now() > deadline)
+          throw new Error(`the tokens of user "${userId}" are being refreshed`);
+        await sleep(POLL_MS);
+      }
     },
   };
+}
+
+/** Revokes at the platform first: what is deleted here could not be revoked there any more. */
+async function endLeased(stored: StoredUserTokens, owner: string, deps: UserTokensDeps): Promise<boolean> {
+  const { store, platform } = deps;
+  try {
+    await revokeAt(platform(), open(stored, deps));
+  } catch (error) {
+    await store.release(stored.userId, owner);
+    throw error;
+  }
+  // Unless the user has authorized us again meanwhile.
+  await store.remove(stored.userId, owner);
+  return true;
+}
+
+/** @throws SealBroken when they were encrypted with a key that is not configured */
+function open({ userId, sealed }: StoredUserTokens, { sealer }: UserTokensDeps): TokenAnswer {
+  return JSON.parse(Buffer.from(sealer.open(sealed, sealedTokensContext(userId))).toString("utf8"));
 }
 
 function handed(tokens: TokenAnswer, expiresAt: string | null): AccessToken {
@@ -113,20 +140,18 @@ function handed(tokens: TokenAnswer, expiresAt: string | null): AccessToken {
  * RFC 6749 §6. The platform may give a new refresh token, and the old one then works no more (RFC 9700 §4.14.2).
  * @throws UserTokensMissing when the platform refuses it for good; another error when it could not be asked
  */
-async function refresh(
-  stored: StoredUserTokens,
-  tokens: TokenAnswer,
-  owner: string,
-  { store, platform, sealer, clock }: UserTokensDeps,
-): Promise<void> {
+async function refresh(stored: StoredUserTokens, owner: string, deps: UserTokensDeps): Promise<void> {
+  const { store, platform, sealer, clock } = deps;
   const { userId } = stored;
-  const { refresh_token: refreshToken } = tokens;
-  if (typeof refreshToken !== "string") {
-    await store.release(userId, owner, { refreshAt: null, error: "the platform gave no refresh token" });
-    return;
-  }
+  let tokens: TokenAnswer;
   let answer: TokenAnswer;
   try {
+    tokens = open(stored, deps);
+    const { refresh_token: refreshToken } = tokens;
+    if (typeof refreshToken !== "string") {
+      await store.release(userId, owner, { refreshAt: null, error: "the platform gave no refresh token" });
+      return;
+    }
     answer = await ask(platform(), refreshToken);
   } catch (error) {
     const isFinal = error instanceof oauth.ResponseBodyError && error.error === "invalid_grant";
@@ -139,7 +164,21 @@ async function refresh(
   }
   const now = clock.now();
   const kept = sealTokens({ ...tokens, ...answer }, userId, sealer, now);
-  await store.save(userId, owner, kept, now);
+  await untilStored(() => store.save(userId, owner, kept, now));
+}
+
+/** The old refresh token may work no more, so the new one is stored again and again while the lease lasts. */
+async function untilStored(save: () => Promise<unknown>): Promise<void> {
+  const deadline = performance.now() + STORING_MS;
+  for (;;) {
+    try {
+      await save();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await sleep(POLL_MS);
+    }
+  }
 }
 
 async function ask(platform: Platform, refreshToken: string): Promise<TokenAnswer> {

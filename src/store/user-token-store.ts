@@ -33,6 +33,6 @@ export interface UserTokenStore {
   save(userId: string, owner: string, tokens: RefreshedTokens, now: Date): Promise<boolean>;
   /** Gives the lease back; with `failed` after a refresh that did not succeed. */
   release(userId: string, owner: string, failed?: FailedRefresh): Promise<void>;
-  /** True when there were some. */
-  remove(userId: string): Promise<boolean>;
+  /** False when the lease was lost, or the user has authorized anew meanwhile. */
+  remove(userId: string, owner: string): Promise<boolean>;
 }

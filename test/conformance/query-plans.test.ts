@@ -59,7 +59,7 @@ async function everyOperation(store: Store): Promise<void> {
   await store.userTokens.save("u1", "a", { sealed: Buffer.of(1), expiresAt: null, refreshAt: null }, NOON);
   await store.userTokens.release("u1", "a");
   await store.userTokens.release("u1", "a", { refreshAt: LATER, error: null });
-  await store.userTokens.remove("u1");
+  await store.userTokens.remove("u1", "a");
   await store.noteCredential({ name: "hmac current", fingerprint: "a" }, NOON);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {

@@ -20,7 +20,7 @@ export function userTokenQueries(access: Access): UserTokenStore {
     leaseDue: (lease, limit) => leaseDue(access, lease, limit),
     save: (userId, owner, tokens, now) => save(access, userId, owner, tokens, now),
     release: (userId, owner, failed) => release(access, userId, owner, failed),
-    remove: (userId) => remove(access, userId),
+    remove: (userId, owner) => remove(access, userId, owner),
   };
 }
 
@@ -123,7 +123,11 @@ async function release(
     .execute();
 }
 
-async function remove({ write }: Access, userId: string): Promise<boolean> {
-  const done = await write.deleteFrom(TABLE).where("user_id", "=", userId).executeTakeFirst();
+async function remove({ write }: Access, userId: string, owner: string): Promise<boolean> {
+  const done = await write
+    .deleteFrom(TABLE)
+    .where("user_id", "=", userId)
+    .where("lease_owner", "=", owner)
+    .executeTakeFirst();
   return Number(done.numDeletedRows) > 0;
 }
