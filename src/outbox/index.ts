@@ -3,4 +3,4 @@ export { type Channel, DeliveryPostponed, DeliveryRefused } from "./channel.ts";
 export { emailChannel } from "./channels/email.ts";
 export { logChannel } from "./channels/log.ts";
 export { webhookChannel } from "./channels/webhook.ts";
-export { createOutboxLoop, type OutboxLoop } from "./outbox-loop.ts";
+export { createOutboxLoop } from "./outbox-loop.ts";

@@ -17,11 +17,6 @@ export interface OutboxDeps {
   readonly attempted: (channel: string, ending: "delivered" | "failed" | "dead") => void;
 }
 
-export interface OutboxLoop extends Loop {
-  /** One round: makes deliveries of new notifications, then tries what is due; resolves with how many were tried. */
-  round(): Promise<number>;
-}
-
 const AT_ONCE = 16;
 const SPREAD_AT_ONCE = 200;
 const TIME_LIMIT_MS = 20_000;
@@ -33,17 +28,18 @@ const LEASE_MS = 30_000;
  * Delivers what handlers have committed: at least once, with one id at every attempt. The leases let any number of
  * processes share the work, and a process that dies loses none of it.
  */
-export function createOutboxLoop(deps: OutboxDeps): OutboxLoop {
+export function createOutboxLoop(deps: OutboxDeps): Loop {
   const { outbox, channels, clock, log } = deps;
   const stopping = new AbortController();
   const names = channels.map(({ name }) => name);
 
-  async function round(): Promise<number> {
+  /** Makes deliveries of new notifications, then tries what is due on one channel; resolves with how many. */
+  async function round(channel: string): Promise<number> {
     while ((await outbox.spread(names, clock.now(), SPREAD_AT_ONCE)) === SPREAD_AT_ONCE);
     const owner = randomUUID();
     const now = clock.now();
     const lease = { owner, now, until: new Date(now.getTime() + LEASE_MS) };
-    const due = await outbox.leaseDue(names, lease, AT_ONCE);
+    const due = await outbox.leaseDue([channel], lease, AT_ONCE);
     await Promise.all(due.map((delivery) => tryOne(delivery, owner)));
     return due.length;
   }
@@ -61,20 +57,24 @@ export function createOutboxLoop(deps: OutboxDeps): OutboxLoop {
     }
   }
 
-  const loop = createLoop(
-    async (isStopping) => {
-      // A round that found a full load is followed by the next one at once.
-      while ((await round()) === AT_ONCE && !isStopping());
-    },
-    (error) => log.error({ err: error }, "due notifications could not be looked up"),
+  // A loop for each, so that a channel whose receiver hangs does not keep the others waiting.
+  const loops = names.map((channel) =>
+    createLoop(
+      async (isStopping) => {
+        // A round that found a full load is followed by the next one at once.
+        while ((await round(channel)) === AT_ONCE && !isStopping());
+      },
+      (error) => log.error({ err: error, channel }, "due notifications could not be looked up"),
+    ),
   );
   return {
-    ...loop,
-    round,
+    start(intervalMs) {
+      for (const loop of loops) loop.start(intervalMs);
+    },
     async stop() {
       // What is under way may end; what hangs is given up, and is tried again after the next start.
       const timer = setTimeout(() => stopping.abort(new Error("the process stops")), STOP_PATIENCE_MS);
-      await loop.stop();
+      await Promise.all(loops.map((loop) => loop.stop()));
       clearTimeout(timer);
       await Promise.all(channels.map((channel) => channel.close?.()));
     },
