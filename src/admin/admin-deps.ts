@@ -13,12 +13,12 @@ export interface AdminDeps {
   readonly log: Log;
   readonly replay: (key: EventKey, mode: "commit" | "rehearse") => Promise<ReplayEnding>;
   /** Ends a user's authorization; false when there are no tokens. */
-  readonly revoke: (userId: string) => Promise<boolean>;
+  readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   /** An error with stack and causes, secrets masked. */
   readonly describe: (error: unknown) => string;
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
-  /** Whether the sandbox platform answers here (never in production). */
-  readonly sandbox: boolean;
+  /** The redirect address that the sandbox platform knows; null where there is none (never one in production). */
+  readonly sandbox: string | null;
 }

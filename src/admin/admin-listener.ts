@@ -59,6 +59,6 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   registerNotifications(app, deps);
   registerRedirectStates(app, deps);
   registerUserTokens(app, deps);
-  if (deps.sandbox) registerSandbox(app);
+  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
   return app;
 }

@@ -7,7 +7,7 @@ import {
 } from "../oauth/index.ts";
 
 /** The sandbox platform's endpoints; the token endpoint asks for its own client credentials, as a real one would. */
-export function registerSandbox(app: FastifyInstance): void {
+export function registerSandbox(app: FastifyInstance, redirectUri: string): void {
   app.addContentTypeParser(
     "application/x-www-form-urlencoded",
     { parseAs: "string" },
@@ -15,9 +15,11 @@ export function registerSandbox(app: FastifyInstance): void {
   );
   app.get(SANDBOX_AUTHORIZE_PATH, async (request, reply) => {
     const [, query = ""] = request.url.split("?", 2);
-    const location = sandboxAuthorize(new URLSearchParams(query));
+    const location = sandboxAuthorize(new URLSearchParams(query), redirectUri);
     if (location === undefined)
-      return reply.code(400).send({ error: "this is no start of a flow with PKCE" });
+      return reply
+        .code(400)
+        .send({ error: `this is no start of a flow with PKCE that comes back to ${redirectUri}` });
     return reply.code(303).header("location", location).send();
   });
   app.post<{ Body: URLSearchParams }>(SANDBOX_TOKEN_PATH, async (request, reply) => {

@@ -1,19 +1,35 @@
 import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "./admin-deps.ts";
 
-/** `DELETE /api/users/:user_id/tokens` ends a user's authorization, at the platform and here. */
+const QUERY = {
+  type: "object",
+  properties: { local_only: { type: "boolean", default: false } },
+  additionalProperties: false,
+} as const;
+
+/**
+ * `DELETE /api/users/:user_id/tokens` ends a user's authorization, at the platform and here; with `?local_only=true`
+ * here alone, where the platform, or the key that the tokens were encrypted with, is gone for good.
+ */
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDeps): void {
-  app.delete<{ Params: { user_id: string } }>("/api/users/:user_id/tokens", async ({ params }, reply) => {
-    try {
-      if (!(await revoke(params.user_id))) {
-        return reply.code(404).send({ error: "there are no tokens of this user" });
+  app.delete<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>(
+    "/api/users/:user_id/tokens",
+    { schema: { querystring: QUERY } },
+    async ({ params, query }, reply) => {
+      const { user_id } = params;
+      try {
+        if (!(await revoke(user_id, query.local_only ? "here" : "everywhere"))) {
+          return reply.code(404).send({ error: "there are no tokens of this user" });
+        }
+      } catch (error) {
+        log.warn({ err: error, user_id }, "tokens could not be revoked");
+        const words =
+          "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
+          "?local_only=true deletes them here alone";
+        return reply.code(502).send({ error: words });
       }
-    } catch (error) {
-      log.warn({ err: error, user_id: params.user_id }, "tokens could not be revoked");
-      const words = "the tokens could not be revoked at the platform, so they are kept; the log says why";
-      return reply.code(502).send({ error: words });
-    }
-    log.info({ user_id: params.user_id }, "an operator revoked a user's tokens");
-    return reply.code(204).send();
-  });
+      log.info({ user_id, local_only: query.local_only }, "an operator revoked a user's tokens");
+      return reply.code(204).send();
+    },
+  );
 }

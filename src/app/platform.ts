@@ -2,10 +2,13 @@ import type { Config } from "../config/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
 
 /** The configured authorization server, or the sandbox platform, whose address is known once it listens. */
-export function configuredPlatform({ oauth }: Config, adminOrigin: () => string): () => Platform {
+export function configuredPlatform(
+  { oauth, environment }: Config,
+  adminOrigin: () => string,
+): () => Platform {
   let platform: Platform | undefined;
   return () => {
-    platform ??= createPlatform(oauth ?? sandboxSettings(adminOrigin()));
+    platform ??= createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production");
     return platform;
   };
 }

@@ -8,6 +8,7 @@ import { createLoop } from "../loop/index.ts";
 import { createExchange, createUserTokens, type KeptTokens } from "../oauth/index.ts";
 import type { Logger } from "../observe/index.ts";
 import { createOutboxLoop } from "../outbox/index.ts";
+import { LATE_WORK_MS } from "../receive/index.ts";
 import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration } from "../store/index.ts";
@@ -67,7 +68,10 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const sealer = createSealer(config.encryptionKey, config.previousEncryptionKeys);
   const platform = configuredPlatform(config, () => adminAddress.origin);
   const { uri, isUriGiven } = config.redirect;
-  const exchange = createExchange(platform, isUriGiven ? uri : undefined);
+  const exchange = createExchange(platform, {
+    redirectUri: isUriGiven ? uri : undefined,
+    timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
+  });
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
   const tls = config.listen.tls === undefined ? null : await readTlsPair(config.listen.tls);
   const scheme = await platformScheme(config, clock);
@@ -158,7 +162,7 @@ function adminListener(
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
     isServing: () => state.serving,
-    sandbox: config.environment !== "production",
+    sandbox: config.environment === "production" ? null : config.redirect.uri,
   });
 }
 

@@ -27,6 +27,7 @@ export function oauthOf(values: Values, problems: string[]): Config["oauth"] {
     problems.push("OAUTH_CLIENT_ID: is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL");
   }
   checkAddresses(values, problems);
+  checkScope(values, problems);
   if (server === undefined || clientId === undefined || clientSecret === undefined) return null;
   return {
     issuer: issuer ?? null,
@@ -39,10 +40,22 @@ export function oauthOf(values: Values, problems: string[]): Config["oauth"] {
   };
 }
 
+/** An ID token is believed only when its issuer is known, and addresses alone do not tell it. */
+function checkScope({ OAUTH_SCOPE: scope, OAUTH_ISSUER: issuer }: Values, problems: string[]): void {
+  if (issuer !== undefined || !scope?.split(" ").includes("openid")) return;
+  problems.push(
+    `OAUTH_SCOPE: got ${JSON.stringify(scope)}, expected openid only with OAUTH_ISSUER, which ID tokens are checked against`,
+  );
+}
+
 function checkAddresses(values: Values, problems: string[]): void {
   const others = ADDRESSES.slice(1).filter((name) => values[name] !== undefined);
   if (values.OAUTH_ISSUER !== undefined && others.length > 0) {
     problems.push(`${others.join(", ")}: is set with OAUTH_ISSUER, expected either discovery or addresses`);
+  }
+  const isWithoutUse = values.OAUTH_ISSUER === undefined && values.OAUTH_TOKEN_URL === undefined;
+  if (isWithoutUse && others.length > 0 && !wasRefused("OAUTH_TOKEN_URL", problems)) {
+    problems.push(`${others.join(", ")}: is set without OAUTH_TOKEN_URL, expected both`);
   }
   if (values.APP_ENV !== "production") return;
   for (const name of ADDRESSES) {

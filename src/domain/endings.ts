@@ -2,8 +2,8 @@ import { FAULTS, type FaultCode } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 
-export function alreadyProcessed(result: JsonObject | null): AlreadyProcessed {
-  return { ending: "already_processed", result };
+export function alreadyProcessed(result: JsonObject | null, isSameBody: boolean): AlreadyProcessed {
+  return { ending: "already_processed", result, isSameBody };
 }
 
 export function success(result: JsonObject): Success {

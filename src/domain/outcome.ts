@@ -17,6 +17,8 @@ export interface AlreadyProcessed {
   readonly ending: "already_processed";
   /** What the first one was answered; null where that is not at hand. */
   readonly result: JsonObject | null;
+  /** False where another body came under the same id. */
+  readonly isSameBody: boolean;
 }
 
 /** The callback itself is at fault (4xx): asking again will not help, and nothing was changed. */

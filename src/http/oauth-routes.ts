@@ -57,7 +57,7 @@ export function doneRoute(): Route {
 
 /** A look ahead of the user, which must not use anything up. */
 function isPrefetch({ headers }: FastifyRequest): boolean {
-  return [headers["sec-purpose"], headers.purpose, headers["x-moz"]].some((value) =>
+  return [headers["sec-purpose"], headers.purpose, headers["x-purpose"], headers["x-moz"]].some((value) =>
     /\bpre(?:fetch|render|view)\b/i.test(String(value ?? "")),
   );
 }

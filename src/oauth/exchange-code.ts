@@ -1,34 +1,46 @@
 import * as oauth from "oauth4webapi";
 import { type CodeGrant, type ExchangeCode, Rejected, type TokenAnswer } from "../handlers/index.ts";
 import type { Platform } from "./platform.ts";
+import { asking, isFinal } from "./platform-error.ts";
+import { standardAnswer } from "./standard-answer.ts";
+
+export interface ExchangeOptions {
+  /** Sent also with the codes of flows that were not started here, where the platform wants it. */
+  readonly redirectUri: string | undefined;
+  /** Longer than a handler's: an exchange that is cut off may have spent the code. */
+  readonly timeLimitMs: number;
+}
 
 /**
  * The code exchange of RFC 6749 §4.1.3 with client authentication in the header (§2.3.1), and for flows that were
  * started here with the PKCE verifier (RFC 7636 §4.5) and the check of the ID token (OpenID Connect Core §3.1.3.7).
- * @param redirectUri sent also for codes of other flows, where the platform wants it
  */
-export function createExchange(platform: () => Platform, redirectUri: string | undefined): ExchangeCode {
-  return async (grant, signal) => {
+export function createExchange(
+  platform: () => Platform,
+  { redirectUri, timeLimitMs }: ExchangeOptions,
+): ExchangeCode {
+  return async (grant) => {
     const { client, clientAuth, options, settings, server } = platform();
+    const signal = AbortSignal.timeout(timeLimitMs);
     const authorizationServer = await server();
-    const response = await oauth.genericTokenEndpointRequest(
-      authorizationServer,
-      client,
-      clientAuth,
-      "authorization_code",
-      parametersOf(grant, redirectUri),
-      options(signal),
-    );
-    const isOpenId = speaksOpenId(settings.scope);
     return finalWhereRefused(async () => {
-      if (grant.flow === undefined) {
-        const tokens = await oauth.processGenericTokenEndpointResponse(authorizationServer, client, response);
-        return tokens as unknown as TokenAnswer;
-      }
-      const tokens = await oauth.processAuthorizationCodeResponse(authorizationServer, client, response, {
-        expectedNonce: isOpenId ? grant.flow.nonce : oauth.expectNoNonce,
-        requireIdToken: isOpenId,
-      });
+      const raw = await oauth.genericTokenEndpointRequest(
+        authorizationServer,
+        client,
+        clientAuth,
+        "authorization_code",
+        parametersOf(grant, redirectUri),
+        options(signal),
+      );
+      const isOpenId = speaksOpenId(settings.scope);
+      const response = await standardAnswer(raw, isOpenId);
+      const tokens =
+        grant.flow === undefined
+          ? await oauth.processGenericTokenEndpointResponse(authorizationServer, client, response)
+          : await oauth.processAuthorizationCodeResponse(authorizationServer, client, response, {
+              expectedNonce: isOpenId ? grant.flow.nonce : oauth.expectNoNonce,
+              requireIdToken: isOpenId,
+            });
       const { sub: subject, azp } = oauth.getValidatedIdTokenClaims(tokens) ?? {};
       // OpenID Connect Core §3.1.3.7, rule 5, which the library asks of several audiences only.
       if (azp !== undefined && azp !== settings.clientId)
@@ -47,14 +59,11 @@ function parametersOf({ code, flow }: CodeGrant, redirectUri: string | undefined
   return redirectUri === undefined ? { code } : { code, redirect_uri: redirectUri };
 }
 
-/** Only the platform's verdict on this code is final; a wrong client secret, say, is ours to mend (§5.2). */
 async function finalWhereRefused<T>(run: () => Promise<T>): Promise<T> {
   try {
-    return await run();
+    return await asking(run);
   } catch (error) {
-    if (error instanceof oauth.ResponseBodyError && error.error === "invalid_grant") {
-      throw new Rejected("data.code: the platform does not accept this authorization code", { cause: error });
-    }
-    throw error;
+    if (!isFinal(error)) throw error;
+    throw new Rejected("data.code: the platform does not accept this authorization code", { cause: error });
   }
 }

@@ -20,7 +20,8 @@ export async function expectedFlow(
   const { store, clock, sealer } = receiver;
   const expected = state === "" ? undefined : await store.redirectStates.find(stateSha256, clock.now());
   if (expected === undefined) return refused("state_unknown");
-  if (expected.sealedFlow === null) return undefined;
+  // What the platform starts itself it may leave without an issuer, but not with another's.
+  if (expected.sealedFlow === null) return iss === undefined ? undefined : issuerFault(iss, platform());
   const flow = openFlow(expected.sealedFlow, stateSha256, sealer);
   if (!isBrowserOf(flow, headers)) return refused("state_of_another_browser");
   return (await issuerFault(iss, platform())) ?? flow;

@@ -1,9 +1,10 @@
 import * as oauth from "oauth4webapi";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { createDiscovery, discover } from "./discovery.ts";
 
 /** The authorization server, as it is configured. */
 export interface PlatformSettings {
-  /** With it the addresses are discovered (RFC 8414, OpenID Connect Discovery 1.0); without it they stand here. */
+  /** With it the addresses are discovered (OpenID Connect Discovery 1.0, RFC 8414); without it they stand here. */
   readonly issuer: string | null;
   readonly authorizationUrl: string | null;
   readonly tokenUrl: string | null;
@@ -26,44 +27,47 @@ export interface Platform {
 
 interface RequestOptions {
   readonly signal: AbortSignal;
-  readonly [oauth.allowInsecureRequests]: true;
+  readonly [oauth.allowInsecureRequests]: boolean;
   readonly [oauth.customFetch]: (url: string, options: object) => Promise<Response>;
 }
 
-const FRESH_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
 
 /**
- * Discovered at its first use and kept for an hour: a platform that is away must not keep us from starting.
- * Plain HTTP is left to the configuration, which allows it outside production only.
+ * Discovered at its first use: a platform that is away must not keep us from starting.
+ * @param requireHttps whether plain HTTP is refused, also where a discovery names it; true in production
  */
-export function createPlatform(settings: PlatformSettings): Platform {
-  let known: { readonly server: oauth.AuthorizationServer; readonly at: number } | undefined;
+export function createPlatform(settings: PlatformSettings, requireHttps: boolean): Platform {
+  const { issuer, clientId, clientSecret } = settings;
   const options = (signal: AbortSignal): RequestOptions => ({
     signal,
-    [oauth.allowInsecureRequests]: true,
+    [oauth.allowInsecureRequests]: !requireHttps,
     [oauth.customFetch]: boundedFetch,
   });
+  const look = async (address: string) => {
+    const server = await discover(address, options(AbortSignal.timeout(TIMEOUT_MS)));
+    if (requireHttps) assertHttps(server);
+    return server;
+  };
   return {
     settings,
-    client: { client_id: settings.clientId },
-    clientAuth: oauth.ClientSecretBasic(settings.clientSecret),
+    client: { client_id: clientId },
+    clientAuth: oauth.ClientSecretBasic(clientSecret),
     options,
-    async server() {
-      if (settings.issuer === null) return configured(settings);
-      if (known !== undefined && performance.now() - known.at < FRESH_MS) return known.server;
-      try {
-        known = {
-          server: await discover(settings.issuer, options(AbortSignal.timeout(TIMEOUT_MS))),
-          at: performance.now(),
-        };
-      } catch (error) {
-        // What was found an hour ago is better than nothing.
-        if (known === undefined) throw error;
-      }
-      return known.server;
-    },
+    server: issuer === null ? async () => configured(settings) : createDiscovery(() => look(issuer)),
   };
+}
+
+const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "revocation_endpoint"] as const;
+
+/** Codes and tokens go there, and the ID token is believed because of the connection that it came over. */
+function assertHttps(server: oauth.AuthorizationServer): void {
+  for (const name of ENDPOINTS) {
+    const url = server[name];
+    if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
+      throw new Error(`OAUTH_ISSUER: its discovery names a ${name} that is not https: ${url}`);
+    }
+  }
 }
 
 function configured({
@@ -77,10 +81,4 @@ function configured({
     ...(revocationUrl === null ? {} : { revocation_endpoint: revocationUrl }),
   };
   return { issuer: new URL(tokenUrl ?? authorizationUrl ?? "http://localhost").origin, ...endpoints };
-}
-
-async function discover(issuer: string, options: RequestOptions): Promise<oauth.AuthorizationServer> {
-  const identifier = new URL(issuer);
-  const response = await oauth.discoveryRequest(identifier, options);
-  return oauth.processDiscoveryResponse(identifier, response);
 }

@@ -1,4 +1,12 @@
-import { type Failed, failed, isRefused, type JsonObject, type Refused, refused } from "../domain/index.ts";
+import {
+  type EventKey,
+  type Failed,
+  failed,
+  isRefused,
+  type JsonObject,
+  type Refused,
+  refused,
+} from "../domain/index.ts";
 import {
   type Delivery,
   onceOnly,
@@ -53,15 +61,22 @@ export async function receiveRedirect(
   }
   const delivery = deliveryOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
   const reception = await onceOnly(delivery, deps.receiver, rowOf);
-  // A code that the platform refuses is final, and so is the flow that brought it.
-  if (isRefused(reception.outcome)) await consume(authentic, deps.receiver);
-  return authentic.by === "state" ? asFirst(reception) : reception;
+  // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
+  if (isRefused(reception.outcome)) {
+    await consume(authentic, deps.receiver);
+    await forgetFailure(delivery.key, deps.receiver);
+  }
+  return authentic.by === "state" ? asFirst(reception, authentic.flow) : reception;
 }
 
-/** A reloaded page, or a second tab, is told what the first was. */
-function asFirst(reception: Reception): Reception {
+/**
+ * A reloaded page, or a second tab, is told what the first was. Nothing binds a flow that was not started here to a
+ * browser, so that its answer is repeated only to who brings the same code.
+ */
+function asFirst(reception: Reception, flow: Flow | undefined): Reception {
   const { outcome } = reception;
   if (outcome.ending !== "already_processed" || outcome.result === null) return reception;
+  if (flow === undefined && !outcome.isSameBody) return { ...reception, outcome: refused("state_unknown") };
   return { ...reception, outcome: { ending: "success", result: outcome.result, isRepeated: true } };
 }
 
@@ -75,6 +90,7 @@ async function authenticate(
   const stateSha256 = sha256Hex(Buffer.from(state));
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
   if (verdict !== undefined && "verified" in verdict) {
+    deps.receiver.observer.credentialsUsed(verdict.verified);
     // A signature covers the body alone: anybody could have added what stands in the query.
     const added = knownIn(redirect.query);
     return added === undefined
@@ -97,6 +113,14 @@ async function consume(authentic: Authentic, { store, log }: Receiver): Promise<
     .consume(authentic.stateSha256)
     .catch((error: unknown) =>
       log.warn({ err: error }, "a used OAuth state could not be deleted; it expires"),
+    );
+}
+
+async function forgetFailure(key: EventKey, { store, log }: Receiver): Promise<void> {
+  await store.failures
+    .remove(key)
+    .catch((error: unknown) =>
+      log.warn({ err: error, event_id: key.eventId }, "the failure of a refused code could not be removed"),
     );
 }
 

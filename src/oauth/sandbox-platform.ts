@@ -10,6 +10,7 @@ const CLIENT = { clientId: "sandbox", clientSecret: "sandbox" } as const;
 const REFUSED_CODE = "sandbox_refused";
 const UNAVAILABLE_CODE = "sandbox_unavailable";
 /** A code of a flow carries its PKCE challenge, so that the sandbox needs no memory. */
+const CHALLENGE = /^[\w-]{43}$/;
 const FLOW_CODE = /^sandbox_flow_[\w-]{16}_([\w-]{43})$/;
 
 /** The sandbox platform: outside production it stands in for an authorization server, over real HTTP. */
@@ -24,14 +25,18 @@ export function sandboxSettings(adminOrigin: string): PlatformSettings {
   };
 }
 
-/** Grants at once and sends the browser back; undefined for a request that is no start of a flow. */
-export function sandboxAuthorize(query: URLSearchParams): string | undefined {
-  const back = URL.parse(query.get("redirect_uri") ?? "");
+/**
+ * Grants at once and sends the browser back; undefined for a request that is no start of a flow of this receiver.
+ * @param redirectUri the one registered address, as real platforms have it
+ */
+export function sandboxAuthorize(query: URLSearchParams, redirectUri: string): string | undefined {
+  const isRegistered = query.get("redirect_uri") === redirectUri;
+  const back = isRegistered ? URL.parse(redirectUri) : null;
   const state = query.get("state");
   const challenge = query.get("code_challenge") ?? "";
   const isOurs = query.get("client_id") === CLIENT.clientId && query.get("response_type") === "code";
-  if (!isOurs || back === null || state === null || query.get("code_challenge_method") !== "S256")
-    return undefined;
+  const isPkce = query.get("code_challenge_method") === "S256" && CHALLENGE.test(challenge);
+  if (!isOurs || back === null || state === null || !isPkce) return undefined;
   back.searchParams.set("code", `sandbox_flow_${randomBytes(12).toString("base64url")}_${challenge}`);
   back.searchParams.set("state", state);
   return back.href;

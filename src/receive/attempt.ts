@@ -31,8 +31,9 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
       { deadline, mode },
     );
     if (ending.ending !== "already") return success(ending.result);
-    if (ending.record.bodySha256 !== bodySha256) receiver.observer.bodyMismatch(key);
-    return alreadyProcessed(ending.record.result);
+    const isSameBody = ending.record.bodySha256 === bodySha256;
+    if (!isSameBody) receiver.observer.bodyMismatch(key);
+    return alreadyProcessed(ending.record.result, isSameBody);
   } catch (error) {
     return outcomeOf(error);
   }

@@ -15,7 +15,7 @@ export function wasBegun({ code, cause }: Failed): boolean {
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
 export async function keepFailure(work: Work, outcome: Failed, receiver: Receiver): Promise<void> {
   if (!wasBegun(outcome)) return;
-  const { key, eventType, version, body } = work;
+  const { key, eventType, version, body, bodySha256 } = work;
   const now = receiver.clock.now();
   try {
     await receiver.store.failures.record(
@@ -26,6 +26,7 @@ export async function keepFailure(work: Work, outcome: Failed, receiver: Receive
         code: outcome.code,
         error: receiver.describe(outcome.cause),
         sealedBody: receiver.sealer.seal(body, sealContext(key)),
+        bodySha256,
         nextAttemptAt: nextAttemptAt(receiver.rules.retry, 0, now) ?? null,
       },
       now,

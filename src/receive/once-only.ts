@@ -26,8 +26,9 @@ export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: Ro
     const record = await receiver.store.find(key, deadline);
     if (record !== undefined) {
       facts.eventType = record.eventType;
-      if (record.bodySha256 !== bodySha256) receiver.observer.bodyMismatch(key);
-      return alreadyProcessed(record.result);
+      const isSameBody = record.bodySha256 === bodySha256;
+      if (!isSameBody) receiver.observer.bodyMismatch(key);
+      return alreadyProcessed(record.result, isSameBody);
     }
 
     // (d) dispatch on the event's type.

@@ -19,6 +19,11 @@ const POLL_MS = 50;
 const LEASE_MARGIN_MS = 10_000;
 const LOOK_UP_MS = 2_000;
 const STORING_MS = 6_000;
+/**
+ * Outside work that must not be cut off may go on for this long after the handler's time limit, and what it gives is
+ * still kept for the next delivery.
+ */
+export const LATE_WORK_MS = 3_000;
 
 export type Preparation =
   | { readonly state: "ready"; readonly value: JsonValue | undefined }
@@ -55,7 +60,10 @@ async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receive
       const record = await store.find(key, Math.min(work.deadline, performance.now() + LOOK_UP_MS));
       if (record !== undefined) {
         await store.preparations.release(key, claim.owner);
-        return { state: "ended", outcome: alreadyProcessed(record.result) };
+        return {
+          state: "ended",
+          outcome: alreadyProcessed(record.result, record.bodySha256 === work.bodySha256),
+        };
       }
       text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
     } catch (error) {

@@ -42,7 +42,8 @@ export async function runStored(
       return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
     const version = failure.version as Version;
     const { eventType } = failure;
-    const event = { key, json: parsed.object, body, bodySha256: sha256Hex(body), version, eventType };
+    const bodySha256 = failure.bodySha256 ?? sha256Hex(body);
+    const event = { key, json: parsed.object, body, bodySha256, version, eventType };
     return runEvent({ ...event, deadline, kind, mode }, receiver);
   });
 }

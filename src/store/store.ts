@@ -88,6 +88,8 @@ export interface StoredFailure extends EventKey {
   readonly error: string;
   /** The raw body, encrypted. */
   readonly sealedBody: Uint8Array;
+  /** What its record will say of the body; null for failures of earlier releases. */
+  readonly bodySha256: string | null;
   readonly firstFailedAt: string;
   readonly lastFailedAt: string;
   readonly nextAttemptAt: string | null;
@@ -100,6 +102,7 @@ export interface NewFailure extends EventKey {
   readonly code: FaultCode;
   readonly error: string;
   readonly sealedBody: Uint8Array;
+  readonly bodySha256: string;
   /** Null when no retry is allowed: the failure is `exhausted` from the start. */
   readonly nextAttemptAt: Date | null;
 }

@@ -49,6 +49,7 @@ export interface FailureRow {
   code: string;
   error: string;
   sealed_body: Uint8Array;
+  body_sha256: string | null;
   first_failed_at: StoredTime;
   last_failed_at: StoredTime;
   next_attempt_at: StoredTime | null;

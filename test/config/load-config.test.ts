@@ -186,6 +186,14 @@ describe("the configuration", () => {
       "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)",
     ],
     [{ TLS_CERT_FILE: "c.pem" }, "TLS_KEY_FILE: is not set, expected together with TLS_CERT_FILE"],
+    [
+      { OAUTH_AUTHORIZATION_URL: "https://a.example", OAUTH_REVOCATION_URL: "https://a.example" },
+      "OAUTH_AUTHORIZATION_URL, OAUTH_REVOCATION_URL: is set without OAUTH_TOKEN_URL, expected both",
+    ],
+    [
+      { OAUTH_SCOPE: "openid email" },
+      'OAUTH_SCOPE: got "openid email", expected openid only with OAUTH_ISSUER, which ID tokens are checked against',
+    ],
     [{ OAUTH_CLIENT_ID: "x" }, "OAUTH_CLIENT_SECRET: is not set, expected together with OAUTH_CLIENT_ID"],
     [
       { OAUTH_CLIENT_ID: "x", OAUTH_CLIENT_SECRET: "y" },

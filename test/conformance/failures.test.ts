@@ -15,6 +15,7 @@ function newFailure(eventId: string, over: Partial<NewFailure> = {}): NewFailure
     code: "handler_failed",
     error: "down",
     sealedBody: Buffer.from([0, 1, 255]),
+    bodySha256: "ab".repeat(32),
     nextAttemptAt: at(60),
     ...over,
   };

@@ -126,6 +126,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         code: "handler_failed",
         error: "e",
         sealedBody: Buffer.of(1),
+        bodySha256: "ab",
       } as const;
       await store.failures.record(
         { source: "platform", eventId: "failed", ...failure, nextAttemptAt: null },

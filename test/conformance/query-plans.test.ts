@@ -97,7 +97,10 @@ async function outbox(store: Store): Promise<void> {
 
 async function failures({ failures }: Store): Promise<void> {
   const failure = { ...KEY, eventType: "t", version: "v1", code: "handler_failed", error: "no" } as const;
-  await failures.record({ ...failure, sealedBody: new Uint8Array([1]), nextAttemptAt: NOON }, NOON);
+  await failures.record(
+    { ...failure, sealedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
+    NOON,
+  );
   await failures.leaseDue(LEASE, 10);
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
   await failures.reschedule(KEY, "a", { ...again, kind: "retry" });

@@ -2,8 +2,9 @@ import type { RequestListener } from "node:http";
 import { text } from "node:stream/consumers";
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { isRejected } from "../../src/handlers/index.ts";
+import { type CodeGrant, isRejected } from "../../src/handlers/index.ts";
 import { createExchange, createPlatform } from "../../src/oauth/index.ts";
+import { errorText } from "../../src/receive/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 const GRANT = {
@@ -13,9 +14,12 @@ const GRANT = {
 const seconds = () => Math.floor(Date.now() / 1000);
 
 /** Exchanges a code at a token endpoint that answers as it likes: an authorization server that went bad. */
-async function exchangeAt(answer: RequestListener, { scope = "openid", limitMs = 5_000 } = {}) {
+async function exchangeAt(
+  answer: RequestListener,
+  { scope = "openid", timeLimitMs = 5_000, grant = GRANT as CodeGrant } = {},
+) {
   return withHttpServer(answer, async (origin) => {
-    const platform = createPlatform({
+    const settings = {
       issuer: null,
       authorizationUrl: `${origin}/auth`,
       tokenUrl: `${origin}/token`,
@@ -23,9 +27,10 @@ async function exchangeAt(answer: RequestListener, { scope = "openid", limitMs =
       clientId: "us",
       clientSecret: "secret",
       scope,
-    });
-    const exchange = createExchange(() => platform, undefined);
-    return exchange(GRANT, AbortSignal.timeout(limitMs)).catch((error: unknown) => error as Error);
+    };
+    const platform = createPlatform(settings, false);
+    const exchange = createExchange(() => platform, { redirectUri: undefined, timeLimitMs });
+    return exchange(grant).catch((error: unknown) => error as Error);
   });
 }
 
@@ -96,6 +101,38 @@ describe("the code exchange", () => {
     expect(await exchangeAt(bare, { scope: "profile" })).toMatchObject({ access_token: "a" });
   });
 
+  it("takes the user from the ID token also in a flow that the platform started", async () => {
+    const grant = { code: "the-code" };
+    expect(await exchangeAt(tokens({ nonce: undefined }), { grant })).toMatchObject({ sub: "ada" });
+    expect(await exchangeAt(tokens({ azp: "somebody else" }), { grant })).toBeInstanceOf(Error);
+  });
+
+  it("minds no ID token that it did not ask for", async () => {
+    const foreign = tokens({ iss: "https://accounts.example" });
+    expect(await exchangeAt(foreign, { scope: "profile" })).toMatchObject({ access_token: "a" });
+  });
+
+  it("keeps each digit of a user's number", async () => {
+    const result = await exchangeAt(
+      (_request, response) => {
+        response.setHeader("content-type", "application/json");
+        response.end('{"access_token":"a","token_type":"Bearer","user_id":17841405793187218}');
+      },
+      { scope: "profile" },
+    );
+    expect(result).toMatchObject({ user_id: "17841405793187218" });
+  });
+
+  it("tells of the platform's trouble nothing that its answer holds besides", async () => {
+    const told = await exchangeAt(tokens({ nonce: "of-another-flow", email: "ada@example.com" }));
+    const asked = await exchangeAt((_request, response) => {
+      response.writeHead(400, { "content-type": "application/json" });
+      response.end('{"error":"invalid_client","session":"the-session"}');
+    });
+    expect(errorText(asked)).toContain("the platform answered 400: invalid_client");
+    expect(errorText(told) + errorText(asked)).not.toMatch(/the-nonce|of-another-flow|ada@|the-session/);
+  });
+
   it("follows no redirect, so that the code goes nowhere else", async () => {
     const asked: string[] = [];
     const result = await exchangeAt((request, response) => {
@@ -108,7 +145,7 @@ describe("the code exchange", () => {
 
   it("ends at its time limit, and reads no answer without end", async () => {
     const begun = performance.now();
-    expect(await exchangeAt(() => {}, { limitMs: 100 })).toMatchObject({ name: "TimeoutError" });
+    expect(await exchangeAt(() => {}, { timeLimitMs: 100 })).toMatchObject({ name: "TimeoutError" });
     expect(performance.now() - begun).toBeLessThan(4_000);
     const endless = await exchangeAt((_request, response) => {
       response.setHeader("content-type", "application/json");
@@ -129,6 +166,8 @@ describe("the code exchange", () => {
         response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
       };
     expect(isRejected(await exchangeAt(refusing(400, "invalid_grant")))).toBe(true);
+    // GitHub says it with another word, under status 200.
+    expect(isRejected(await exchangeAt(refusing(200, "bad_verification_code")))).toBe(true);
     for (const [status, error] of [
       [401, "invalid_client"],
       [503, "temporarily_unavailable"],

@@ -41,6 +41,21 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(20);
     }));
 
+  it.each([0, 1, 60])("are handed out although they live for %d seconds only", (expires_in) =>
+    withTokens(
+      dialect,
+      async (test) => {
+        await test.expired("ada");
+        expect(await test.keeper().for("ada")).toMatchObject({ accessToken: "new-1" });
+        expect(test.asked).toBe(1);
+      },
+      (_request, response, { asked }) => {
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ access_token: `new-${asked}`, token_type: "Bearer", expires_in }));
+      },
+    ),
+  );
+
   it("are kept although the database is away when the platform has answered", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
@@ -76,11 +91,11 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
             return leased;
           },
         };
-        expect(await test.keeper(watched).revoke("ada")).toBe(true);
+        expect(await test.keeper(watched).revoke("ada", "everywhere")).toBe(true);
         await refreshed;
         expect(revoked).toEqual(["rotated"]);
         expect(await test.store.userTokens.get("ada")).toBeUndefined();
-        expect(await test.keeper().revoke("ada")).toBe(false);
+        expect(await test.keeper().revoke("ada", "everywhere")).toBe(false);
       },
       async (request, response) => {
         let body = "";
@@ -109,8 +124,11 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       dialect,
       async (test) => {
         await test.expired("ada");
-        await expect(test.keeper().revoke("ada")).rejects.toThrow();
+        await expect(test.keeper().revoke("ada", "everywhere")).rejects.toThrow();
         expect(await test.keeper().for("ada")).toMatchObject({ accessToken: "new-2" });
+        // Unless an operator says that they must go all the same.
+        expect(await test.keeper().revoke("ada", "here")).toBe(true);
+        expect(await test.store.userTokens.get("ada")).toBeUndefined();
       },
       (request, response, test) => {
         if (request.url !== "/revoke") return newTokens(request, response, test);

@@ -23,7 +23,7 @@ describe("the metrics", () => {
   it("count callbacks by event type and HTTP status", async () => {
     const metrics = setUp();
     metrics.callback({ outcome: success({}), eventType: "payment_notify" }, 200, 0.01);
-    metrics.callback({ outcome: alreadyProcessed(null), eventType: "payment_notify" }, 200, 0.01);
+    metrics.callback({ outcome: alreadyProcessed(null, true), eventType: "payment_notify" }, 200, 0.01);
     metrics.callback({ outcome: failed("internal", null), eventType: "payment_notify" }, 500, 0.01);
     expect(await samples(metrics, "callback_requests_total")).toEqual([
       'callback_requests_total{event_type="payment_notify",status="200"} 2',

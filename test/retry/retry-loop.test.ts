@@ -122,7 +122,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const options = { deadline: performance.now() + 5_000, mode: "commit" } as const;
       await store.once(record, async () => ({ result: {} }), options);
       // As if the failure had been written after the other process's commit.
-      await store.failures.record({ ...failure!, nextAttemptAt: new Date(T0) }, new Date(T0));
+      await store.failures.record({ ...failure!, bodySha256: "", nextAttemptAt: new Date(T0) }, new Date(T0));
       failing.times = 99;
       expect(await inner.loop().round()).toBe(1);
       expect(failing.times).toBe(99);

@@ -59,6 +59,24 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
       expect(await receiver.count("oncehook_failures")).toBe(0);
     }));
 
+  it("outlives a platform that is slower than the handler's time limit: the code is not spent in vain", () =>
+    withFlow(
+      dialect,
+      async ({ arrive, platform, receiver }) => {
+        const { agent, back } = await arrive();
+        const slow = Promise.withResolvers<undefined>();
+        platform.before = () => slow.promise;
+        expect((await agent.request(back)).status).toBe(500);
+        slow.resolve(undefined);
+        await until(
+          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+        );
+        expect((await agent.request(back)).status).toBe(303);
+        expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
+      },
+      { env: { HANDLER_TIMEOUT_MS: "300" } },
+    ));
+
   it("goes on without the browser: one that left is signed in all the same", () =>
     withFlow(dialect, async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();
@@ -184,6 +202,7 @@ describe("the redirect of an OAuth flow", () => {
   it.each([
     ["a prefetch", { method: "GET", headers: { "sec-purpose": "prefetch;prerender" } }, 503],
     ["an older prefetch", { method: "GET", headers: { purpose: "prefetch" } }, 503],
+    ["a preview", { method: "GET", headers: { "x-purpose": "preview" } }, 503],
     ["a look at its headers", { method: "HEAD" }, 405],
     ["another method", { method: "PUT" }, 405],
   ])("never spends the code on %s", (_title, init, status) =>

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { type Answer, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 const STATE = "state-of-at-least-128-bits";
 const PATH = "/api/platform/oauth-callback";
@@ -57,10 +60,60 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(await receiver.count("oncehook_records")).toBe(1);
     }));
 
-  it("is authenticated by the platform's signature as well", () =>
+  it("repeats the answer of a flow that was not started here to nobody who brings another code", () =>
+    withReceiver(dialect, async (receiver) => {
+      await expectState(receiver);
+      expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
+      expect(await redirect(receiver, `?code=c2&state=${STATE}`)).toEqual({
+        status: 401,
+        body: { error: "invalid state" },
+      });
+      expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
+    }));
+
+  it("finishes after a retry, and a reload then is the same delivery, not another under its id", () => {
+    let offset = 0;
+    const clock = { now: () => new Date(Date.now() + offset) };
+    const drawn = { times: 0 };
+    const unlucky = defineHandler({
+      type: "user_authorized",
+      data: z.object({ code: z.string() }),
+      handle: async () => {
+        drawn.times += 1;
+        if (drawn.times === 1) throw new Error("down");
+        return { user_id: "ada" };
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await expectState(receiver);
+        expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(500);
+        offset = 61_000;
+        await until(async () => (await receiver.count("oncehook_records", "status = 'completed'")) === 1);
+        expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
+        expect(JSON.stringify(receiver.lines)).not.toContain("another body");
+        expect(drawn.times).toBe(2);
+      },
+      { handlers: [unlucky], env: { HANDLERS: "none" }, clock, retryPollMs: 20 },
+    );
+  });
+
+  it("leaves no failure behind when its code is refused in the end", () =>
+    withReceiver(dialect, async (receiver) => {
+      await expectState(receiver);
+      expect((await redirect(receiver, `?code=sandbox_unavailable&state=${STATE}`)).status).toBe(500);
+      expect(await receiver.count("oncehook_failures")).toBe(1);
+      expect((await redirect(receiver, `?code=sandbox_refused&state=${STATE}`)).status).toBe(400);
+      expect(await receiver.count("oncehook_failures")).toBe(0);
+    }));
+
+  it("is authenticated by the platform's signature as well, which counts as a use of the secret", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = { code: "c1", state: "anything" };
       expect((await receiver.send(sent, { path: PATH })).status).toBe(200);
+      const { text } = (await receiver.admin("/metrics")).body;
+      expect(text).toContain('oncehook_credentials_used_total{method="hmac",secret="current"} 1');
       expect((await receiver.send(sent, { path: PATH, secret: "f".repeat(32) })).status).toBe(401);
     }));
 

@@ -1,15 +1,36 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { certificate } from "./certificate.ts";
 
 /** Lends a plain HTTP server on a free port. */
 export async function withHttpServer<T>(
   answer: RequestListener,
   use: (origin: string) => Promise<T>,
 ): Promise<T> {
-  const server = createServer(answer);
+  return lend(createServer(answer), (port) => use(`http://127.0.0.1:${port}`));
+}
+
+/** The same over TLS; its certificate is believed by this process while it is lent. */
+export async function withHttpsServer<T>(
+  answer: RequestListener,
+  use: (origin: string) => Promise<T>,
+): Promise<T> {
+  const pair = await certificate("a test's server");
+  const before = getCACertificates("default");
+  setDefaultCACertificates([...before, pair.cert]);
+  try {
+    return await lend(createHttpsServer(pair, answer), (port) => use(`https://127.0.0.1:${port}`));
+  } finally {
+    setDefaultCACertificates(before);
+  }
+}
+
+async function lend<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return await use((server.address() as AddressInfo).port);
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

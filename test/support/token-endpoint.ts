@@ -39,7 +39,7 @@ export function withTokens(
       log,
       asked: 0,
       keeper(userTokens = store.userTokens) {
-        const platform = createPlatform({
+        const settings = {
           issuer: null,
           authorizationUrl: null,
           tokenUrl: `${origin}/token`,
@@ -47,7 +47,8 @@ export function withTokens(
           clientId: "us",
           clientSecret: "secret",
           scope: null,
-        });
+        };
+        const platform = createPlatform(settings, false);
         return createUserTokens({ store: userTokens, platform: () => platform, sealer: own, clock, log });
       },
       async expired(userId, second = 1, sealer = own) {

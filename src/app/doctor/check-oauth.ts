@@ -13,7 +13,7 @@ export async function checkOAuth(config: Config): Promise<Finding[]> {
     ];
   }
   try {
-    await createPlatform(oauth).server();
+    await createPlatform(oauth, config.environment === "production").server();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${why}`)];

@@ -17,7 +17,7 @@ export interface CodeGrant {
  * Exchanges an authorization code (RFC 6749 §4.1.3).
  * @throws Rejected when the platform refuses the code; another error when it could not be asked
  */
-export type ExchangeCode = (grant: CodeGrant, signal: AbortSignal) => Promise<TokenAnswer>;
+export type ExchangeCode = (grant: CodeGrant) => Promise<TokenAnswer>;
 
 type Tables = {
   users: { user_id: string; updated_at: string };
@@ -75,9 +75,10 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
     data,
     migrations: [users, tokensApart],
     // An authorization code works once, so its exchange must survive whatever happens to the transaction.
-    prepare({ event, signal }) {
+    // It has a time limit of its own: one that the handler's limit cut off may have spent the code.
+    prepare({ event }) {
       const { code, flow } = event.data;
-      return exchange(flow === undefined ? { code } : { code, flow }, signal);
+      return exchange(flow === undefined ? { code } : { code, flow });
     },
     async handle({ event, tx, prepared: tokens, now }) {
       const user_id = event.data.user_id ?? userOf(tokens);
@@ -111,7 +112,9 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
 
 /** Where the event names no user, the platform's answer must. */
 function userOf(tokens: TokenAnswer): string {
-  const named = idText.safeParse(tokens.user_id ?? tokens.sub);
-  if (named.success) return named.data;
+  for (const name of [tokens.user_id, tokens.sub]) {
+    const named = idText.safeParse(name);
+    if (named.success) return named.data;
+  }
   throw new Rejected("data.user_id: missing, and the token endpoint named no user either");
 }

@@ -34,6 +34,7 @@ async function record({ write }: Access, failure: NewFailure, now: Date): Promis
       attempts: 1,
       retries_done: 0,
       sealed_body: failure.sealedBody,
+      body_sha256: failure.bodySha256,
       first_failed_at: at,
       next_attempt_at: failure.nextAttemptAt?.toISOString() ?? null,
       ...latest,

@@ -48,6 +48,7 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
     code: row.code as FaultCode,
     error: row.error,
     sealedBody: row.sealed_body,
+    bodySha256: row.body_sha256,
     firstFailedAt: isoTime(row.first_failed_at),
     lastFailedAt: isoTime(row.last_failed_at),
     nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
