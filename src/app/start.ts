@@ -20,6 +20,7 @@ import { originOf } from "./origin.ts";
 import { configuredPlatform } from "./platform.ts";
 import { platformScheme, unprotectedBody } from "./platform-scheme.ts";
 import { publicListener } from "./public.ts";
+import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
 
@@ -119,6 +120,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   outbox.start(parts.outboxPollMs ?? POLL_MS);
   refreshing.start(parts.refreshPollMs ?? REFRESH_POLL_MS);
   undo.push(startRetentionJob(store, config.retention, clock, logger));
+  if (config.previousEncryptionKeys.length > 0) undo.push(startResealing(store.sealedValues, sealer, logger));
   if (config.listen.tls !== undefined) {
     const stopLooking = reloadOnChange(config.listen.tls, listener.server, logger);
     undo.push(async () => stopLooking());

@@ -36,13 +36,14 @@ export function browserHash(cookie: string): string {
 }
 
 export function sealFlow(flow: Flow, stateSha256: string, sealer: Sealer): Uint8Array {
-  return sealer.seal(Buffer.from(JSON.stringify(flow)), contextOf(stateSha256));
+  return sealer.seal(Buffer.from(JSON.stringify(flow)), flowContext(stateSha256));
 }
 
 export function openFlow(sealed: Uint8Array, stateSha256: string, sealer: Sealer): Flow {
-  return JSON.parse(Buffer.from(sealer.open(sealed, contextOf(stateSha256))).toString("utf8"));
+  return JSON.parse(Buffer.from(sealer.open(sealed, flowContext(stateSha256))).toString("utf8"));
 }
 
-function contextOf(stateSha256: string): string {
+/** What a flow is sealed for. */
+export function flowContext(stateSha256: string): string {
   return `redirect state ${stateSha256}`;
 }

@@ -11,7 +11,7 @@ export { errorText } from "./error-text.ts";
 export { type Identified, parseObject } from "./identify.ts";
 export { sealContext, wasBegun } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
-export { LATE_WORK_MS } from "./prepare-once.ts";
+export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export { receive } from "./receive.ts";
 export { runEvent } from "./run-event.ts";
 export { sha256Hex } from "./sha256.ts";

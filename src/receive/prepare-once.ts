@@ -142,13 +142,14 @@ function inProgress(why: string): Preparation {
 }
 
 function seal(text: string, work: AttemptWork, { sealer }: Receiver): Uint8Array {
-  return sealer.seal(Buffer.from(text), contextOf(work));
+  return sealer.seal(Buffer.from(text), preparationContext(work.key));
 }
 
 function unseal(sealed: Uint8Array, work: AttemptWork, { sealer }: Receiver): JsonValue {
-  return JSON.parse(Buffer.from(sealer.open(sealed, contextOf(work))).toString("utf8"));
+  return JSON.parse(Buffer.from(sealer.open(sealed, preparationContext(work.key))).toString("utf8"));
 }
 
-function contextOf({ key }: AttemptWork): string {
+/** What the result of a prepare step is sealed for. */
+export function preparationContext(key: EventKey): string {
   return `preparation ${keyText(key)}`;
 }

@@ -13,6 +13,8 @@ export interface Sealer {
   seal(plain: Uint8Array, context: string): Uint8Array;
   /** @throws SealBroken when the key, the context or the bytes are others than they were */
   open(sealed: Uint8Array, context: string): Uint8Array;
+  /** Whether it was sealed with the key that seals now, and not with an earlier one. */
+  isCurrent(sealed: Uint8Array): boolean;
 }
 
 export class SealBroken extends Error {
@@ -41,6 +43,7 @@ export function createSealer(key: Uint8Array, previous: readonly Uint8Array[] = 
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(VERSION), current.id, nonce, body, cipher.getAuthTag()]);
     },
+    isCurrent: (sealed) => current.id.equals(sealed.subarray(1, 1 + KEY_ID_BYTES)),
     open(sealed, context) {
       const bytes = Buffer.from(sealed);
       if (bytes.length < HEAD_BYTES + TAG_BYTES || bytes[0] !== VERSION) {

@@ -6,6 +6,7 @@ import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/
 import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
+import type { SealedValueStore } from "./sealed-values.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
@@ -20,6 +21,7 @@ export type {
   StoredNotification,
 } from "./outbox-store.ts";
 export type { Page } from "./page.ts";
+export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
 export type { Dialect, OpenQuery, Transaction } from "./transaction.ts";
 export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-token-store.ts";
@@ -211,6 +213,7 @@ export interface Store {
   readonly redirectStates: RedirectStateStore;
   readonly outbox: OutboxStore;
   readonly userTokens: UserTokenStore;
+  readonly sealedValues: SealedValueStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
   listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Store } from "../../src/store/index.ts";
+import type { SealedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
@@ -9,6 +9,12 @@ const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
 const KEY = { source: "platform", eventId: "e1" };
 const LEASE = { owner: "a", now: NOON, until: LATER };
+const SEALED: Record<SealedKind, string[]> = {
+  failure: ["e1", "platform"],
+  preparation: ["e1", "platform"],
+  redirect_state: ["c".repeat(64)],
+  user_tokens: ["u1"],
+};
 const PAGE = { limit: 10, before: 1_000 };
 
 /** Read once at a start and a handful of rows long: no index could help. */
@@ -60,6 +66,11 @@ async function everyOperation(store: Store): Promise<void> {
   await store.userTokens.release("u1", "a");
   await store.userTokens.release("u1", "a", { refreshAt: LATER, error: null });
   await store.userTokens.remove("u1", "a");
+  for (const [kind, key] of Object.entries(SEALED) as [SealedKind, string[]][]) {
+    await store.sealedValues.page(kind, undefined, 10);
+    await store.sealedValues.page(kind, key, 10);
+    await store.sealedValues.replace(kind, { key, sealed: Buffer.of(1) }, Buffer.of(2));
+  }
   await store.noteCredential({ name: "hmac current", fingerprint: "a" }, NOON);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {

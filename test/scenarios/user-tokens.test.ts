@@ -116,7 +116,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
       expect(await receiver.count("users", "user_id = 'ada'")).toBe(1);
     }));
 
-  it("outlive a rotation of ENCRYPTION_KEY", () =>
+  it("outlive a rotation of ENCRYPTION_KEY, and are read without the old key in the end", () =>
     withSignedIn(dialect, async ({ receiver, target, env }) => {
       const before = await ask(receiver);
       const rotated = {
@@ -128,6 +128,13 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
         handlers: [calling],
       });
       expect((await ask(second)).accessToken).toBe(before.accessToken);
+      await until(() => second.lines.some(({ msg }) => String(msg).startsWith("everything is encrypted")));
       await second.stop();
+      const third = await startReceiver(target, {
+        env: { ...env, ...rotated, ENCRYPTION_KEY_PREVIOUS: "", PORT: "0" },
+        handlers: [calling],
+      });
+      expect((await ask(third)).accessToken).toBe(before.accessToken);
+      await third.stop();
     }));
 });

@@ -7,6 +7,7 @@ import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
 import { redirectStateQueries } from "./redirect-states.ts";
+import { sealedValueQueries } from "./sealed-values.ts";
 import { sweep } from "./sweep.ts";
 import { userTokenQueries } from "./user-tokens.ts";
 
@@ -20,6 +21,7 @@ export function commonOperations(
     redirectStates: redirectStateQueries(access),
     outbox: outboxQueries(access),
     userTokens: userTokenQueries(access),
+    sealedValues: sealedValueQueries(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),

@@ -1,0 +1,94 @@
+import type { Log } from "../domain/index.ts";
+import { sealedTokensContext } from "../handlers/index.ts";
+import { flowContext } from "../oauth/index.ts";
+import { preparationContext, sealContext } from "../receive/index.ts";
+import type { Sealer } from "../seal/index.ts";
+import type { SealedKind, SealedValue, Store } from "../store/index.ts";
+
+const AT_ONCE = 100;
+
+/** What each kind was sealed for. */
+const CONTEXTS: Record<SealedKind, (key: SealedValue["key"]) => string> = {
+  failure: ([eventId = "", source = ""]) => sealContext({ eventId, source }),
+  preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
+  redirect_state: ([stateSha256 = ""]) => flowContext(stateSha256),
+  user_tokens: ([userId = ""]) => sealedTokensContext(userId),
+};
+
+export interface Resealed {
+  /** Encrypted anew under the current key. */
+  resealed: number;
+  /** Encrypted under a key that is not configured. */
+  unreadable: number;
+}
+
+/**
+ * Encrypts under the current key whatever an earlier one encrypted, so that ENCRYPTION_KEY_PREVIOUS can go in the end.
+ * A value that is changed at the same time is left to whoever changes it: they use the current key.
+ */
+export async function resealAll(
+  store: Store["sealedValues"],
+  sealer: Sealer,
+  isStopping: () => boolean = () => false,
+): Promise<Resealed> {
+  const done: Resealed = { resealed: 0, unreadable: 0 };
+  for (const kind of Object.keys(CONTEXTS) as SealedKind[]) {
+    let page: SealedValue[];
+    let after: SealedValue["key"] | undefined;
+    do {
+      page = await store.page(kind, after, AT_ONCE);
+      for (const value of page) {
+        if (isStopping()) return done;
+        await resealOne(kind, value, store, sealer, done);
+      }
+      after = page.at(-1)?.key;
+    } while (page.length === AT_ONCE);
+  }
+  return done;
+}
+
+async function resealOne(
+  kind: SealedKind,
+  value: SealedValue,
+  store: Store["sealedValues"],
+  sealer: Sealer,
+  done: Resealed,
+): Promise<void> {
+  if (sealer.isCurrent(value.sealed)) return;
+  const context = CONTEXTS[kind](value.key);
+  let plain: Uint8Array;
+  try {
+    plain = sealer.open(value.sealed, context);
+  } catch {
+    done.unreadable += 1;
+    return;
+  }
+  if (await store.replace(kind, value, sealer.seal(plain, context))) done.resealed += 1;
+}
+
+/** Runs it once beside the service, after a start with ENCRYPTION_KEY_PREVIOUS. @returns stops it, waits for its end */
+export function startResealing(store: Store["sealedValues"], sealer: Sealer, log: Log): () => Promise<void> {
+  let stopping = false;
+  const underWay = resealAll(store, sealer, () => stopping)
+    .then(({ resealed, unreadable }) => {
+      if (stopping) return;
+      if (unreadable > 0) {
+        log.warn(
+          { resealed, unreadable },
+          "some values are encrypted under a key that neither ENCRYPTION_KEY nor ENCRYPTION_KEY_PREVIOUS holds",
+        );
+      } else {
+        log.info(
+          { resealed },
+          "everything is encrypted under ENCRYPTION_KEY; ENCRYPTION_KEY_PREVIOUS can go once every process has the new key",
+        );
+      }
+    })
+    .catch((error: unknown) =>
+      log.warn({ err: error }, "not everything could be encrypted anew; the next start goes on"),
+    );
+  return async () => {
+    stopping = true;
+    await underWay;
+  };
+}
