@@ -16,8 +16,8 @@ export function createCredentialNotes(
 ): (credential: Credential) => void {
   const uses = new Map(configuredSecrets(config).map((use) => [use.name, use]));
   const noted = new Map<string, number>();
-  return ({ method, secret }) => {
-    const use = uses.get(`${method} ${secret}`);
+  return ({ method, index }) => {
+    const use = uses.get(`${method} ${index === 0 ? "current" : "previous"}`);
     const now = clock.now();
     if (use === undefined || now.getTime() - (noted.get(use.name) ?? 0) < NOTE_EVERY_MS) return;
     noted.set(use.name, now.getTime());

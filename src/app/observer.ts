@@ -13,7 +13,8 @@ export function createObserver(
     attempted: (kind, outcome) => metrics.attempt(kind, outcome),
     credentialsUsed(credentials) {
       for (const credential of credentials) {
-        metrics.credentialUsed(credential);
+        const secret = credential.index === 0 ? "current" : "previous";
+        metrics.credentialUsed({ method: credential.method, secret });
         noteCredential(credential);
       }
     },

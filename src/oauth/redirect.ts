@@ -16,7 +16,7 @@ import {
   sha256Hex,
 } from "../receive/index.ts";
 import { type Deadline, StoreFault } from "../store/index.ts";
-import type { DistinctHeaders } from "../verify/index.ts";
+import { type DistinctHeaders, isAbsent } from "../verify/index.ts";
 import { expectedFlow } from "./expected-flow.ts";
 import type { Flow } from "./flow.ts";
 import type { RedirectDeps } from "./redirect-deps.ts";
@@ -97,7 +97,7 @@ async function authenticate(
       ? { by: "platform" }
       : invalid(`${added}: must stand in the signed body, not in the query`);
   }
-  const brought = verdict !== undefined && !verdict.code.endsWith("_missing");
+  const brought = verdict !== undefined && !isAbsent(verdict);
   if (brought) return verdict;
   try {
     const flow = await expectedFlow(state, stateSha256, parameters.get("iss"), redirect.headers, deps);

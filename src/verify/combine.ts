@@ -1,12 +1,18 @@
-import { type Failed, isRefused, type Refused } from "../domain/index.ts";
-import type { Credential, Scheme, SignedRequest, Verdict } from "./scheme.ts";
+import { type Failed, isRefused, type Refused, refused } from "../domain/index.ts";
+import { type Credential, isAbsent, type Scheme, type SignedRequest, type Verdict } from "./scheme.ts";
 
-/** Every scheme must accept the request; the first that does not decides. */
+/**
+ * Every scheme must accept the request; the first that does not decides. Costly ones come last: whoever fails a cheap
+ * one is refused whatever the costly one would say, and must not make us ask another server.
+ */
 export function allOf(schemes: readonly Scheme[]): Scheme {
+  const cheapFirst = schemes.toSorted((a, b) => Number(a.isCostly ?? false) - Number(b.isCostly ?? false));
   return combined(schemes, async (request) => {
     const verified: Credential[] = [];
-    for (const scheme of schemes) {
+    for (const scheme of cheapFirst) {
       const verdict = await scheme.verify(request);
+      // Half of what must be there was there: the request is an attempt, and not one without a credential.
+      if (isAbsent(verdict) && verified.length > 0) return refused(verdict.code);
       if (!("verified" in verdict)) return verdict;
       verified.push(...verdict.verified);
     }
@@ -24,7 +30,7 @@ export function anyOf(schemes: readonly Scheme[]): Scheme {
       others.push(verdict);
     }
     const undecided = others.find((verdict) => !isRefused(verdict));
-    return undecided ?? others.find(({ code }) => !code.endsWith("_missing")) ?? (others[0] as Refused);
+    return undecided ?? others.find((verdict) => !isAbsent(verdict)) ?? (others[0] as Refused);
   });
 }
 
@@ -32,5 +38,9 @@ function combined(schemes: readonly Scheme[], verify: (request: SignedRequest) =
   const [only] = schemes;
   if (only === undefined) throw new TypeError("at least one scheme must authenticate a source");
   if (schemes.length === 1) return only;
-  return { challenge: [...new Set(schemes.map(({ challenge }) => challenge))].join(", "), verify };
+  return {
+    challenge: [...new Set(schemes.map(({ challenge }) => challenge))].join(", "),
+    isCostly: schemes.some(({ isCostly }) => isCostly),
+    verify,
+  };
 }

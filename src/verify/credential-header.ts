@@ -1,5 +1,5 @@
 import { type Refused, refused } from "../domain/index.ts";
-import type { SignedRequest } from "./scheme.ts";
+import { absent, type SignedRequest } from "./scheme.ts";
 
 /** RFC 6750 §2.1: the scheme's name in any case, one space, the token. */
 const BEARER = /^bearer ([^\s]+)$/i;
@@ -22,7 +22,7 @@ export function credentialHeader(name: string): CredentialHeader {
       const [value = ""] = values;
       if (values.length > 1) return refused("token_repeated");
       const token = isBearer ? (BEARER.exec(value)?.[1] ?? "") : value;
-      return token === "" ? refused("token_missing") : token;
+      return token === "" ? absent("token_missing") : token;
     },
   };
 }

@@ -1,7 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
 import { type Clock, type Refused, refused } from "../domain/index.ts";
-import type { Scheme, SignedRequest } from "./scheme.ts";
-import { secretName } from "./secret-name.ts";
+import { absent, type Scheme, type SignedRequest } from "./scheme.ts";
 
 const HEX_DIGEST = /^[0-9a-f]{64}$/;
 const WHOLE_SECONDS = /^\d{1,11}$/;
@@ -31,7 +30,7 @@ export function createHmacScheme({ secrets, toleranceSeconds, clock }: HmacOptio
       const signer = keys.findIndex((key) => timingSafeEqual(digest(key, request.body), claimed));
       if (signer === -1) return refused("signature_mismatch");
       const stale = toleranceSeconds === null ? undefined : staleness(request, toleranceSeconds, clock);
-      return stale ?? { verified: [{ method: "hmac", secret: secretName(signer) }] };
+      return stale ?? { verified: [{ method: "hmac", index: signer }] };
     },
   };
 }
@@ -44,7 +43,7 @@ function digest(key: KeyObject, body: Uint8Array): Buffer {
 function claimedDigest({ headers }: SignedRequest): Buffer | Refused {
   const values = headers["x-signature"] ?? [];
   const [value] = values;
-  if (value === undefined || value === "") return refused("signature_missing");
+  if (value === undefined || value === "") return absent("signature_missing");
   if (values.length > 1) return refused("signature_repeated");
   if (!HEX_DIGEST.test(value)) return refused("signature_malformed");
   return Buffer.from(value, "hex");

@@ -5,7 +5,6 @@ import { credentialHeader } from "./credential-header.ts";
 import { headerOf } from "./jws-header.ts";
 import { type JwtKeys, KeysUnavailable } from "./jwt-keys.ts";
 import type { Scheme } from "./scheme.ts";
-import { secretName } from "./secret-name.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
 
@@ -29,6 +28,7 @@ export function createJwtScheme(options: JwtOptions): Scheme {
   const { challenge, read } = credentialHeader(options.header);
   return {
     challenge,
+    isCostly: true,
     async verify(request) {
       const token = read(request);
       if (typeof token !== "string") return token;
@@ -36,7 +36,7 @@ export function createJwtScheme(options: JwtOptions): Scheme {
       if ("ending" in checked) return checked;
       const fault =
         options.bodyClaim === null ? undefined : bodyFault(checked.payload, options.bodyClaim, request.body);
-      return fault ?? { verified: [{ method: "jwt", secret: secretName(checked.index) }] };
+      return fault ?? { verified: [{ method: "jwt", index: checked.index }] };
     },
   };
 }

@@ -2,7 +2,6 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { refused } from "../domain/index.ts";
 import { credentialHeader } from "./credential-header.ts";
 import type { Scheme } from "./scheme.ts";
-import { secretName } from "./secret-name.ts";
 
 export interface TokenOptions {
   /** The current token first, then those that are being rotated out. */
@@ -22,9 +21,7 @@ export function createTokenScheme({ tokens, header }: TokenOptions): Scheme {
       const claimed = digest(token);
       const matches = digests.map((known) => timingSafeEqual(known, claimed));
       const index = matches.indexOf(true);
-      return index === -1
-        ? refused("token_mismatch")
-        : { verified: [{ method: "token", secret: secretName(index) }] };
+      return index === -1 ? refused("token_mismatch") : { verified: [{ method: "token", index }] };
     },
   };
 }

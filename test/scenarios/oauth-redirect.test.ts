@@ -117,6 +117,17 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect((await receiver.send(sent, { path: PATH, secret: "f".repeat(32) })).status).toBe(401);
     }));
 
+  it("that is signed without the time that is asked for is refused, whatever state it brings", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await expectState(receiver);
+        const answer = await receiver.send({ code: "c1", state: STATE }, { path: PATH });
+        expect([answer.status, answer.body]).toEqual([401, { error: "invalid signature" }]);
+      },
+      { env: { SIGNATURE_TOLERANCE_SECONDS: "300" } },
+    ));
+
   it.each([
     ["an unknown state", "?code=c1&state=unknown", 401, "invalid state"],
     ["no state", "?code=c1", 401, "invalid state"],

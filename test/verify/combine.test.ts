@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
-import { allOf, anyOf, createHmacScheme, createTokenScheme, signHmac } from "../../src/verify/index.ts";
+import {
+  allOf,
+  anyOf,
+  createHmacScheme,
+  createJwtScheme,
+  createTokenScheme,
+  isAbsent,
+  type JwtKeys,
+  type SignedRequest,
+  signHmac,
+} from "../../src/verify/index.ts";
 
 const SECRET = "a-signing-secret-of-some-length";
 const TOKEN = "the-callback-token-of-now";
@@ -16,10 +26,10 @@ describe("a token", () => {
     token.verify({ body: BODY, headers: { "x-callback-token": values } });
 
   it.each([
-    [TOKEN, "current"],
-    [OLD, "previous"],
-  ])("is accepted while it is configured: %s", (value, secret) => {
-    expect(verify(value)).toEqual({ verified: [{ method: "token", secret }] });
+    [TOKEN, 0],
+    [OLD, 1],
+  ])("is accepted while it is configured: %s", (value, index) => {
+    expect(verify(value)).toEqual({ verified: [{ method: "token", index }] });
   });
 
   it.each([
@@ -31,7 +41,7 @@ describe("a token", () => {
     ["token_mismatch", [TOKEN.toUpperCase()]],
     ["token_mismatch", [`${TOKEN},${OLD}`]],
   ])("is refused with one message for all causes: %s", (code, values) => {
-    expect(verify(...values)).toEqual({ ending: "refused", code, message: "invalid token" });
+    expect(verify(...values)).toMatchObject({ ending: "refused", code, message: "invalid token" });
   });
 
   it("in `Authorization` is a bearer token", () => {
@@ -50,8 +60,8 @@ describe("two schemes", () => {
   it("must both accept where all are asked for", async () => {
     expect(await all.verify({ body: BODY, headers: { ...SIGNED, ...NAMED } })).toEqual({
       verified: [
-        { method: "hmac", secret: "current" },
-        { method: "token", secret: "current" },
+        { method: "hmac", index: 0 },
+        { method: "token", index: 0 },
       ],
     });
     expect(await all.verify({ body: BODY, headers: SIGNED })).toMatchObject({ code: "token_missing" });
@@ -69,6 +79,56 @@ describe("two schemes", () => {
       code: "token_mismatch",
     });
   });
+
+  it("refuse for the time of a signature that was there, rather than for a token that was not", async () => {
+    const timed = createHmacScheme({ secrets: [SECRET], toleranceSeconds: 60, clock: systemClock });
+    const verdict = await anyOf([token, timed]).verify({ body: BODY, headers: SIGNED });
+    expect(verdict).toMatchObject({ code: "timestamp_missing" });
+    expect(isAbsent(verdict)).toBe(false);
+  });
+
+  it.each([
+    ["nothing at all", {}, true, true],
+    ["one that is right", SIGNED, false, false],
+    ["one that is wrong", { "x-signature": ["0".repeat(64)] }, false, false],
+  ])("say whether a credential was there: %s", async (_title, headers, inAny, inAll) => {
+    const request: SignedRequest = { body: BODY, headers };
+    expect(isAbsent(await any.verify(request))).toBe(inAny);
+    expect(isAbsent(await all.verify(request))).toBe(inAll);
+  });
+
+  it.each([[["jwt", "hmac"]], [["hmac", "jwt"]]])(
+    "look for a JWT's keys only when all else fits, in whatever order they stand: %j",
+    async (order) => {
+      let looked = 0;
+      const keys: JwtKeys = {
+        candidates: async () => {
+          looked += 1;
+          return [];
+        },
+      };
+      const jwt = createJwtScheme({
+        algorithm: "ES256",
+        keys,
+        header: "Authorization",
+        issuer: "i",
+        audience: "a",
+        clockToleranceSeconds: 0,
+        bodyClaim: null,
+        clock: systemClock,
+      });
+      const both = allOf(order.map((name) => (name === "jwt" ? jwt : hmac)));
+      const header = Buffer.from('{"alg":"ES256"}').toString("base64url");
+      const authorization = [`Bearer ${header}.e30.AAAA`];
+      const forged = { authorization, "x-signature": ["0".repeat(64)] };
+      expect(await both.verify({ body: BODY, headers: forged })).toMatchObject({
+        code: "signature_mismatch",
+      });
+      expect(looked).toBe(0);
+      await both.verify({ body: BODY, headers: { ...SIGNED, authorization } });
+      expect(looked).toBe(1);
+    },
+  );
 
   it("name both ways in their challenge", () => {
     expect(any.challenge).toBe(

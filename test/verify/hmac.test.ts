@@ -5,7 +5,7 @@ import { createHmacScheme, signHmac } from "../../src/verify/index.ts";
 
 const SECRET = "It's a Secret to Everybody";
 const scheme = createHmacScheme({ secrets: [SECRET], toleranceSeconds: null, clock: systemClock });
-const CURRENT = { verified: [{ method: "hmac", secret: "current" }] };
+const CURRENT = { verified: [{ method: "hmac", index: 0 }] };
 const verify = (body: Uint8Array, ...signatures: string[]) =>
   scheme.verify({ body, headers: { "x-signature": signatures } });
 

@@ -48,7 +48,7 @@ const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toSt
 
 describe("a JWT", () => {
   it("is accepted with its issuer, audience and time", async () => {
-    expect(await verify(await token(CLAIMS))).toEqual({ verified: [{ method: "jwt", secret: "current" }] });
+    expect(await verify(await token(CLAIMS))).toEqual({ verified: [{ method: "jwt", index: 0 }] });
   });
 
   it.each([
@@ -131,7 +131,7 @@ describe("a JWT", () => {
   it("may still be signed with the previous secret while it is rotated", async () => {
     const keys = secretKeys(["the-new-secret-of-32-bytes-or-more", SECRET]);
     expect(await verify(await token(CLAIMS), { keys })).toEqual({
-      verified: [{ method: "jwt", secret: "previous" }],
+      verified: [{ method: "jwt", index: 1 }],
     });
   });
 
