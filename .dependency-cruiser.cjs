@@ -1,7 +1,8 @@
 /** The layering rule of docs/architecture.md: every import points inward, through a room's door. */
 const ROOMS = {
   domain: [],
-  verify: ["domain"],
+  fetch: [],
+  verify: ["domain", "fetch"],
   seal: ["domain"],
   loop: ["domain"],
   store: ["domain"],
@@ -9,13 +10,14 @@ const ROOMS = {
   receive: ["domain", "verify", "handlers", "store", "seal"],
   retry: ["domain", "loop", "handlers", "receive", "store"],
   outbox: ["domain", "loop", "store"],
-  oauth: ["domain", "verify", "seal", "handlers", "receive", "store"],
+  oauth: ["domain", "fetch", "verify", "seal", "handlers", "receive", "store"],
   observe: ["domain"],
   http: ["domain", "verify", "receive", "oauth", "observe", "store"],
   admin: ["domain", "store", "observe", "receive", "retry", "oauth"],
   config: ["domain", "store"],
   app: [
     "domain",
+    "fetch",
     "verify",
     "seal",
     "store",

@@ -20,7 +20,7 @@ import {
  */
 export async function platformScheme({ authentication }: Config, clock: Clock): Promise<Scheme> {
   const { methods, signing, token, jwt } = authentication;
-  const keys = jwt === null ? undefined : await keysOf(jwt.keys);
+  const keys = jwt === null ? undefined : await keysOf(jwt);
   const scheme = (method: AuthMethod): Scheme => {
     if (method === "hmac") return createHmacScheme({ ...signing, clock });
     if (method === "token") return createTokenScheme(token);
@@ -31,16 +31,15 @@ export async function platformScheme({ authentication }: Config, clock: Clock): 
   return anyOf(methods.map((all) => allOf(all.map(scheme))));
 }
 
-async function keysOf(keys: JwtConfig["keys"]): Promise<JwtKeys> {
-  if (keys.from === "secrets") return secretKeys(keys.secrets);
-  if (keys.from === "jwks") return jwksKeys(keys.url);
+async function keysOf(jwt: JwtConfig): Promise<JwtKeys> {
+  if (jwt.keys.from === "secrets") return secretKeys(jwt.keys.secrets);
+  if (jwt.keys.from === "jwks") return jwksKeys(jwt.keys.url);
+  const { file } = jwt.keys;
   try {
-    return pemKeys(await readFile(keys.file, "utf8"));
+    return pemKeys(await readFile(file, "utf8"), jwt.algorithm);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError([
-      `JWT_PUBLIC_KEY_FILE: got ${JSON.stringify(keys.file)}, which cannot be used: ${why}`,
-    ]);
+    throw new ConfigError([`JWT_PUBLIC_KEY_FILE: got ${JSON.stringify(file)}, which cannot be used: ${why}`]);
   }
 }
 

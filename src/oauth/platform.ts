@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import { boundedFetch } from "./bounded-fetch.ts";
+import { boundedFetch } from "../fetch/index.ts";
 import { createDiscovery, discover } from "./discovery.ts";
 
 /** The authorization server, as it is configured. */

@@ -1,7 +1,9 @@
 export { allOf, anyOf } from "./combine.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./hmac.ts";
-export { createJwtScheme, type JwtAlgorithm, type JwtOptions } from "./jwt.ts";
-export { type JwtKeys, jwksKeys, pemKeys, secretKeys } from "./jwt-keys.ts";
+export { jwksKeys } from "./jwks-keys.ts";
+export { createJwtScheme, type JwtOptions } from "./jwt.ts";
+export { type JwtAlgorithm, type JwtKeys, secretKeys } from "./jwt-keys.ts";
+export { pemKeys, readPemKeys } from "./pem-keys.ts";
 export {
   type Credential,
   type DistinctHeaders,

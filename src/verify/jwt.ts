@@ -3,10 +3,8 @@ import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose"
 import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../domain/index.ts";
 import { credentialHeader } from "./credential-header.ts";
 import { headerOf } from "./jws-header.ts";
-import { type JwtKeys, KeysUnavailable } from "./jwt-keys.ts";
+import { type Candidate, type JwtAlgorithm, type JwtKeys, KeysUnavailable } from "./jwt-keys.ts";
 import type { Scheme } from "./scheme.ts";
-
-export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
 
 export interface JwtOptions {
   /** The one algorithm that is accepted, whatever a token says (RFC 8725 §3.1). */
@@ -54,21 +52,44 @@ async function check(token: string, options: JwtOptions): Promise<Checked | Refu
     return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
   }
   try {
-    const candidates = await options.keys.candidates(header);
-    let last: unknown = new errors.JWKSNoMatchingKey();
-    for (const [index, key] of candidates.entries()) {
-      try {
-        const { payload } = await jwtVerify(token, key, verifyOptions(options));
-        return { payload, index };
-      } catch (error) {
-        if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
-        last = error;
-      }
-    }
-    throw last;
+    const first = await tried(token, await options.keys.candidates(header), options);
+    if (first.verdict !== undefined) return first.verdict;
+    const renewed = await options.keys.renewed(header);
+    const last = renewed.length === 0 ? first : await tried(token, renewed, options);
+    if (last.verdict !== undefined) return last.verdict;
+    // The key that cannot be used may be the one that made the signature: nobody can tell.
+    if (last.faults.length > 0) return failed("keys_unavailable", last.faults[0]);
+    return refused("jwt_signature", { detail: "no key made the signature" });
   } catch (error) {
-    return verdictOf(error);
+    if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
+    throw error;
   }
+}
+
+interface Tried {
+  /** None where no key made the signature. */
+  readonly verdict?: Checked | Refused;
+  /** What is wrong with keys that could not be tried. */
+  readonly faults: readonly unknown[];
+}
+
+async function tried(token: string, candidates: readonly Candidate[], options: JwtOptions): Promise<Tried> {
+  const faults: unknown[] = [];
+  for (const candidate of candidates) {
+    if ("fault" in candidate) {
+      faults.push(candidate.fault);
+      continue;
+    }
+    try {
+      const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
+      return { verdict: { payload, index: candidate.index }, faults };
+    } catch (error) {
+      const verdict = verdictOf(error);
+      if (isRefused(verdict)) return { verdict, faults };
+      if (verdict === "key_fault") faults.push(error);
+    }
+  }
+  return { faults };
 }
 
 function verifyOptions(options: JwtOptions): JWTVerifyOptions {
@@ -82,20 +103,19 @@ function verifyOptions(options: JwtOptions): JWTVerifyOptions {
   };
 }
 
-function verdictOf(error: unknown): Refused | Failed {
-  if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
-  if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
+/** Of what `jose` throws: a refusal is the token's fault, whatever key there is; the others are of one key. */
+function verdictOf(error: unknown): Refused | "other_key" | "key_fault" {
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "other_key";
+  // A payload that is no claims set is found only after its signature was.
+  if (
+    error instanceof errors.JWTExpired ||
+    error instanceof errors.JWTClaimValidationFailed ||
+    error instanceof errors.JWTInvalid
+  ) {
     return refused("jwt_claims", { detail: error.message });
   }
-  // A payload that is no claims set is found only after its signature was.
-  if (error instanceof errors.JWTInvalid) return refused("jwt_claims", { detail: error.message });
-  if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSNoMatchingKey) {
-    return refused("jwt_signature", { detail: error.message });
-  }
-  if (error instanceof errors.JOSEError || error instanceof TypeError) {
-    return refused("jwt_malformed", { detail: error.message });
-  }
-  throw error;
+  if (error instanceof errors.JWSInvalid) return refused("jwt_malformed", { detail: error.message });
+  return "key_fault";
 }
 
 /** The token alone says nothing of the body; the claim binds the two together. */

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -149,6 +150,24 @@ describe("oncehook doctor", () => {
       expect(code).toBe(exit);
     }),
   );
+
+  it("says when a key of the platform's is none of the algorithm's", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
+    try {
+      const { publicKey } = generateKeyPairSync("ed25519");
+      await writeFile(join(folder, "key.pem"), publicKey.export({ type: "spki", format: "pem" }));
+      const env = { ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_PUBLIC_KEY_FILE: "key.pem" };
+      const variables = { PATH: process.env.PATH, APP_ENV: "test", NO_COLOR: "1", ...env };
+      const problem =
+        'JWT_PUBLIC_KEY_FILE: got "key.pem", which cannot be used: block 1: got ed25519, expected an RSA key';
+      const doctor = await runChild("src/cli/main.ts", ["doctor"], variables, folder);
+      expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(problem)]);
+      const serve = await runChild("src/cli/main.ts", ["serve"], variables, folder);
+      expect([serve.code, serve.stderr]).toEqual([1, expect.stringContaining(problem)]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 
   it("says when the platform's keys cannot be fetched", () =>
     withCommand(

@@ -106,6 +106,7 @@ describe("two schemes", () => {
           looked += 1;
           return [];
         },
+        renewed: async () => [],
       };
       const jwt = createJwtScheme({
         algorithm: "ES256",

@@ -1,5 +1,6 @@
 import { type Config, ConfigError } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
+import { boundedFetch } from "../../fetch/index.ts";
 import { platformScheme, unprotectedBody } from "../platform-scheme.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
@@ -26,7 +27,7 @@ export async function checkAuthentication(config: Config): Promise<Finding[]> {
 
 async function reach(about: string, url: string): Promise<Finding> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS), redirect: "manual" });
+    const response = await boundedFetch(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
     const { keys } = (await response.json()) as { keys?: unknown };
     if (!Array.isArray(keys))
       return failure(about, `JWT_JWKS_URL: ${url} answers ${response.status} and no JWK Set`);

@@ -1,0 +1,1 @@
+export { boundedFetch } from "./bounded-fetch.ts";
