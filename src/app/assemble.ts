@@ -13,8 +13,7 @@ import {
 import { createSingleFlight, errorText, type Receiver, type Source } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
-import type { Scheme } from "../verify/index.ts";
-import { createCredentialNotes } from "./credential-uses.ts";
+import type { Credential, Scheme } from "../verify/index.ts";
 import { createObserver } from "./observer.ts";
 
 interface Given {
@@ -23,6 +22,7 @@ interface Given {
   readonly registry: Registry;
   readonly sealer: Sealer;
   readonly scheme: Scheme;
+  readonly noteCredential: (credential: Credential) => void;
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,7 +39,8 @@ export interface Inner {
 }
 
 /** Puts the inner rooms together; made once at the start. */
-export function assemble({ config, store, registry, sealer, scheme, tokens, clock, logger }: Given): Inner {
+export function assemble(given: Given): Inner {
+  const { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger } = given;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const metrics = createMetrics({
     knownTypes: registry.types,
@@ -68,7 +69,7 @@ export function assemble({ config, store, registry, sealer, scheme, tokens, cloc
       retry: config.retry,
       recordRetentionDays: config.retention.recordDays,
     },
-    observer: createObserver(metrics, createCredentialNotes(config, store, clock, logger), logger),
+    observer: createObserver(metrics, noteCredential, logger),
     flights: createSingleFlight(),
     unsaved: new Map(),
     tokens,

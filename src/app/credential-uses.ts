@@ -1,50 +1,76 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import type { Config } from "../config/index.ts";
+import type { Config, JwtConfig } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
-import type { CredentialUse, Store } from "../store/index.ts";
+import type { Store } from "../store/index.ts";
 import type { Credential } from "../verify/index.ts";
+import { pemKeysOf } from "./platform-scheme.ts";
 
 /** Once a minute is often enough to tell whether a secret is still in use, and costs the database nothing. */
 const NOTE_EVERY_MS = 60_000;
 
-/** Notes when a configured secret was accepted; `doctor` reads it. A note that fails is left for the next. */
-export function createCredentialNotes(
+/** A secret that authenticates callbacks, without the secret. */
+export interface ConfiguredSecret extends Credential {
+  readonly fingerprint: string;
+  /** Whether it is on its way out. */
+  readonly isPrevious: boolean;
+  /** How many of its method there are. */
+  readonly count: number;
+}
+
+/**
+ * Notes which secrets are configured, and later when one was accepted; `doctor` reads it. A note that fails is left
+ * for the next.
+ */
+export async function createCredentialNotes(
   config: Config,
   store: Store,
   clock: Clock,
   log: Log,
-): (credential: Credential) => void {
-  const uses = new Map(configuredSecrets(config).map((use) => [use.name, use]));
-  const noted = new Map<string, number>();
+): Promise<(credential: Credential) => void> {
+  const secrets = await configuredSecrets(config);
+  const failed = (err: unknown) => log.debug({ err }, "the use of a secret could not be noted");
+  await store.noteConfigured(secrets, clock.now()).catch(failed);
+  const noted = new Map<ConfiguredSecret, number>();
   return ({ method, index }) => {
-    const use = uses.get(`${method} ${index === 0 ? "current" : "previous"}`);
+    const secret = secrets.find((one) => one.method === method && one.index === index);
     const now = clock.now();
-    if (use === undefined || now.getTime() - (noted.get(use.name) ?? 0) < NOTE_EVERY_MS) return;
-    noted.set(use.name, now.getTime());
-    store
-      .noteCredential(use, now)
-      .catch((error: unknown) => log.debug({ err: error }, "the use of a secret could not be noted"));
+    if (secret === undefined || now.getTime() - (noted.get(secret) ?? 0) < NOTE_EVERY_MS) return;
+    noted.set(secret, now.getTime());
+    store.noteCredential({ method, fingerprint: secret.fingerprint }, now).catch(failed);
   };
 }
 
-/** The secrets of this configuration by name, with the fingerprints that tell them from earlier ones. */
-export function configuredSecrets({ authentication, encryptionKey }: Config): CredentialUse[] {
-  const { signing, token, jwt } = authentication;
-  const jwtSecrets = jwt?.keys.from === "secrets" ? jwt.keys.secrets : [];
+/**
+ * The secrets, and the platform's keys in PEM, of the methods that are in use; the current one of each first. The
+ * fingerprints are keyed, so that a database that leaks lets nobody try out secrets; with another `ENCRYPTION_KEY`
+ * they are others, and the time of silence begins anew.
+ * @throws ConfigError when the file with the platform's keys cannot be used
+ */
+export async function configuredSecrets({
+  authentication,
+  encryptionKey,
+}: Config): Promise<ConfiguredSecret[]> {
+  const { methods, signing, token, jwt } = authentication;
   const key = Buffer.from(
     hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/credential-uses", 32),
   );
-  return Object.entries({ hmac: signing.secrets, token: token.tokens, jwt: jwtSecrets }).flatMap(
-    ([method, [current, ...previous]]) =>
-      [
-        { name: `${method} current`, secrets: current === undefined ? [] : [current] },
-        { name: `${method} previous`, secrets: previous },
-      ]
-        .filter(({ secrets }) => secrets.length > 0)
-        .map(({ name, secrets }) => ({ name, fingerprint: fingerprint(key, secrets) })),
+  const chosen = new Set(methods.flat());
+  const texts = { hmac: signing.secrets, token: token.tokens, jwt: await jwtTexts(jwt) };
+  return [...chosen].flatMap((method) =>
+    texts[method].map((text, index, { length }) => ({
+      method,
+      index,
+      count: length,
+      isPrevious: index > 0,
+      fingerprint: createHmac("sha256", key).update(`${method}\n${text}`).digest("hex").slice(0, 16),
+    })),
   );
 }
 
-function fingerprint(key: Uint8Array, secrets: readonly string[]): string {
-  return createHmac("sha256", key).update(JSON.stringify(secrets)).digest("hex").slice(0, 16);
+/** What tells the keys of a JWT apart; nothing for a JWK Set, whose rotation is the platform's. */
+async function jwtTexts(jwt: JwtConfig | null): Promise<readonly string[]> {
+  if (jwt === null || jwt.keys.from === "jwks") return [];
+  if (jwt.keys.from === "secrets") return jwt.keys.secrets;
+  const keys = await pemKeysOf(jwt.keys.file, jwt.algorithm);
+  return keys.map((key) => key.export({ type: "spki", format: "der" }).toString("base64"));
 }

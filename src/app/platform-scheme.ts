@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
@@ -7,6 +8,8 @@ import {
   createHmacScheme,
   createJwtScheme,
   createTokenScheme,
+  fixedKeys,
+  type JwtAlgorithm,
   type JwtKeys,
   jwksKeys,
   pemKeys,
@@ -31,12 +34,16 @@ export async function platformScheme({ authentication }: Config, clock: Clock): 
   return anyOf(methods.map((all) => allOf(all.map(scheme))));
 }
 
-async function keysOf(jwt: JwtConfig): Promise<JwtKeys> {
-  if (jwt.keys.from === "secrets") return secretKeys(jwt.keys.secrets);
-  if (jwt.keys.from === "jwks") return jwksKeys(jwt.keys.url);
-  const { file } = jwt.keys;
+async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
+  if (keys.from === "secrets") return secretKeys(keys.secrets);
+  if (keys.from === "jwks") return jwksKeys(keys.url);
+  return fixedKeys(await pemKeysOf(keys.file, algorithm));
+}
+
+/** The platform's keys in a file. @throws ConfigError when one of them cannot be used */
+export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<KeyObject[]> {
   try {
-    return pemKeys(await readFile(file, "utf8"), jwt.algorithm);
+    return pemKeys(await readFile(file, "utf8"), algorithm);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new ConfigError([`JWT_PUBLIC_KEY_FILE: got ${JSON.stringify(file)}, which cannot be used: ${why}`]);

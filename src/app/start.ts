@@ -14,6 +14,7 @@ import { createSealer } from "../seal/index.ts";
 import type { Migration } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { notificationChannels } from "./channels.ts";
+import { createCredentialNotes } from "./credential-uses.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { openStore } from "./open-store.ts";
 import { originOf } from "./origin.ts";
@@ -79,7 +80,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
-  const inner = assemble({ config, store, registry, sealer, scheme, tokens, clock, logger });
+  const noteCredential = await createCredentialNotes(config, store, clock, logger);
+  const inner = assemble({ config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger });
   undo.push(
     () => inner.callbackLog.close(),
     async () => inner.metrics.close(),

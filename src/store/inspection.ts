@@ -11,25 +11,28 @@ export type Inspection =
       readonly credentialUses: readonly SeenCredential[];
     };
 
-/** When a configured secret was accepted, in ISO 8601. */
+/** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
 export interface SeenCredential {
-  readonly name: string;
+  readonly method: string;
   readonly fingerprint: string;
-  readonly firstUsedAt: string;
-  readonly lastUsedAt: string;
+  readonly previousSince: string | null;
+  readonly lastUsedAt: string | null;
 }
 
-/** The schema since which uses of secrets are noted. */
-export const USES_SINCE_SCHEMA = 2;
+/** The schema since which uses are noted secret by secret. */
+export const USES_SINCE_SCHEMA = 6;
 export const SELECT_USES =
-  "SELECT name, fingerprint, first_used_at, last_used_at FROM oncehook_credential_uses";
+  "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
 
 export function toSeenCredential(row: Readonly<Record<string, unknown>>): SeenCredential {
-  const time = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
+  const time = (value: unknown) => {
+    if (value === null || value === undefined) return null;
+    return value instanceof Date ? value.toISOString() : String(value);
+  };
   return {
-    name: String(row.name),
+    method: String(row.method),
     fingerprint: String(row.fingerprint),
-    firstUsedAt: time(row.first_used_at),
+    previousSince: time(row.previous_since),
     lastUsedAt: time(row.last_used_at),
   };
 }

@@ -165,10 +165,15 @@ export interface LoggedCallback extends CallbackLogRow {
   readonly id: number;
 }
 
-/** A configured secret by name (`hmac previous`) and keyed fingerprint. */
+/** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */
 export interface CredentialUse {
-  readonly name: string;
+  readonly method: string;
   readonly fingerprint: string;
+}
+
+export interface ConfiguredCredential extends CredentialUse {
+  /** Whether it is on its way out. */
+  readonly isPrevious: boolean;
 }
 
 export interface RateCount {
@@ -222,6 +227,8 @@ export interface Store {
   hitRate(key: string, windowMs: number, now: Date): Promise<RateCount>;
   /** Notes that a configured secret was accepted, so that an operator sees when an old one may go. */
   noteCredential(use: CredentialUse, now: Date): Promise<void>;
+  /** Notes since when each secret has been a previous one; a current one is none. */
+  noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void>;
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
   /** Resolves when the database answers. */

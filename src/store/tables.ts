@@ -119,10 +119,10 @@ export interface Tables {
   };
   oncehook_user_tokens: UserTokenRow;
   oncehook_credential_uses: {
-    name: string;
+    method: string;
     fingerprint: string;
-    first_used_at: StoredTime;
-    last_used_at: StoredTime;
+    previous_since: StoredTime | null;
+    last_used_at: StoredTime | null;
   };
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };
 }

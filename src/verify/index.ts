@@ -2,8 +2,8 @@ export { allOf, anyOf } from "./combine.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./hmac.ts";
 export { jwksKeys } from "./jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./jwt.ts";
-export { type JwtAlgorithm, type JwtKeys, secretKeys } from "./jwt-keys.ts";
-export { pemKeys, readPemKeys } from "./pem-keys.ts";
+export { fixedKeys, type JwtAlgorithm, type JwtKeys, secretKeys } from "./jwt-keys.ts";
+export { pemKeys } from "./pem-keys.ts";
 export {
   type Credential,
   type DistinctHeaders,

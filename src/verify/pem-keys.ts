@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
-import { fixedKeys, type JwtAlgorithm, type JwtKeys } from "./jwt-keys.ts";
+import type { JwtAlgorithm } from "./jwt-keys.ts";
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g;
 const BOUNDARY = /-----(BEGIN|END)/g;
@@ -11,12 +11,7 @@ const LEAST_RSA_BITS = 2_048;
  * Public keys or certificates in PEM, one or several in a text, the current one first.
  * @throws Error when there is none, or one that cannot be used with this algorithm
  */
-export function pemKeys(text: string, algorithm: JwtAlgorithm): JwtKeys {
-  return fixedKeys(readPemKeys(text, algorithm));
-}
-
-/** The same keys by themselves. @throws Error as `pemKeys` does */
-export function readPemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
+export function pemKeys(text: string, algorithm: JwtAlgorithm): KeyObject[] {
   if (PRIVATE.test(text)) throw new Error("holds a private key; expected the public one alone");
   const blocks = [...text.matchAll(BLOCK)];
   // A key that was cut off would be left out in silence, and what it signed be refused.

@@ -4,14 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runChild } from "../support/child.ts";
-import { DIALECTS, type Dialect } from "../support/databases.ts";
-import { execute } from "../support/execute.ts";
-import { payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
-import { until } from "../support/until.ts";
+import { SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 
 const CALLBACK_TOKEN = "the-token-the-platform-sends";
 const KEY = Buffer.alloc(32, 7).toString("base64");
-const PREVIOUS = "the-secret-before-it-32-bytes-long";
 const JWT_ENV = {
   AUTH_METHOD: "hmac+jwt",
   JWT_ALGORITHM: "HS256",
@@ -27,10 +23,9 @@ type Env = Record<string, string>;
 function withCommand(
   env: Env,
   use: (receiver: TestReceiver, run: (...args: string[]) => ReturnType<typeof runChild>) => Promise<void>,
-  dialect: Dialect = "sqlite",
 ): Promise<void> {
   return withReceiver(
-    dialect,
+    "sqlite",
     async (receiver) => {
       const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
       const variables = {
@@ -182,33 +177,5 @@ describe("oncehook doctor", () => {
           /FAILURE +authentication: JWT_JWKS_URL: http:\S+ does not answer/,
         );
       },
-    ));
-});
-
-describe.each(DIALECTS)("oncehook doctor on %s", (dialect) => {
-  it("says whether a secret that is being rotated is still in use", () =>
-    withCommand(
-      { SIGNING_SECRET_PREVIOUS: PREVIOUS },
-      async (receiver, run) => {
-        expect((await run("doctor")).stdout).toContain(
-          "SIGNING_SECRET_PREVIOUS: keep it; the platform has not used the new secret yet",
-        );
-        await receiver.send(payment());
-        await receiver.send(payment(), { secret: PREVIOUS });
-        await until(async () => (await receiver.count("oncehook_credential_uses")) === 2);
-        expect((await run("doctor")).stdout).toMatch(
-          /SIGNING_SECRET_PREVIOUS: keep it; it was last used at \S+Z, less than 7 days ago/,
-        );
-        await execute(
-          receiver.target,
-          "UPDATE oncehook_credential_uses SET last_used_at = '2026-01-01T00:00:00.000Z' WHERE name = 'hmac previous'",
-        );
-        const { code, stdout } = await run("doctor");
-        expect(stdout).toMatch(
-          /SIGNING_SECRET_PREVIOUS: can go; it was last used at 2026-01-01T\S+, \d+ days ago/,
-        );
-        expect(code).toBe(0);
-      },
-      dialect,
     ));
 });

@@ -71,7 +71,8 @@ async function everyOperation(store: Store): Promise<void> {
     await store.sealedValues.page(kind, key, 10);
     await store.sealedValues.replace(kind, { key, sealed: Buffer.of(1) }, Buffer.of(2));
   }
-  await store.noteCredential({ name: "hmac current", fingerprint: "a" }, NOON);
+  await store.noteCredential({ method: "hmac", fingerprint: "a" }, NOON);
+  await store.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const filter of [{}, { eventId: "e1" }]) {

@@ -44,7 +44,17 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
   const sealer = createSealer(CONFIG.encryptionKey);
   const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
-  const { receiver } = assemble({ config: CONFIG, store, registry, sealer, scheme, tokens, clock, logger });
+  const { receiver } = assemble({
+    config: CONFIG,
+    store,
+    registry,
+    sealer,
+    scheme,
+    noteCredential: () => undefined,
+    tokens,
+    clock,
+    logger,
+  });
   return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
 

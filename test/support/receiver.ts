@@ -1,5 +1,5 @@
 import { type Running, start } from "../../src/app/index.ts";
-import { loadConfig } from "../../src/config/index.ts";
+import { type Config, loadConfig } from "../../src/config/index.ts";
 import type { Clock } from "../../src/domain/index.ts";
 import type { Handler } from "../../src/handlers/index.ts";
 import { createLogger, createMask } from "../../src/observe/index.ts";
@@ -57,9 +57,14 @@ const ENVIRONMENT = {
   RATE_LIMIT_CALLBACK: "off",
 };
 
+/** The configuration of a receiver on this database. */
+export function testConfig(target: Target, env: Record<string, string> = {}): Config {
+  return loadConfig({ ...ENVIRONMENT, DATABASE_URL: target.url, ...env });
+}
+
 /** Starts a receiver on a database that may be shared with others. */
 export async function startReceiver(target: Target, options: ReceiverOptions = {}): Promise<TestReceiver> {
-  const config = loadConfig({ ...ENVIRONMENT, DATABASE_URL: target.url, ...options.env });
+  const config = testConfig(target, options.env);
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });

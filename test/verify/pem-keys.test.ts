@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type JwtAlgorithm, pemKeys, readPemKeys } from "../../src/verify/index.ts";
+import { type JwtAlgorithm, pemKeys } from "../../src/verify/index.ts";
 
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
 const RSA = pem(generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey);
@@ -18,7 +18,7 @@ describe("keys in PEM", () => {
     ["ES256", pem(P256.publicKey)],
     ["EdDSA", ED25519],
   ] as [JwtAlgorithm, string][])("are taken for %s, several in one text", (algorithm, text) => {
-    expect(readPemKeys(`a comment\n${text}\n${text}`, algorithm)).toHaveLength(2);
+    expect(pemKeys(`a comment\n${text}\n${text}`, algorithm)).toHaveLength(2);
   });
 
   it.each([

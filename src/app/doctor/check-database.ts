@@ -47,5 +47,5 @@ export async function checkDatabase(config: Config, now: Date): Promise<Finding[
     );
   }
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
-  return [...findings, ...checkSecrets(config, found, now)];
+  return [...findings, ...(await checkSecrets(config, found, now))];
 }

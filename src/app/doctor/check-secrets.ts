@@ -1,41 +1,71 @@
-import type { Config } from "../../config/index.ts";
-import type { Inspection } from "../../store/index.ts";
-import { configuredSecrets } from "../credential-uses.ts";
+import { type Config, ConfigError } from "../../config/index.ts";
+import type { Inspection, SeenCredential } from "../../store/index.ts";
+import { type ConfiguredSecret, configuredSecrets } from "../credential-uses.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const DAY_MS = 86_400_000;
 /** Platforms redeliver for days, with the secret of the first try; 7 days cover those that say how long. */
 const QUIET_DAYS = 7;
-const VARIABLES: Readonly<Record<string, string>> = {
-  hmac: "SIGNING_SECRET_PREVIOUS",
-  token: "CALLBACK_TOKEN_PREVIOUS",
-  jwt: "JWT_SECRET_PREVIOUS",
-};
+const ABOUT = "secrets";
 
 /** For each secret that is being rotated out: whether it is still in use, or can go. */
-export function checkSecrets(config: Config, found: Inspection, now: Date): Finding[] {
-  const about = "secrets";
+export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
-  const configured = configuredSecrets(config);
-  const useOf = (name: string) => {
-    const secret = configured.find((candidate) => candidate.name === name);
-    return uses.find((use) => use.name === name && use.fingerprint === secret?.fingerprint);
-  };
-  const findings = configured
-    .filter(({ name }) => name.endsWith(" previous"))
-    .map(({ name }): Finding => {
-      const [method = ""] = name.split(" ");
-      const variable = VARIABLES[method] ?? name;
-      const current = useOf(`${method} current`);
-      if (current === undefined) {
-        return warning(about, `${variable}: keep it; the platform has not used the new secret yet`);
-      }
-      const last = useOf(name)?.lastUsedAt;
-      const quietDays = Math.floor((now.getTime() - Date.parse(last ?? current.firstUsedAt)) / DAY_MS);
-      const said = last === undefined ? "was not used since the new one is" : `was last used at ${last}`;
-      return quietDays < QUIET_DAYS
-        ? warning(about, `${variable}: keep it; it ${said}, less than ${QUIET_DAYS} days ago`)
-        : ok(about, `${variable}: can go; it ${said}, ${quietDays} days ago`);
+  const secrets = await configuredSecrets(config).catch((error: unknown) => {
+    // The check of the authentication says that the file with the keys cannot be used.
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  });
+  if (secrets === undefined) return [];
+  const useOf = (secret: ConfiguredSecret | undefined) =>
+    uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
+  const findings = secrets
+    .filter(({ isPrevious }) => isPrevious)
+    .map((secret) => {
+      const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
+      return judge(nameOf(secret, config), useOf(secret), useOf(current), now);
     });
-  return findings.length > 0 ? findings : [ok(about, "none is being rotated")];
+  const { methods, jwt } = config.authentication;
+  if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt")) {
+    findings.push(
+      ok(ABOUT, "JWT_JWKS_URL: the platform rotates its keys there by itself; nothing to do here"),
+    );
+  }
+  return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
+}
+
+/** The variable, and the place in it where it holds several: never the value. */
+function nameOf({ method, index, count }: ConfiguredSecret, { authentication }: Config): string {
+  if (method === "jwt" && authentication.jwt?.keys.from === "pem") {
+    return `JWT_PUBLIC_KEY_FILE, key ${index + 1} of ${count}`;
+  }
+  const variable = {
+    hmac: "SIGNING_SECRET_PREVIOUS",
+    token: "CALLBACK_TOKEN_PREVIOUS",
+    jwt: "JWT_SECRET_PREVIOUS",
+  }[method];
+  return count > 2 ? `${variable}, ${index} of ${count - 1}` : variable;
+}
+
+/** Silence counts from the last use, and from the start at which the secret was first a previous one. */
+function judge(
+  name: string,
+  use: SeenCredential | undefined,
+  current: SeenCredential | undefined,
+  now: Date,
+): Finding {
+  const since = use?.previousSince ?? null;
+  if (since === null) {
+    return warning(ABOUT, `${name}: keep it; the receiver has not started with it as a previous one yet`);
+  }
+  if (current?.lastUsedAt == null || Date.parse(current.lastUsedAt) < Date.parse(since)) {
+    return warning(ABOUT, `${name}: keep it; the platform has not used the new one since ${since}`);
+  }
+  const last = use?.lastUsedAt ?? since;
+  const isLater = Date.parse(last) > Date.parse(since);
+  const said = isLater ? `was last used at ${last}` : `was not used since ${since}`;
+  const quietDays = Math.floor((now.getTime() - Date.parse(isLater ? last : since)) / DAY_MS);
+  return quietDays < QUIET_DAYS
+    ? warning(ABOUT, `${name}: keep it; it ${said}, less than ${QUIET_DAYS} days ago`)
+    : ok(ABOUT, `${name}: can go; it ${said}, ${quietDays} days ago`);
 }

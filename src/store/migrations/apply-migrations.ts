@@ -5,10 +5,11 @@ import { credentialUses } from "./0002-credential-uses.ts";
 import { deliveries } from "./0003-deliveries.ts";
 import { oauth } from "./0004-oauth.ts";
 import { failedBody } from "./0005-failed-body.ts";
+import { credentialsApart } from "./0006-credentials-apart.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init, credentialUses, deliveries, oauth, failedBody];
+const STEPS: readonly SchemaStep[] = [init, credentialUses, deliveries, oauth, failedBody, credentialsApart];
 export const NEWEST_SCHEMA = STEPS.length;
 
 /** The environment and address that a database belongs to (SPEC 1.6). */

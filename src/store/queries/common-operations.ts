@@ -1,6 +1,6 @@
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
-import { noteCredential } from "./credential-uses.ts";
+import { noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { appendCallbacks, listCallbacks, listRecords } from "./lists.ts";
 import { outboxQueries } from "./outbox.ts";
@@ -27,6 +27,7 @@ export function commonOperations(
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
     noteCredential: (use, now) => noteCredential(access, use, now),
+    noteConfigured: (credentials, now) => noteConfigured(access, credentials, now),
     sweep: (olderThan) => sweep(access, olderThan),
   };
 }

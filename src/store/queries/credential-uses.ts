@@ -1,14 +1,35 @@
-import type { CredentialUse } from "../store.ts";
+import { sql } from "kysely";
+import type { ConfiguredCredential, CredentialUse } from "../store.ts";
 import type { Access } from "./access.ts";
 
 const TABLE = "oncehook_credential_uses";
 
-/** One row a secret: its first use and its last. */
 export async function noteCredential({ write }: Access, use: CredentialUse, now: Date): Promise<void> {
   const last_used_at = now.toISOString();
   await write
     .insertInto(TABLE)
-    .values({ ...use, first_used_at: last_used_at, last_used_at })
-    .onConflict((conflict) => conflict.columns(["name", "fingerprint"]).doUpdateSet({ last_used_at }))
+    .values({ ...use, previous_since: null, last_used_at })
+    .onConflict((conflict) => conflict.columns(["method", "fingerprint"]).doUpdateSet({ last_used_at }))
     .execute();
+}
+
+/** A secret that is previous at one start after another stays so since the first; as the current one it is not. */
+export async function noteConfigured(
+  { write }: Access,
+  credentials: readonly ConfiguredCredential[],
+  now: Date,
+): Promise<void> {
+  for (const { method, fingerprint, isPrevious } of credentials) {
+    const previous_since = isPrevious ? now.toISOString() : null;
+    const since = sql<string>`coalesce(${sql.ref(`${TABLE}.previous_since`)}, excluded.previous_since)`;
+    await write
+      .insertInto(TABLE)
+      .values({ method, fingerprint, previous_since, last_used_at: null })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["method", "fingerprint"])
+          .doUpdateSet({ previous_since: isPrevious ? since : null }),
+      )
+      .execute();
+  }
 }

@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { inspectTarget } from "../support/inspect-target.ts";
+
+const day = (number: number) => new Date(Date.UTC(2026, 0, number));
+const SECRET = { method: "hmac", fingerprint: "a" };
+
+describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
+  it("are kept for the secret, whatever place it has", () =>
+    withStore(dialect, async (store, target) => {
+      await store.noteConfigured([{ ...SECRET, isPrevious: false }], day(1));
+      await store.noteCredential(SECRET, day(2));
+      await store.noteConfigured([{ ...SECRET, isPrevious: true }], day(3));
+      await store.noteCredential(SECRET, day(4));
+      await store.noteCredential({ ...SECRET, method: "token" }, day(5));
+      expect(await inspectTarget(target)).toMatchObject({
+        credentialUses: expect.arrayContaining([
+          { ...SECRET, previousSince: day(3).toISOString(), lastUsedAt: day(4).toISOString() },
+          { ...SECRET, method: "token", previousSince: null, lastUsedAt: day(5).toISOString() },
+        ]),
+      });
+    }));
+
+  it("begin to be those of a previous one at the first start, and end when it is current again", () =>
+    withStore(dialect, async (store, target) => {
+      const since = async () => {
+        const found = await inspectTarget(target);
+        return found.exists ? found.credentialUses.map(({ previousSince }) => previousSince) : [];
+      };
+      for (const number of [1, 2]) {
+        await store.noteConfigured([{ ...SECRET, isPrevious: true }], day(number));
+        expect(await since()).toEqual([day(1).toISOString()]);
+      }
+      await store.noteConfigured([{ ...SECRET, isPrevious: false }], day(3));
+      expect(await since()).toEqual([null]);
+      await store.noteConfigured([{ ...SECRET, isPrevious: true }], day(4));
+      expect(await since()).toEqual([day(4).toISOString()]);
+    }));
+});
