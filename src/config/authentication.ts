@@ -1,9 +1,9 @@
-import { wasRefused } from "./check-values.ts";
 import type { Config } from "./config.ts";
+import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
 
 /** How callbacks are authenticated; what is missing for a chosen method is added to the problems. */
-export function authenticationOf(values: Values, problems: string[]): Config["authentication"] {
+export function authenticationOf(values: Values, problems: Problems): Config["authentication"] {
   const methods = values.AUTH_METHOD ?? [["hmac"]];
   const chosen = new Set(methods.flat());
   // What production needs it says itself.
@@ -47,29 +47,38 @@ function keysOf(values: Values): NonNullable<Config["authentication"]["jwt"]>["k
   return { from: "secrets", secrets: present([values.JWT_SECRET, values.JWT_SECRET_PREVIOUS]) };
 }
 
-function checkJwt(values: Values, problems: string[]): void {
+const KEY_SOURCES = ["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const;
+
+function checkJwt(values: Values, problems: Problems): void {
   for (const name of ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"] as const) {
     if (values[name] === undefined) missing(name, "jwt", problems);
   }
-  const { JWT_ALGORITHM: algorithm, JWT_JWKS_URL: url } = values;
-  if (algorithm === undefined) return;
-  const sources = (["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const).filter(
-    (name) => values[name] !== undefined || wasRefused(name, problems),
-  );
-  const wanted = algorithm === "HS256" ? ["JWT_SECRET"] : ["JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"];
-  // A public key that is taken for an HS256 secret would let anybody sign (RFC 8725 §2.1).
-  if (sources.length !== 1 || !wanted.includes(sources[0] as string)) {
-    const got = sources.length === 0 ? "none of them" : sources.join(" and ");
-    problems.push(`JWT_ALGORITHM=${algorithm}: got ${got}, expected ${wanted.join(" or ")} alone`);
-  }
+  checkKeySource(values, problems);
+  const { JWT_JWKS_URL: url } = values;
   if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
-    problems.push(`JWT_JWKS_URL: got ${JSON.stringify(url)}, expected an https address in production`);
+    problems.add(["JWT_JWKS_URL"], `got ${JSON.stringify(url)}, expected an https address in production`);
   }
 }
 
-function missing(name: string, method: string, problems: string[]): void {
-  if (wasRefused(name, problems)) return;
-  problems.push(`${name}: is not set, expected with AUTH_METHOD=${method}`);
+function checkKeySource(values: Values, problems: Problems): void {
+  const { JWT_ALGORITHM: algorithm } = values;
+  const sources = KEY_SOURCES.filter((name) => values[name] !== undefined || problems.has(name));
+  if (algorithm === undefined) {
+    if (sources.length > 0) return;
+    const says =
+      "none is set, expected one with AUTH_METHOD=jwt: JWT_SECRET for HS256, one of the others for all other algorithms";
+    problems.add(KEY_SOURCES, says, ["AUTH_METHOD"]);
+    return;
+  }
+  const wanted = algorithm === "HS256" ? ["JWT_SECRET"] : ["JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"];
+  // A public key that is taken for an HS256 secret would let anybody sign (RFC 8725 §2.1).
+  if (sources.length === 1 && wanted.includes(sources[0] as string)) return;
+  const got = sources.length === 0 ? "none of them" : sources.join(" and ");
+  problems.add([`JWT_ALGORITHM=${algorithm}`], `got ${got}, expected ${wanted.join(" or ")} alone`);
+}
+
+function missing(name: string, method: string, problems: Problems): void {
+  problems.add([name], `is not set, expected with AUTH_METHOD=${method}`, ["AUTH_METHOD", "APP_ENV"]);
 }
 
 function present<Value>(values: readonly (Value | undefined)[]): Value[] {

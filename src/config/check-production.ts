@@ -1,62 +1,74 @@
+import type { Problems } from "./problems.ts";
 import { isPublicHost } from "./public-host.ts";
 import type { Values } from "./read-variables.ts";
 
 const PRODUCTION_SECRET_BYTES = 32;
 
 /** What production refuses to start without, each with what to do about it. */
-export function checkProduction(values: Values, handlers: readonly string[], problems: string[]): void {
+export function checkProduction(values: Values, handlers: readonly string[], problems: Problems): void {
   if (values.APP_ENV !== "production") return;
   const { SIGNING_SECRET: secret, CALLBACK_BASE_URL: baseUrl } = values;
   const signed = (values.AUTH_METHOD ?? [["hmac"]]).flat().includes("hmac");
   if (signed && secret === undefined)
-    problems.push("SIGNING_SECRET: is not set; production needs the secret shared with the platform");
+    problems.add(["SIGNING_SECRET"], "is not set; production needs the secret shared with the platform", [
+      "AUTH_METHOD",
+    ]);
   else if (secret !== undefined && Buffer.byteLength(secret) < PRODUCTION_SECRET_BYTES) {
-    problems.push(
-      `SIGNING_SECRET: got a value of ${Buffer.byteLength(secret)} bytes, expected at least 32 bytes in production`,
+    problems.add(
+      ["SIGNING_SECRET"],
+      `got a value of ${Buffer.byteLength(secret)} bytes, expected at least 32 bytes in production`,
     );
   }
   if (values.ENCRYPTION_KEY === undefined) {
-    problems.push(
-      "ENCRYPTION_KEY: is not set; production needs 32 bytes as base64, such as from: openssl rand -base64 32",
+    problems.add(
+      ["ENCRYPTION_KEY"],
+      "is not set; production needs 32 bytes as base64, such as from: openssl rand -base64 32",
     );
   }
   if (values.ADMIN_TOKEN === undefined) {
-    problems.push(
-      "ADMIN_TOKEN: is not set; production needs at least 16 characters, such as from: openssl rand -hex 24",
+    problems.add(
+      ["ADMIN_TOKEN"],
+      "is not set; production needs at least 16 characters, such as from: openssl rand -hex 24",
     );
   }
   checkBaseUrl(baseUrl, problems);
   if (values.TLS_CERT_FILE === undefined && values.TRUST_PROXY === undefined) {
-    problems.push(
-      "TLS_CERT_FILE, TRUST_PROXY: neither is set; production needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, " +
+    problems.add(
+      ["TLS_CERT_FILE", "TRUST_PROXY"],
+      "neither is set; production needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, " +
         "or TRUST_PROXY to the addresses of the proxy that ends TLS",
     );
   }
   const server = values.OAUTH_ISSUER ?? values.OAUTH_TOKEN_URL;
   if (handlers.includes("user_authorized") && server === undefined) {
-    problems.push(
-      "OAUTH_ISSUER, OAUTH_TOKEN_URL: neither is set, but the handler user_authorized is on; set one of them, " +
+    problems.add(
+      ["OAUTH_ISSUER", "OAUTH_TOKEN_URL"],
+      "neither is set, but the handler user_authorized is on; set one of them, " +
         "OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=payment_notify,webhook_message",
+      ["HANDLERS"],
     );
   }
 }
 
-function checkBaseUrl(baseUrl: string | undefined, problems: string[]): void {
+function checkBaseUrl(baseUrl: string | undefined, problems: Problems): void {
   if (baseUrl === undefined) {
-    problems.push(
-      "CALLBACK_BASE_URL: is not set; production needs the https address that the platform has registered",
+    problems.add(
+      ["CALLBACK_BASE_URL"],
+      "is not set; production needs the https address that the platform has registered",
     );
     return;
   }
   const url = new URL(baseUrl);
   if (url.protocol !== "https:") {
-    problems.push(
-      `CALLBACK_BASE_URL: got ${JSON.stringify(baseUrl)}, expected an https address in production`,
+    problems.add(
+      ["CALLBACK_BASE_URL"],
+      `got ${JSON.stringify(baseUrl)}, expected an https address in production`,
     );
   }
   if (!isPublicHost(url.hostname)) {
-    problems.push(
-      `CALLBACK_BASE_URL: got ${JSON.stringify(baseUrl)}, expected a host that the platform can reach: not a loopback, ` +
+    problems.add(
+      ["CALLBACK_BASE_URL"],
+      `got ${JSON.stringify(baseUrl)}, expected a host that the platform can reach: not a loopback, ` +
         "private or link-local address, nor a bare name",
     );
   }

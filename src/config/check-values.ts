@@ -1,28 +1,34 @@
+import type { Problems } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import type { Values } from "./read-variables.ts";
 
 const LEAST_SECRET_BYTES = 16;
 
 /** What must fit together in every environment. */
-export function checkValues(values: Values, host: string, times: Times, problems: string[]): void {
+export function checkValues(values: Values, host: string, times: Times, problems: Problems): void {
   for (const name of ["SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const)
     checkSecret(name, values[name], problems);
   checkDistinct(values, problems);
   together(values, ["TLS_CERT_FILE", "TLS_KEY_FILE"], problems);
   const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;
-  if (!hasHttps && !isLoopbackHost(host)) {
-    problems.push(
-      `HOST: got ${JSON.stringify(host)}, expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY ` +
+  // Production asks for HTTPS whatever the host is.
+  if (!hasHttps && !isLoopbackHost(host) && values.APP_ENV !== "production") {
+    problems.add(
+      ["HOST"],
+      `got ${JSON.stringify(host)}, expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY ` +
         "plain HTTP is served to this machine only",
+      ["TLS_CERT_FILE", "TRUST_PROXY", "APP_ENV"],
     );
   }
   if (times.handlerTimeoutMs >= times.requestTimeoutMs) {
-    problems.push(
-      `HANDLER_TIMEOUT_MS: got ${times.handlerTimeoutMs}, expected less than REQUEST_TIMEOUT_MS (${times.requestTimeoutMs})`,
+    problems.add(
+      ["HANDLER_TIMEOUT_MS"],
+      `got ${times.handlerTimeoutMs}, expected less than REQUEST_TIMEOUT_MS (${times.requestTimeoutMs})`,
+      ["REQUEST_TIMEOUT_MS"],
     );
   }
   if (values.CALLBACK_BASE_URL !== undefined && new URL(values.CALLBACK_BASE_URL).search !== "") {
-    problems.push("CALLBACK_BASE_URL: got an address with a query, expected one without");
+    problems.add(["CALLBACK_BASE_URL"], "got an address with a query, expected one without");
   }
 }
 
@@ -31,17 +37,16 @@ interface Times {
   readonly requestTimeoutMs: number;
 }
 
-function checkSecret(name: string, secret: string | undefined, problems: string[]): void {
+function checkSecret(name: string, secret: string | undefined, problems: Problems): void {
   if (secret === undefined) return;
   const bytes = Buffer.byteLength(secret);
   if (bytes < LEAST_SECRET_BYTES)
-    problems.push(`${name}: got a value of ${bytes} bytes, expected at least 16 bytes`);
-  if (secret.trim() !== secret)
-    problems.push(`${name}: got a value with white space around it, expected none`);
+    problems.add([name], `got a value of ${bytes} bytes, expected at least 16 bytes`);
+  if (secret.trim() !== secret) problems.add([name], "got a value with white space around it, expected none");
 }
 
 /** One secret for two purposes lets whoever learns it by the one use it for the other. */
-function checkDistinct(values: Values, problems: string[]): void {
+function checkDistinct(values: Values, problems: Problems): void {
   const seen = new Map<string, string>();
   const key =
     values.ENCRYPTION_KEY === undefined ? undefined : Buffer.from(values.ENCRYPTION_KEY).toString("base64");
@@ -55,21 +60,15 @@ function checkDistinct(values: Values, problems: string[]): void {
   ] as const) {
     if (value === undefined) continue;
     const other = seen.get(value);
-    if (other !== undefined) problems.push(`${name}: is the same as ${other}, expected a secret of its own`);
+    if (other !== undefined) problems.add([name], `is the same as ${other}, expected a secret of its own`);
     seen.set(value, name);
   }
 }
 
-/** A value that was refused already is not missing as well. */
-export function wasRefused(name: string, problems: readonly string[]): boolean {
-  return problems.some((problem) => problem.startsWith(`${name}:`));
-}
-
 /** Variables that mean nothing without each other. */
-export function together(values: Values, names: readonly (keyof Values)[], problems: string[]): void {
-  const missing = names.filter((name) => values[name] === undefined && !wasRefused(name, problems));
+export function together(values: Values, names: readonly (keyof Values)[], problems: Problems): void {
+  const missing = names.filter((name) => values[name] === undefined && !problems.has(name));
   if (missing.length === 0 || missing.length === names.length) return;
-  problems.push(
-    `${missing.join(", ")}: is not set, expected together with ${names.filter((n) => !missing.includes(n)).join(", ")}`,
-  );
+  const others = names.filter((name) => !missing.includes(name));
+  problems.add(missing, `is not set, expected together with ${others.join(", ")}`);
 }

@@ -5,6 +5,12 @@ import { variable } from "./variable.ts";
 const text = z.string();
 const RATE_WORDS = "a count per second, minute, hour or day, such as 10/minute, or off";
 
+/** Whoever writes 0 wants either nobody or everybody let in; neither is a count. */
+const rateHint = (raw: string) =>
+  /^0+(\/|$)/.test(raw)
+    ? "a count of at least 1: 0 would let nobody in, and off switches the limit off"
+    : undefined;
+
 export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;
 
 const builtIn = z.union([
@@ -19,12 +25,14 @@ export const HANDLING_VARIABLES = {
     default: "100/hour",
     meaning: "For each remote address, all routes of the public listener",
     schema: orOff(rateLimit),
+    hint: rateHint,
   }),
   RATE_LIMIT_CALLBACK: variable({
     expects: RATE_WORDS,
     default: "10/minute",
     meaning: "For each remote address, the callback routes, on top of it",
     schema: orOff(rateLimit),
+    hint: rateHint,
   }),
   RATE_LIMIT_STORE: variable({
     expects: "memory or database",

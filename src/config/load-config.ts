@@ -7,6 +7,7 @@ import { ConfigError } from "./config-error.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { notificationsOf } from "./notifications.ts";
 import { oauthOf } from "./oauth.ts";
+import { createProblems } from "./problems.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
@@ -22,7 +23,7 @@ const LIMITS = {
  * @throws ConfigError with every problem at once
  */
 export function loadConfig(env: Environment): Config {
-  const problems: string[] = [];
+  const problems = createProblems();
   const values = readVariables(env, problems);
   const handlers = values.HANDLERS ?? [...BUILT_IN_TYPES];
   const times = {
@@ -35,7 +36,7 @@ export function loadConfig(env: Environment): Config {
   const authentication = authenticationOf(values, problems);
   const oauth = oauthOf(values, problems);
   const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   const listen = listenOf(values, host);
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
   return deepFreeze({

@@ -1,12 +1,13 @@
 import { together } from "./check-values.ts";
 import type { Config } from "./config.ts";
+import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
 
 /** Where notifications go; what is missing for a channel is added to the problems. */
 export function notificationsOf(
   values: Values,
   baseUrl: string | undefined,
-  problems: string[],
+  problems: Problems,
 ): Config["notifications"] {
   together(values, ["NOTIFY_WEBHOOK_URL", "NOTIFY_WEBHOOK_SECRET"], problems);
   together(values, ["NOTIFY_EMAIL_TO", "SMTP_URL"], problems);
@@ -17,7 +18,10 @@ export function notificationsOf(
     NOTIFY_EMAIL_TO: to,
   } = values;
   if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
-    problems.push(`NOTIFY_WEBHOOK_URL: got ${JSON.stringify(url)}, expected an https address in production`);
+    problems.add(
+      ["NOTIFY_WEBHOOK_URL"],
+      `got ${JSON.stringify(url)}, expected an https address in production`,
+    );
   }
   const host = URL.parse(baseUrl ?? "")?.hostname ?? "localhost";
   return {

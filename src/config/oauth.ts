@@ -1,5 +1,6 @@
-import { together, wasRefused } from "./check-values.ts";
+import { together } from "./check-values.ts";
 import type { Config } from "./config.ts";
+import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
 
 const ADDRESSES = [
@@ -10,21 +11,19 @@ const ADDRESSES = [
 ] as const;
 
 /** The authorization server; null where none is configured and the sandbox platform stands in. */
-export function oauthOf(values: Values, problems: string[]): Config["oauth"] {
+export function oauthOf(values: Values, problems: Problems): Config["oauth"] {
   together(values, ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
   const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl } = values;
   const { OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
   const server = issuer ?? tokenUrl;
-  if (
-    server === undefined &&
-    clientId !== undefined &&
-    clientSecret !== undefined &&
-    !wasRefused("OAUTH_TOKEN_URL", problems)
-  ) {
-    problems.push("OAUTH_ISSUER, OAUTH_TOKEN_URL: neither is set, expected one of them with OAUTH_CLIENT_ID");
+  if (server === undefined && clientId !== undefined && clientSecret !== undefined) {
+    problems.add(
+      ["OAUTH_ISSUER", "OAUTH_TOKEN_URL"],
+      "neither is set, expected one of them with OAUTH_CLIENT_ID",
+    );
   }
-  if (server !== undefined && clientId === undefined && !wasRefused("OAUTH_CLIENT_ID", problems)) {
-    problems.push("OAUTH_CLIENT_ID: is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL");
+  if (server !== undefined && clientId === undefined) {
+    problems.add(["OAUTH_CLIENT_ID"], "is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL");
   }
   checkAddresses(values, problems);
   checkScope(values, problems);
@@ -41,26 +40,25 @@ export function oauthOf(values: Values, problems: string[]): Config["oauth"] {
 }
 
 /** An ID token is believed only when its issuer is known, and addresses alone do not tell it. */
-function checkScope({ OAUTH_SCOPE: scope, OAUTH_ISSUER: issuer }: Values, problems: string[]): void {
+function checkScope({ OAUTH_SCOPE: scope, OAUTH_ISSUER: issuer }: Values, problems: Problems): void {
   if (issuer !== undefined || !scope?.split(" ").includes("openid")) return;
-  problems.push(
-    `OAUTH_SCOPE: got ${JSON.stringify(scope)}, expected openid only with OAUTH_ISSUER, which ID tokens are checked against`,
-  );
+  const says = `got ${JSON.stringify(scope)}, expected openid only with OAUTH_ISSUER, which ID tokens are checked against`;
+  problems.add(["OAUTH_SCOPE"], says, ["OAUTH_ISSUER"]);
 }
 
-function checkAddresses(values: Values, problems: string[]): void {
+function checkAddresses(values: Values, problems: Problems): void {
   const others = ADDRESSES.slice(1).filter((name) => values[name] !== undefined);
   if (values.OAUTH_ISSUER !== undefined && others.length > 0) {
-    problems.push(`${others.join(", ")}: is set with OAUTH_ISSUER, expected either discovery or addresses`);
+    problems.add(others, "is set with OAUTH_ISSUER, expected either discovery or addresses");
   }
   const isWithoutUse = values.OAUTH_ISSUER === undefined && values.OAUTH_TOKEN_URL === undefined;
-  if (isWithoutUse && others.length > 0 && !wasRefused("OAUTH_TOKEN_URL", problems)) {
-    problems.push(`${others.join(", ")}: is set without OAUTH_TOKEN_URL, expected both`);
+  if (isWithoutUse && others.length > 0) {
+    problems.add(others, "is set without OAUTH_TOKEN_URL, expected both", ["OAUTH_TOKEN_URL"]);
   }
   if (values.APP_ENV !== "production") return;
   for (const name of ADDRESSES) {
     const url = values[name];
     if (url !== undefined && !url.startsWith("https:"))
-      problems.push(`${name}: got ${JSON.stringify(url)}, expected an https address in production`);
+      problems.add([name], `got ${JSON.stringify(url)}, expected an https address in production`);
   }
 }

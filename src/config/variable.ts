@@ -4,6 +4,8 @@ import type { z } from "zod";
 export interface Variable<Value> {
   /** What a value must be, in words that follow "expected". */
   readonly expects: string;
+  /** What to say instead where a certain wrong value needs words of its own. */
+  readonly hint?: (raw: string) => string | undefined;
   /** What applies when it is not set, in words; empty when nothing does. */
   readonly default: string;
   readonly meaning: string;

@@ -233,6 +233,40 @@ describe("the configuration", () => {
     expect(problems({ ...BASE, ...env })).toEqual([problem]);
   });
 
+  it.each([
+    [{ APP_ENV: "prod", SIGNING_SECRET: "", ENCRYPTION_KEY: "", ADMIN_TOKEN: "" }, ["APP_ENV"]],
+    [{ APP_ENV: "production", ENCRYPTION_KEY: "abc" }, ["ENCRYPTION_KEY"]],
+    [{ APP_ENV: "production", ADMIN_TOKEN: "short" }, ["ADMIN_TOKEN"]],
+    [{ APP_ENV: "production", SIGNING_SECRET: " short" }, ["SIGNING_SECRET"]],
+    [{ APP_ENV: "production", TRUST_PROXY: "everybody" }, ["TRUST_PROXY"]],
+    [{ APP_ENV: "production", TRUST_PROXY: "", HOST: "0.0.0.0" }, ["TLS_CERT_FILE, TRUST_PROXY"]],
+    [{ APP_ENV: "production", OAUTH_TOKEN_URL: "x" }, ["OAUTH_TOKEN_URL"]],
+    [{ APP_ENV: "production", OAUTH_TOKEN_URL: "" }, ["OAUTH_ISSUER, OAUTH_TOKEN_URL"]],
+    [{ APP_ENV: "production", SIGNING_SECRET: "", AUTH_METHOD: "none" }, ["AUTH_METHOD"]],
+    [{ APP_ENV: "production", SIGNING_SECRET: "", SIGNING_SECRT: "x" }, ["SIGNING_SECRT"]],
+    [{ TRUST_PROXY: "everybody", HOST: "0.0.0.0" }, ["TRUST_PROXY"]],
+    [{ REQUEST_TIMEOUT_MS: "x", HANDLER_TIMEOUT_MS: "40000" }, ["REQUEST_TIMEOUT_MS"]],
+  ])("tells a mistake once, and nothing that only follows from it: %j", (over, names) => {
+    const env = { ...PRODUCTION, APP_ENV: "development", ...over };
+    expect(problems(env).map((problem) => problem.split(":")[0])).toEqual(names);
+  });
+
+  it("asks for everything that a JWT needs at once", () => {
+    expect(problems({ ...BASE, AUTH_METHOD: "jwt" })).toEqual([
+      "JWT_ALGORITHM: is not set, expected with AUTH_METHOD=jwt",
+      "JWT_ISSUER: is not set, expected with AUTH_METHOD=jwt",
+      "JWT_AUDIENCE: is not set, expected with AUTH_METHOD=jwt",
+      "JWT_SECRET, JWT_PUBLIC_KEY_FILE, JWT_JWKS_URL: none is set, expected one with AUTH_METHOD=jwt: " +
+        "JWT_SECRET for HS256, one of the others for all other algorithms",
+    ]);
+  });
+
+  it.each(["0/minute", "0"])("says that no limit is a count of 0: %s", (value) => {
+    expect(problems({ ...BASE, RATE_LIMIT_CALLBACK: value })).toEqual([
+      `RATE_LIMIT_CALLBACK: got "${value}", expected a count of at least 1: 0 would let nobody in, and off switches the limit off`,
+    ]);
+  });
+
   it("combines ways to authenticate: any of these, and of each all", () => {
     const { methods, jwt, token } = loadConfig({
       ...BASE,
