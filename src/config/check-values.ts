@@ -1,3 +1,4 @@
+import { checkDistinct } from "./check-distinct.ts";
 import type { Problems } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import type { Values } from "./read-variables.ts";
@@ -43,26 +44,6 @@ function checkSecret(name: string, secret: string | undefined, problems: Problem
   if (bytes < LEAST_SECRET_BYTES)
     problems.add([name], `got a value of ${bytes} bytes, expected at least 16 bytes`);
   if (secret.trim() !== secret) problems.add([name], "got a value with white space around it, expected none");
-}
-
-/** One secret for two purposes lets whoever learns it by the one use it for the other. */
-function checkDistinct(values: Values, problems: Problems): void {
-  const seen = new Map<string, string>();
-  const key =
-    values.ENCRYPTION_KEY === undefined ? undefined : Buffer.from(values.ENCRYPTION_KEY).toString("base64");
-  for (const [name, value] of [
-    ["SIGNING_SECRET", values.SIGNING_SECRET],
-    ["SIGNING_SECRET_PREVIOUS", values.SIGNING_SECRET_PREVIOUS],
-    ["CALLBACK_TOKEN", values.CALLBACK_TOKEN],
-    ["JWT_SECRET", values.JWT_SECRET],
-    ["ADMIN_TOKEN", values.ADMIN_TOKEN],
-    ["ENCRYPTION_KEY", key],
-  ] as const) {
-    if (value === undefined) continue;
-    const other = seen.get(value);
-    if (other !== undefined) problems.add([name], `is the same as ${other}, expected a secret of its own`);
-    seen.set(value, name);
-  }
 }
 
 /** Variables that mean nothing without each other. */
