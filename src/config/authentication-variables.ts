@@ -5,7 +5,7 @@ import { variable } from "./variable.ts";
 const text = z.string();
 const SECRET_WORDS = "at least 16 bytes (32 in production) without white space around it";
 const TOKEN_WORDS = "at least 16 printable characters without spaces or commas";
-const HEADER_WORDS = "a header's name";
+const HEADER_WORDS = "a header's name that means nothing else, as Host or X-Signature do";
 
 export const AUTH_METHODS = ["hmac", "token", "jwt"] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
@@ -18,8 +18,13 @@ const methods = text
   )
   .transform((choices) => choices as AuthMethod[][]);
 const token = text.regex(/^[\x21-\x2b\x2d-\x7e]{16,}$/);
+/** What HTTP, a proxy or this service itself reads in these would be taken for a credential, or the other way round. */
+const RESERVED =
+  /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept.*|expect|date|via|forwarded|x-forwarded-.*|cookie|origin|referer|user-agent|sec-.*|proxy-.*|www-authenticate|x-(signature|timestamp|event-type|api-version))$/i;
 /** RFC 9110 §5.1: a field name is a token. */
-const headerName = text.regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/);
+const headerName = text.regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/).refine((name) => !RESERVED.test(name));
+/** Compared as it stands: white space that nobody sees would let no token pass. */
+const claim = text.refine((value) => value.trim() === value);
 
 /** How callbacks are authenticated (SPEC 5). */
 export const AUTHENTICATION_VARIABLES = {
@@ -103,16 +108,16 @@ export const AUTHENTICATION_VARIABLES = {
     schema: text.refine((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "")),
   }),
   JWT_ISSUER: variable({
-    expects: "the claim iss",
+    expects: "the claim iss, without white space around it",
     default: "",
     meaning: "Whose tokens are accepted",
-    schema: text,
+    schema: claim,
   }),
   JWT_AUDIENCE: variable({
-    expects: "the claim aud",
+    expects: "the claim aud, without white space around it",
     default: "",
     meaning: "Whom the tokens must be made for: us",
-    schema: text,
+    schema: claim,
   }),
   JWT_HEADER: variable({
     expects: HEADER_WORDS,

@@ -1,11 +1,15 @@
+import type { AuthMethod } from "./authentication-variables.ts";
 import type { Config } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
+
+const DEFAULT_HEADERS = { token: "X-Callback-Token", jwt: "Authorization" };
 
 /** How callbacks are authenticated; what is missing for a chosen method is added to the problems. */
 export function authenticationOf(values: Values, problems: Problems): Config["authentication"] {
   const methods = values.AUTH_METHOD ?? [["hmac"]];
   const chosen = new Set(methods.flat());
+  checkChoices(methods, values, problems);
   // What production needs it says itself.
   if (chosen.has("hmac") && values.SIGNING_SECRET === undefined && values.APP_ENV !== "production") {
     missing("SIGNING_SECRET", "hmac", problems);
@@ -21,10 +25,28 @@ export function authenticationOf(values: Values, problems: Problems): Config["au
     },
     token: {
       tokens: present([values.CALLBACK_TOKEN, ...(values.CALLBACK_TOKEN_PREVIOUS ?? [])]),
-      header: values.CALLBACK_TOKEN_HEADER ?? "X-Callback-Token",
+      header: values.CALLBACK_TOKEN_HEADER ?? DEFAULT_HEADERS.token,
     },
     jwt: jwtOf(values),
   };
+}
+
+/** Choices that say nothing, or that no request can meet. */
+function checkChoices(methods: readonly (readonly AuthMethod[])[], values: Values, problems: Problems): void {
+  const got = JSON.stringify(methods.map((all) => all.join("+")).join(","));
+  for (const [index, all] of methods.entries()) {
+    const larger = methods.find((other, place) => place !== index && all.every((one) => other.includes(one)));
+    if (larger === undefined) continue;
+    const says = `${all.join("+")} is enough by itself, so ${larger.join("+")} asks for nothing`;
+    problems.add(["AUTH_METHOD"], `got ${got}, expected no choice that holds another one: ${says}`);
+  }
+  const token = values.CALLBACK_TOKEN_HEADER ?? DEFAULT_HEADERS.token;
+  const jwt = values.JWT_HEADER ?? DEFAULT_HEADERS.jwt;
+  const areBoth = methods.some((all) => all.includes("token") && all.includes("jwt"));
+  if (areBoth && token.toLowerCase() === jwt.toLowerCase()) {
+    const says = `got ${JSON.stringify(token)} for both, expected two: one header carries one token, and AUTH_METHOD asks for both`;
+    problems.add(["CALLBACK_TOKEN_HEADER", "JWT_HEADER"], says, ["AUTH_METHOD"]);
+  }
 }
 
 function jwtOf(values: Values): Config["authentication"]["jwt"] {
@@ -35,7 +57,7 @@ function jwtOf(values: Values): Config["authentication"]["jwt"] {
     issuer,
     audience,
     keys: keysOf(values),
-    header: values.JWT_HEADER ?? "Authorization",
+    header: values.JWT_HEADER ?? DEFAULT_HEADERS.jwt,
     clockToleranceSeconds: values.JWT_CLOCK_TOLERANCE_SECONDS ?? 30,
     bodyClaim: values.JWT_BODY_CLAIM ?? null,
   };
