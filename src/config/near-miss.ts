@@ -1,13 +1,28 @@
 const LONGEST_DISTANCE = 2;
-/** Short names are too close to too many others. */
+/** Short names are too close to too many others: HOME and HOST, PATH and PORT. */
 const SHORTEST_NAME = 6;
 
 /** The known name that a misspelt one probably means. */
 export function nearMiss(name: string, known: readonly string[]): string | undefined {
-  if (name.length < SHORTEST_NAME || known.includes(name)) return undefined;
-  return known.find(
-    (candidate) => candidate.length >= SHORTEST_NAME && distance(name, candidate) <= LONGEST_DISTANCE,
+  if (known.includes(name)) return undefined;
+  return known.find((candidate) =>
+    Math.min(name.length, candidate.length) < SHORTEST_NAME
+      ? isSwapped(name, candidate)
+      : distance(name, candidate) <= LONGEST_DISTANCE,
   );
+}
+
+/** Whether two letters that stand side by side are the other way round: PROT for PORT. */
+function isSwapped(a: string, b: string): boolean {
+  const swapped = (at: number) =>
+    a.slice(0, at) +
+    a
+      .slice(at, at + 2)
+      .split("")
+      .reverse()
+      .join("") +
+    a.slice(at + 2);
+  return [...a].some((_, at) => swapped(at) === b);
 }
 
 /** Levenshtein's distance, given up where the lengths alone exceed what counts as near. */

@@ -391,10 +391,26 @@ describe("the configuration", () => {
     );
   });
 
+  it.each([
+    ["PROT", "PORT"],
+    ["POTR", "PORT"],
+    ["OPRT", "PORT"],
+    ["HSOT", "HOST"],
+    ["APP_EVN", "APP_ENV"],
+    ["DATABSE_URL", "DATABASE_URL"],
+  ])("knows what %s was to be", (name, meant) => {
+    expect(problems({ ...BASE, [name]: "1" })).toEqual([
+      `${name}: is set, but there is no such variable; did you mean ${meant}?`,
+    ]);
+  });
+
   it("leaves the variables of other programs alone", () => {
-    expect(
-      problems({ ...BASE, PATH: "/bin", HOME: "/", HOSTNAME: "x", LOGNAME: "x", PORTS: "1", DEBUG: "*" }),
-    ).toEqual([]);
+    const others =
+      "PATH HOME HOSTNAME HOSTTYPE HOSTS POST PORTS PORTAL PWD OLDPWD SHELL SHLVL USER LOGNAME LANG LANGUAGE LC_ALL TERM " +
+      "TZ TMP TMPDIR TEMP EDITOR PAGER MAIL MANPATH DISPLAY DEBUG COLORTERM NODE_ENV NODE_PATH NODE_OPTIONS NO_COLOR " +
+      "CI INIT_CWD OSTYPE MACHTYPE PS1 IFS UID EUID PPID SSH_TTY XDG_RUNTIME_DIR HTTP_PROXY HTTPS_PROXY NO_PROXY PGHOST PGPORT";
+    const env = Object.fromEntries(others.split(" ").map((name) => [name, "x"]));
+    expect(problems({ ...BASE, ...env })).toEqual([]);
   });
 });
 
