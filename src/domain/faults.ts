@@ -158,7 +158,8 @@ export const FAULTS = {
   keys_unavailable: {
     status: 503,
     message: "temporarily unavailable",
-    meaning: "The keys at `JWT_JWKS_URL` cannot be fetched, so a JWT can be neither accepted nor refused.",
+    meaning:
+      "The keys at `JWT_JWKS_URL` cannot be fetched, or the one that is named cannot be used (an RSA key below 2048 bits, say), so a JWT can be neither accepted nor refused.",
   },
   platform_unavailable: {
     status: 503,

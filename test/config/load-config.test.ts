@@ -1,42 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigError, compareEnvironments, loadConfig } from "../../src/config/index.ts";
-import { isPublicHost } from "../../src/config/public-host.ts";
-
-const KEY = Buffer.alloc(32, 9).toString("base64");
-const BASE = {
-  SIGNING_SECRET: "a-secret-of-some-length",
-  ENCRYPTION_KEY: KEY,
-  ADMIN_TOKEN: "an-admin-token-long-enough",
-};
-const JWT = {
-  AUTH_METHOD: "jwt",
-  JWT_ALGORITHM: "HS256",
-  JWT_SECRET: "a-jwt-secret-of-32-bytes-or-more",
-  JWT_ISSUER: "https://platform.example",
-  JWT_AUDIENCE: "oncehook",
-};
-const PRODUCTION = {
-  APP_ENV: "production",
-  SIGNING_SECRET: "a-production-secret-of-32-bytes-or-more",
-  ENCRYPTION_KEY: KEY,
-  ADMIN_TOKEN: "an-admin-token-long-enough",
-  CALLBACK_BASE_URL: "https://pay.example.com/hooks",
-  TRUST_PROXY: "10.0.0.0/8",
-  OAUTH_TOKEN_URL: "https://platform.example.com/token",
-  OAUTH_CLIENT_ID: "id",
-  OAUTH_CLIENT_SECRET: "client-secret",
-};
-
-function problems(env: Record<string, string>): readonly string[] {
-  try {
-    loadConfig(env);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
+import { loadConfig } from "../../src/config/index.ts";
+import { BASE, JWT, PRODUCTION, problems } from "../support/configuration.ts";
 
 describe("the configuration", () => {
   it("has the defaults of SPEC 8 and of the design", () => {
@@ -233,133 +198,6 @@ describe("the configuration", () => {
     expect(problems({ ...BASE, ...env })).toEqual([problem]);
   });
 
-  it.each([
-    [{ APP_ENV: "prod", SIGNING_SECRET: "", ENCRYPTION_KEY: "", ADMIN_TOKEN: "" }, ["APP_ENV"]],
-    [{ APP_ENV: "production", ENCRYPTION_KEY: "abc" }, ["ENCRYPTION_KEY"]],
-    [{ APP_ENV: "production", ADMIN_TOKEN: "short" }, ["ADMIN_TOKEN"]],
-    [{ APP_ENV: "production", SIGNING_SECRET: " short" }, ["SIGNING_SECRET"]],
-    [{ APP_ENV: "production", TRUST_PROXY: "everybody" }, ["TRUST_PROXY"]],
-    [{ APP_ENV: "production", TRUST_PROXY: "", HOST: "0.0.0.0" }, ["TLS_CERT_FILE, TRUST_PROXY"]],
-    [{ APP_ENV: "production", OAUTH_TOKEN_URL: "x" }, ["OAUTH_TOKEN_URL"]],
-    [{ APP_ENV: "production", OAUTH_TOKEN_URL: "" }, ["OAUTH_ISSUER, OAUTH_TOKEN_URL"]],
-    [{ APP_ENV: "production", SIGNING_SECRET: "", AUTH_METHOD: "none" }, ["AUTH_METHOD"]],
-    [{ APP_ENV: "production", SIGNING_SECRET: "", SIGNING_SECRT: "x" }, ["SIGNING_SECRT"]],
-    [{ TRUST_PROXY: "everybody", HOST: "0.0.0.0" }, ["TRUST_PROXY"]],
-    [{ REQUEST_TIMEOUT_MS: "x", HANDLER_TIMEOUT_MS: "40000" }, ["REQUEST_TIMEOUT_MS"]],
-  ])("tells a mistake once, and nothing that only follows from it: %j", (over, names) => {
-    const env = { ...PRODUCTION, APP_ENV: "development", ...over };
-    expect(problems(env).map((problem) => problem.split(":")[0])).toEqual(names);
-  });
-
-  it.each([
-    ["SIGNING_SECRET_PREVIOUS", BASE.SIGNING_SECRET, "SIGNING_SECRET"],
-    ["CALLBACK_TOKEN", BASE.SIGNING_SECRET, "SIGNING_SECRET"],
-    ["CALLBACK_TOKEN_PREVIOUS", `a-token-of-its-own,${BASE.SIGNING_SECRET}`, "SIGNING_SECRET"],
-    ["CALLBACK_TOKEN_PREVIOUS", BASE.ADMIN_TOKEN, "ADMIN_TOKEN"],
-    ["JWT_SECRET", KEY, "ENCRYPTION_KEY"],
-    ["JWT_SECRET_PREVIOUS", KEY, "ENCRYPTION_KEY"],
-    ["JWT_SECRET_PREVIOUS", Buffer.alloc(32, 9).toString("hex"), "ENCRYPTION_KEY"],
-    ["ENCRYPTION_KEY_PREVIOUS", Buffer.alloc(32, 9).toString("hex"), "ENCRYPTION_KEY"],
-    ["OAUTH_CLIENT_SECRET", BASE.ADMIN_TOKEN, "ADMIN_TOKEN"],
-    ["NOTIFY_WEBHOOK_SECRET", `whsec_${KEY}`, "ENCRYPTION_KEY"],
-    ["SMTP_URL", `smtps://us:${BASE.ADMIN_TOKEN}@mail.example`, "ADMIN_TOKEN"],
-  ])("asks for a secret of its own in %s", (name, value, other) => {
-    const found = problems({ ...BASE, [name]: value });
-    const problem = found.find((one) => one.includes(" is the same as "));
-    expect(problem).toMatch(/^\w+: is the same as \w+, expected a secret of its own$/);
-    expect(problem).toContain(name);
-    expect(problem).toContain(other);
-    expect(problem).not.toContain(value);
-  });
-
-  it("takes no previous token for two, and a platform's client secret for what it signs with", () => {
-    const twice = "the-token-of-last-year,the-token-of-last-year";
-    expect(problems({ ...BASE, CALLBACK_TOKEN_PREVIOUS: twice })).toEqual([
-      "CALLBACK_TOKEN_PREVIOUS: holds the same secret twice",
-    ]);
-    const client = { OAUTH_CLIENT_ID: "us", OAUTH_TOKEN_URL: "https://platform.example/token" };
-    expect(problems({ ...BASE, ...client, OAUTH_CLIENT_SECRET: BASE.SIGNING_SECRET })).toEqual([]);
-  });
-
-  it.each([
-    ["hmac,hmac+token", "hmac is enough by itself, so hmac+token asks for nothing"],
-    ["hmac+token,token", "token is enough by itself, so hmac+token asks for nothing"],
-    ["hmac+token,token+hmac", "hmac+token is enough by itself, so token+hmac asks for nothing"],
-    ["hmac,hmac", "hmac is enough by itself, so hmac asks for nothing"],
-  ])("takes no choice that holds another one: %s", (AUTH_METHOD, says) => {
-    expect(problems({ ...BASE, AUTH_METHOD, CALLBACK_TOKEN: "the-token-of-this-year" })).toEqual([
-      `AUTH_METHOD: got "${AUTH_METHOD}", expected no choice that holds another one: ${says}`,
-    ]);
-  });
-
-  it("asks for two headers where a token and a JWT must both come, and for one where either may", () => {
-    const env = { ...BASE, ...JWT, CALLBACK_TOKEN: "the-token-of-this-year" };
-    const same = { ...env, CALLBACK_TOKEN_HEADER: "authorization" };
-    expect(problems({ ...same, AUTH_METHOD: "token+jwt" })).toEqual([
-      'CALLBACK_TOKEN_HEADER, JWT_HEADER: got "authorization" for both, expected two: one header carries one token, and AUTH_METHOD asks for both',
-    ]);
-    expect(problems({ ...same, AUTH_METHOD: "token,jwt" })).toEqual([]);
-    expect(problems({ ...env, AUTH_METHOD: "hmac+token+jwt" })).toEqual([]);
-  });
-
-  it.each(["Host", "content-length", "X-Signature", "x-event-type", "X-Forwarded-For", "Cookie"])(
-    "takes no token in a header that means something else: %s",
-    (header) => {
-      for (const name of ["CALLBACK_TOKEN_HEADER", "JWT_HEADER"])
-        expect(problems({ ...BASE, [name]: header })).toEqual([
-          `${name}: got "${header}", expected a header's name that means nothing else, as Host or X-Signature do`,
-        ]);
-    },
-  );
-
-  it.each(["JWT_ISSUER", "JWT_AUDIENCE"])("takes no white space for %s, nor around it", (name) => {
-    for (const value of [" ", "https://platform.example\n"])
-      expect(problems({ ...BASE, ...JWT, [name]: value })).toEqual([
-        expect.stringMatching(/^\w+: got ".*", expected the claim \w+, without white space around it$/),
-      ]);
-  });
-
-  it("asks for everything that a JWT needs at once", () => {
-    expect(problems({ ...BASE, AUTH_METHOD: "jwt" })).toEqual([
-      "JWT_ALGORITHM: is not set, expected with AUTH_METHOD=jwt",
-      "JWT_ISSUER: is not set, expected with AUTH_METHOD=jwt",
-      "JWT_AUDIENCE: is not set, expected with AUTH_METHOD=jwt",
-      "JWT_SECRET, JWT_PUBLIC_KEY_FILE, JWT_JWKS_URL: none is set, expected one with AUTH_METHOD=jwt: " +
-        "JWT_SECRET for HS256, one of the others for all other algorithms",
-    ]);
-  });
-
-  it.each(["0/minute", "0"])("says that no limit is a count of 0: %s", (value) => {
-    expect(problems({ ...BASE, RATE_LIMIT_CALLBACK: value })).toEqual([
-      `RATE_LIMIT_CALLBACK: got "${value}", expected a count of at least 1: 0 would let nobody in, and off switches the limit off`,
-    ]);
-  });
-
-  it("combines ways to authenticate: any of these, and of each all", () => {
-    const { methods, jwt, token } = loadConfig({
-      ...BASE,
-      ...JWT,
-      AUTH_METHOD: "hmac+token, jwt",
-      CALLBACK_TOKEN: "the-token-of-this-year",
-      CALLBACK_TOKEN_PREVIOUS: "the-token-of-last-year,the-token-before-that",
-    }).authentication;
-    expect(methods).toEqual([["hmac", "token"], ["jwt"]]);
-    expect(jwt).toMatchObject({ algorithm: "HS256", header: "Authorization", bodyClaim: null });
-    expect(token.tokens).toEqual([
-      "the-token-of-this-year",
-      "the-token-of-last-year",
-      "the-token-before-that",
-    ]);
-  });
-
-  it("does not ask for the secret of a way that is not used", () => {
-    const { SIGNING_SECRET: _unused, ...others } = PRODUCTION;
-    expect(problems({ ...others, ...JWT })).toEqual([]);
-    expect(problems(others)).toEqual([
-      "SIGNING_SECRET: is not set; production needs the secret shared with the platform",
-    ]);
-  });
-
   it.each(["OAUTH_ISSUER", "OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATION_URL"])(
     "asks for https at every address of the authorization server in production: %s",
     (name) => {
@@ -389,28 +227,6 @@ describe("the configuration", () => {
         expect(problems({ ...BASE, [name]: value, PORT: "x" }).join("\n")).not.toContain(value.trim());
       }),
     );
-  });
-
-  it.each([
-    ["PROT", "PORT"],
-    ["POTR", "PORT"],
-    ["OPRT", "PORT"],
-    ["HSOT", "HOST"],
-    ["APP_EVN", "APP_ENV"],
-    ["DATABSE_URL", "DATABASE_URL"],
-  ])("knows what %s was to be", (name, meant) => {
-    expect(problems({ ...BASE, [name]: "1" })).toEqual([
-      `${name}: is set, but there is no such variable; did you mean ${meant}?`,
-    ]);
-  });
-
-  it("leaves the variables of other programs alone", () => {
-    const others =
-      "PATH HOME HOSTNAME HOSTTYPE HOSTS POST PORTS PORTAL PWD OLDPWD SHELL SHLVL USER LOGNAME LANG LANGUAGE LC_ALL TERM " +
-      "TZ TMP TMPDIR TEMP EDITOR PAGER MAIL MANPATH DISPLAY DEBUG COLORTERM NODE_ENV NODE_PATH NODE_OPTIONS NO_COLOR " +
-      "CI INIT_CWD OSTYPE MACHTYPE PS1 IFS UID EUID PPID SSH_TTY XDG_RUNTIME_DIR HTTP_PROXY HTTPS_PROXY NO_PROXY PGHOST PGPORT";
-    const env = Object.fromEntries(others.split(" ").map((name) => [name, "x"]));
-    expect(problems({ ...BASE, ...env })).toEqual([]);
   });
 });
 
@@ -452,61 +268,5 @@ describe("production", () => {
     ["OAUTH_TOKEN_URL", "http://platform.example.com/token", "expected an https address in production"],
   ])("does not start with %s=%s", (name, value, message) => {
     expect(problems({ ...PRODUCTION, [name]: value }).join("\n")).toContain(message);
-  });
-
-  it.each([
-    ["pay.example.com", true],
-    ["203.0.114.5", true],
-    ["[2606:4700::1]", true],
-    ["localhost", false],
-    ["intranet", false],
-    ["printer.local", false],
-    ["a.internal", false],
-    ["127.0.0.1", false],
-    ["10.0.0.1", false],
-    ["172.16.0.1", false],
-    ["192.168.1.1", false],
-    ["169.254.169.254", false],
-    ["100.64.0.1", false],
-    ["0.0.0.0", false],
-    ["[::1]", false],
-    ["[fe80::1]", false],
-    ["[fd00::1]", false],
-    ["[::ffff:127.0.0.1]", false],
-  ])("tells whether the platform can reach %s: %s", (host, reachable) => {
-    expect(isPublicHost(host)).toBe(reachable);
-  });
-});
-
-describe("comparing environments", () => {
-  const file = (name: string, values: Record<string, string>) => ({ name, values });
-
-  it("finds what two of them share, under whatever name, and shows no value", () => {
-    const shared = compareEnvironments([
-      file("test", {
-        SIGNING_SECRET: "one",
-        CALLBACK_BASE_URL: "https://a.example.com/",
-        DATABASE_URL: "postgres://x",
-      }),
-      file("production", {
-        SIGNING_SECRET_PREVIOUS: "one",
-        CALLBACK_BASE_URL: "https://a.example.com",
-        DATABASE_URL: "postgres://x",
-      }),
-    ]);
-    expect(shared).toEqual([
-      "production and test share one secret: SIGNING_SECRET_PREVIOUS equals SIGNING_SECRET; give each its own",
-      "production and test share one address: CALLBACK_BASE_URL equals CALLBACK_BASE_URL; give each its own",
-      "production and test share one database: DATABASE_URL equals DATABASE_URL; give each its own",
-    ]);
-  });
-
-  it("finds nothing where nothing is shared", () => {
-    expect(
-      compareEnvironments([
-        file("a", { SIGNING_SECRET: "1" }),
-        file("b", { SIGNING_SECRET: "2", ADMIN_TOKEN: "" }),
-      ]),
-    ).toEqual([]);
   });
 });

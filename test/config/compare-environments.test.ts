@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { compareEnvironments } from "../../src/config/index.ts";
+
+describe("comparing environments", () => {
+  const file = (name: string, values: Record<string, string>) => ({ name, values });
+
+  it("finds what two of them share, under whatever name, and shows no value", () => {
+    const shared = compareEnvironments([
+      file("test", {
+        SIGNING_SECRET: "one",
+        CALLBACK_BASE_URL: "https://a.example.com/",
+        DATABASE_URL: "postgres://x",
+      }),
+      file("production", {
+        SIGNING_SECRET_PREVIOUS: "one",
+        CALLBACK_BASE_URL: "https://a.example.com",
+        DATABASE_URL: "postgres://x",
+      }),
+    ]);
+    expect(shared).toEqual([
+      "production and test share one secret: SIGNING_SECRET_PREVIOUS equals SIGNING_SECRET; give each its own",
+      "production and test share one address: CALLBACK_BASE_URL equals CALLBACK_BASE_URL; give each its own",
+      "production and test share one database: DATABASE_URL equals DATABASE_URL; give each its own",
+    ]);
+  });
+
+  it("finds nothing where nothing is shared", () => {
+    expect(
+      compareEnvironments([
+        file("a", { SIGNING_SECRET: "1" }),
+        file("b", { SIGNING_SECRET: "2", ADMIN_TOKEN: "" }),
+      ]),
+    ).toEqual([]);
+  });
+});
