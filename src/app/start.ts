@@ -24,6 +24,7 @@ import { publicListener } from "./public.ts";
 import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
+import { warnUnhandled } from "./warn-unhandled.ts";
 
 /** What a receiver is made of besides its configuration. */
 export interface Parts {
@@ -87,6 +88,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     async () => inner.metrics.close(),
   );
 
+  await warnUnhandled(store.failures, registry, logger);
   const warning = unprotectedBody(config);
   if (warning !== undefined) logger.warn({}, warning);
   const state = { serving: false };

@@ -9,7 +9,7 @@ export type {
 } from "./callback.ts";
 export { errorText } from "./error-text.ts";
 export { type Identified, parseObject } from "./identify.ts";
-export { sealContext, wasBegun } from "./keep-failure.ts";
+export { saysNothing, sealContext } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export { receive } from "./receive.ts";

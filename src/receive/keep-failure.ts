@@ -1,4 +1,5 @@
-import { type Failed, keyText, nextAttemptAt } from "../domain/index.ts";
+import { type Failed, keyText, nextAttemptAt, type Outcome } from "../domain/index.ts";
+import { SealKeyMissing } from "../seal/index.ts";
 import { StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 import type { Work } from "./work.ts";
@@ -7,9 +8,19 @@ import type { Work } from "./work.ts";
  * Whether the handler was begun. Where the database was not reached, or another delivery is at work, it was not:
  * such an ending is no verdict on the event, is not kept and costs no retry.
  */
-export function wasBegun({ code, cause }: Failed): boolean {
+function wasBegun({ code, cause }: Failed): boolean {
   if (code === "event_in_progress") return false;
   return code !== "store_unavailable" || (cause instanceof StoreFault && cause.ran);
+}
+
+/**
+ * Whether an attempt said nothing of the event: the database was not reached, its type has no handler in this
+ * process, or the key that sealed it is not configured. The event was valid when it was accepted, so a start with
+ * another configuration must not end its retries.
+ */
+export function saysNothing(outcome: Outcome): boolean {
+  if (outcome.ending === "refused") return outcome.code === "event_type_unknown";
+  return outcome.ending === "failed" && (!wasBegun(outcome) || outcome.cause instanceof SealKeyMissing);
 }
 
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */

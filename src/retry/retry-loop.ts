@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Outcome } from "../domain/index.ts";
 import { createLoop, type Loop } from "../loop/index.ts";
-import type { Receiver } from "../receive/index.ts";
+import { type Receiver, saysNothing } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 import { leaseTimes, type RetryTiming } from "./lease-times.ts";
 import { runFailure } from "./run-failure.ts";
@@ -49,7 +49,15 @@ export function createRetryLoop(receiver: Receiver, timing: RetryTiming): RetryL
 }
 
 function report({ log }: Receiver, fields: object, outcome: Outcome): void {
-  if (outcome.ending === "failed")
+  // The start has named the types without a handler; one line a minute and event would say no more.
+  if (outcome.ending === "refused" && saysNothing(outcome))
+    log.debug({ ...fields, code: outcome.code }, "retry put off");
+  else if (outcome.ending === "failed" && saysNothing(outcome))
+    log.warn(
+      { ...fields, code: outcome.code, err: outcome.cause },
+      "retry put off; it cost the event none of its retries",
+    );
+  else if (outcome.ending === "failed")
     log.warn({ ...fields, code: outcome.code, err: outcome.cause }, "retry failed");
   else if (outcome.ending === "refused") log.warn({ ...fields, code: outcome.code }, "retry was refused");
   else log.info({ ...fields, outcome: outcome.ending }, "retry ended");

@@ -1,12 +1,21 @@
-import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
+import {
+  type EventKey,
+  type Failed,
+  failed,
+  isRefused,
+  keyText,
+  nextAttemptAt,
+  type Outcome,
+  type Version,
+} from "../domain/index.ts";
 import {
   parseObject,
   type Receiver,
   runEvent,
+  saysNothing,
   sealContext,
   sha256Hex,
   type Work,
-  wasBegun,
 } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 
@@ -18,7 +27,7 @@ export interface FailureRun {
   readonly timeLimitMs: number;
 }
 
-/** Runs a leased failure once more and settles it: gone after a success, rescheduled or exhausted otherwise. */
+/** Runs a leased failure once more and settles it: gone after a success, otherwise put off, rescheduled or exhausted. */
 export async function runFailure(run: FailureRun, receiver: Receiver): Promise<Outcome> {
   const outcome = await runStored(run.failure, run.kind, "commit", run.timeLimitMs, receiver);
   await settle(run, outcome, receiver);
@@ -36,7 +45,8 @@ export async function runStored(
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + timeLimitMs;
   return receiver.flights.take(key, deadline, async () => {
-    const body = receiver.sealer.open(failure.sealedBody, sealContext(key));
+    const body = opened(failure, key, receiver);
+    if ("ending" in body) return body;
     const parsed = parseObject(body);
     if (isRefused(parsed))
       return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
@@ -46,6 +56,14 @@ export async function runStored(
     const event = { key, json: parsed.object, body, bodySha256, version, eventType };
     return runEvent({ ...event, deadline, kind, mode }, receiver);
   });
+}
+
+function opened(failure: StoredFailure, key: EventKey, { sealer }: Receiver): Uint8Array | Failed {
+  try {
+    return sealer.open(failure.sealedBody, sealContext(key));
+  } catch (error) {
+    return failed("internal", error);
+  }
 }
 
 async function settle(
@@ -60,8 +78,8 @@ async function settle(
     await failures.remove(key);
     return;
   }
-  if (outcome.ending === "failed" && !wasBegun(outcome)) {
-    // It was not run, so it costs no retry; but it waits its turn, or it would keep the others from theirs.
+  if (saysNothing(outcome)) {
+    // It costs no retry; but it waits its turn, or it would keep the others from theirs.
     const later = new Date(receiver.clock.now().getTime() + receiver.rules.retry.delaySeconds * 1000);
     await (kind === "retry" ? failures.release(key, owner, later) : failures.release(key, owner));
     return;

@@ -1,1 +1,1 @@
-export { createSealer, type Sealer } from "./sealer.ts";
+export { createSealer, type Sealer, SealKeyMissing } from "./sealer.ts";

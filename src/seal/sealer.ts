@@ -11,14 +11,19 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
 export interface Sealer {
   /** `context` (a table and a key, say) must be the same to open it: a sealed value cannot be moved elsewhere. */
   seal(plain: Uint8Array, context: string): Uint8Array;
-  /** @throws SealBroken when the key, the context or the bytes are others than they were */
+  /** @throws SealBroken when the context or the bytes are others than they were; SealKeyMissing when the key is */
   open(sealed: Uint8Array, context: string): Uint8Array;
   /** Whether it was sealed with the key that seals now, and not with an earlier one. */
   isCurrent(sealed: Uint8Array): boolean;
 }
 
 export class SealBroken extends Error {
-  override readonly name = "SealBroken";
+  override readonly name: string = "SealBroken";
+}
+
+/** None of the configured keys sealed it: the right one would open it, so waiting for it is worth while. */
+export class SealKeyMissing extends SealBroken {
+  override readonly name = "SealKeyMissing";
 }
 
 interface DerivedKey {
@@ -52,7 +57,7 @@ export function createSealer(key: Uint8Array, previous: readonly Uint8Array[] = 
       const id = bytes.subarray(1, 1 + KEY_ID_BYTES);
       const under = keys.find((candidate) => candidate.id.equals(id));
       if (under === undefined) {
-        throw new SealBroken(
+        throw new SealKeyMissing(
           "sealed with another ENCRYPTION_KEY; set the one that was in use then as ENCRYPTION_KEY_PREVIOUS",
         );
       }

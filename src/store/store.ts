@@ -125,6 +125,14 @@ export interface FailureStore {
   get(key: EventKey): Promise<StoredFailure | undefined>;
   list(page: Page, filter: { state?: StoredFailure["state"] }): Promise<StoredFailure[]>;
   counts(): Promise<Record<StoredFailure["state"], number>>;
+  /** How many failures wait for a retry, by event type and version. */
+  waitingTypes(): Promise<WaitingType[]>;
+}
+
+export interface WaitingType {
+  readonly eventType: string;
+  readonly version: string;
+  readonly count: number;
 }
 
 export interface FailedAgain {

@@ -170,6 +170,18 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.remove(key("e2"))).toBe(false);
     }));
 
+  it("counts what waits for a retry by event type and version, and leaves out what is exhausted", () =>
+    withStore(dialect, async ({ failures }) => {
+      await failures.record(newFailure("e1"), T0);
+      await failures.record(newFailure("e2"), T0);
+      await failures.record(newFailure("e3", { version: "v2" }), T0);
+      await failures.record(newFailure("e4", { eventType: "gone", nextAttemptAt: null }), T0);
+      expect(await failures.waitingTypes()).toEqual([
+        { eventType: "payment_notify", version: "v1", count: 2 },
+        { eventType: "payment_notify", version: "v2", count: 1 },
+      ]);
+    }));
+
   it("lists newest first in pages, by state, and counts", () =>
     withStore(dialect, async ({ failures }) => {
       for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);

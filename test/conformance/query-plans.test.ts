@@ -125,6 +125,7 @@ async function failures({ failures }: Store): Promise<void> {
     await failures.list(page, { state: "waiting" });
   }
   await failures.counts();
+  await failures.waitingTypes();
   await failures.remove(KEY);
 }
 

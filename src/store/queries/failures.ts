@@ -1,5 +1,13 @@
 import type { EventKey } from "../../domain/index.ts";
-import type { FailedAgain, FailureStore, Lease, NewFailure, Page, StoredFailure } from "../store.ts";
+import type {
+  FailedAgain,
+  FailureStore,
+  Lease,
+  NewFailure,
+  Page,
+  StoredFailure,
+  WaitingType,
+} from "../store.ts";
 import type { Access } from "./access.ts";
 import { storableText, toFailure } from "./rows.ts";
 
@@ -17,6 +25,7 @@ export function failureQueries(access: Access): FailureStore {
     get: (key) => get(access, key),
     list: (page, filter) => list(access, page, filter),
     counts: () => counts(access),
+    waitingTypes: () => waitingTypes(access),
   };
 }
 
@@ -166,4 +175,16 @@ async function counts({ read }: Access): Promise<Record<StoredFailure["state"], 
     .execute();
   const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
   return { waiting: found.get("waiting") ?? 0, exhausted: found.get("exhausted") ?? 0 };
+}
+
+async function waitingTypes({ read }: Access): Promise<WaitingType[]> {
+  const rows = await read
+    .selectFrom(TABLE)
+    .select((eb) => ["event_type", "version", eb.fn.countAll().as("count")])
+    .where("state", "=", "waiting")
+    .groupBy(["event_type", "version"])
+    .orderBy("event_type")
+    .orderBy("version")
+    .execute();
+  return rows.map((row) => ({ eventType: row.event_type, version: row.version, count: Number(row.count) }));
 }
