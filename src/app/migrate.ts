@@ -11,10 +11,16 @@ export async function migrate(
   config: Config,
   handlers: readonly Handler[],
   own: readonly Migration[],
+  options: { readonly acceptNewKey: boolean },
 ): Promise<MigrationReport> {
   const exchange = () => Promise.reject(new Error("nothing is exchanged while migrating"));
   const registry = configuredHandlers(config, handlers, exchange, createSealer(config.encryptionKey));
-  const { store, report } = await connect(config, migrationsOf(registry, own), systemClock);
+  const { store, report } = await connect(
+    config,
+    migrationsOf(registry, own),
+    systemClock,
+    options.acceptNewKey,
+  );
   await store.close();
   return report;
 }

@@ -3,6 +3,8 @@ import type { Clock, Log } from "../domain/index.ts";
 import { type Migration, MigrationRefused, type OpenedStore, type Store } from "../store/index.ts";
 import { openPostgresStore } from "../store/postgres/index.ts";
 import { openSqliteStore } from "../store/sqlite/index.ts";
+import { baseUrlChanged } from "./base-url-changed.ts";
+import { keyStamp } from "./key-stamp.ts";
 
 /** A database under which the service may not run; the message says what to do. */
 export class StartRefused extends Error {
@@ -13,7 +15,7 @@ export class StartRefused extends Error {
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
- * Opens the configured store, migrated and stamped.
+ * Opens the configured store, migrated and held to its stamp.
  * @throws MigrationRefused or StartRefused; in production also when a commit would not be durable
  */
 export async function openStore(
@@ -24,7 +26,7 @@ export async function openStore(
 ): Promise<Store> {
   const { store, report, previousBaseUrl, durabilityWarnings } = await connect(config, migrations, clock);
   if (report.applied.length > 0) log.info({ applied: report.applied }, "migrations applied");
-  if (previousBaseUrl !== undefined && previousBaseUrl !== config.baseUrl) {
+  if (baseUrlChanged(config, previousBaseUrl)) {
     const fields = { before: previousBaseUrl, now: config.baseUrl };
     log.warn(
       fields,
@@ -45,9 +47,11 @@ export async function connect(
   config: Config,
   migrations: readonly Migration[],
   clock: Clock,
+  acceptNewKey = false,
 ): Promise<OpenedStore> {
-  const { database, environment, baseUrl, handlerTimeoutMs } = config;
-  const common = { clock, migrations, stamp: { environment, baseUrl } };
+  const { database, environment, handlerTimeoutMs } = config;
+  const keys = { ...keyStamp(config), acceptNew: acceptNewKey };
+  const common = { clock, migrations, stamp: { environment, keys } };
   try {
     if (database.kind === "sqlite") return await openSqliteStore({ ...common, path: database.path });
     return await openPostgresStore({

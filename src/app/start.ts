@@ -120,6 +120,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     () => closeListener(listener),
   );
   await listener.listen({ host: config.listen.host, port: config.listen.port });
+  await store.noteBaseUrl(config.baseUrl);
   loop.start(parts.retryPollMs ?? POLL_MS);
   outbox.start(parts.outboxPollMs ?? POLL_MS);
   refreshing.start(parts.refreshPollMs ?? REFRESH_POLL_MS);

@@ -32,6 +32,8 @@ export interface Config {
   readonly environment: AppEnvironment;
   /** Without a slash at the end. */
   readonly baseUrl: string;
+  /** False where it is the listener's own address, which changes with the port. */
+  readonly isBaseUrlGiven: boolean;
   /** The path of `baseUrl`: empty, or such as `/hooks`. */
   readonly basePath: string;
   readonly listen: {

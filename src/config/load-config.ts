@@ -42,6 +42,7 @@ export function loadConfig(env: Environment): Config {
   return deepFreeze({
     environment: values.APP_ENV ?? "development",
     baseUrl,
+    isBaseUrlGiven: values.CALLBACK_BASE_URL !== undefined,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
     listen,
     admin: {

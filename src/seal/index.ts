@@ -1,1 +1,1 @@
-export { createSealer, type Sealer, SealKeyMissing } from "./sealer.ts";
+export { createSealer, keyIdOf, type Sealer, SealKeyMissing } from "./sealer.ts";

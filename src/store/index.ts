@@ -1,4 +1,6 @@
 export type { Inspection, SeenCredential } from "./inspection.ts";
-export { MigrationRefused, NEWEST_SCHEMA, type Stamp } from "./migrations/apply-migrations.ts";
+export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";
+export { ANOTHER_KEY, isAnotherKey, type KeyStamp } from "./migrations/check-stamp.ts";
+export { MigrationRefused } from "./migrations/migration-refused.ts";
 export type { OpenedStore, OpenOptions } from "./opened-store.ts";
 export * from "./store.ts";

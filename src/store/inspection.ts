@@ -7,6 +7,8 @@ export type Inspection =
       readonly schema: number;
       readonly environment: string | undefined;
       readonly baseUrl: string | undefined;
+      /** The id of the encryption key it was last used with. */
+      readonly keyId: string | undefined;
       readonly durabilityWarnings: readonly string[];
       readonly credentialUses: readonly SeenCredential[];
     };

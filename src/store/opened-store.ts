@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/index.ts";
-import type { Stamp } from "./migrations/apply-migrations.ts";
+import type { Stamp } from "./migrations/check-stamp.ts";
 import type { Migration, MigrationReport } from "./migrations/migration.ts";
 import type { Store } from "./store.ts";
 

@@ -237,6 +237,8 @@ export interface Store {
   noteCredential(use: CredentialUse, now: Date): Promise<void>;
   /** Notes since when each secret has been a previous one; a current one is none. */
   noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void>;
+  /** Notes the base address that this database is used with, once the service listens. */
+  noteBaseUrl(url: string): Promise<void>;
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
   /** Resolves when the database answers. */

@@ -105,6 +105,7 @@ export interface UserTokenRow {
 }
 
 export interface Tables {
+  oncehook_settings: { name: string; value: string };
   oncehook_records: RecordRow;
   oncehook_callbacks: CallbackRow;
   oncehook_failures: FailureRow;

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { type Migration, sql } from "../../src/store/index.ts";
-import { DIALECTS, openTarget, STAMP, withDatabase } from "../support/databases.ts";
+import {
+  DIALECTS,
+  openTarget,
+  STAMP,
+  type StoreOptions,
+  type Target,
+  withDatabase,
+} from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { SCHEMA } from "../support/schema-steps.ts";
@@ -57,7 +64,9 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await (await openTarget(target)).store.close();
       await execute(target, "INSERT INTO oncehook_schema VALUES (999, 'future', '2030-01-01T00:00:00Z')");
       const before = await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name");
-      const refused = openTarget(target, { stamp: { ...STAMP, baseUrl: "http://127.0.0.1:1" } });
+      const refused = openTarget(target, {
+        stamp: { ...STAMP, keys: { current: "key-2", previous: ["key-1"] } },
+      });
       await expect(refused).rejects.toThrow(
         `the database has schema 999, this version of Oncehook knows ${SCHEMA.length}`,
       );
@@ -76,10 +85,55 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
   it("tell the base address that the database had before", () =>
     withDatabase(dialect, async (target) => {
       const first = await openTarget(target);
+      await first.store.noteBaseUrl("http://127.0.0.1:8080");
+      await first.store.noteBaseUrl("http://127.0.0.1:9");
       await first.store.close();
-      const moved = await openTarget(target, { stamp: { ...STAMP, baseUrl: "http://127.0.0.1:9" } });
-      await moved.store.close();
+      const second = await openTarget(target);
+      await second.store.close();
       expect(first.previousBaseUrl).toBeUndefined();
-      expect(moved.previousBaseUrl).toBe(STAMP.baseUrl);
+      expect(second.previousBaseUrl).toBe("http://127.0.0.1:9");
+    }));
+
+  const keyed = (current: string, ...previous: string[]) => ({
+    stamp: { ...STAMP, keys: { current, previous } },
+  });
+  const opened = async (target: Target, options: StoreOptions) =>
+    (await openTarget(target, options)).store.close();
+
+  it("refuse a key that is not the one the database was last used with, and change nothing", () =>
+    withDatabase(dialect, async (target) => {
+      await opened(target, keyed("key-1"));
+      const before = await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name");
+      await expect(opened(target, keyed("key-2", "key-3"))).rejects.toThrow(
+        "ENCRYPTION_KEY: this database was last used with another key",
+      );
+      expect(await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name")).toEqual(before);
+      await opened(target, keyed("key-1"));
+    }));
+
+  it("take a new key with the old one as previous, and know it from then on", () =>
+    withDatabase(dialect, async (target) => {
+      await opened(target, keyed("key-1"));
+      await opened(target, keyed("key-2", "key-1"));
+      await opened(target, keyed("key-2"));
+      await expect(opened(target, keyed("key-1"))).rejects.toThrow("ENCRYPTION_KEY: ");
+    }));
+
+  it("take the configured key where none is known yet, and any key on an operator's word", () =>
+    withDatabase(dialect, async (target) => {
+      await opened(target, keyed("key-1"));
+      await execute(target, "DELETE FROM oncehook_settings WHERE name = 'key_id'");
+      await opened(target, keyed("key-2"));
+      await expect(opened(target, keyed("key-1"))).rejects.toThrow("ENCRYPTION_KEY: ");
+      await opened(target, {
+        stamp: { ...STAMP, keys: { current: "key-3", previous: [], acceptNew: true } },
+      });
+      await opened(target, keyed("key-3"));
+    }));
+
+  it("let one of two keys win where two processes start at once on a new database", () =>
+    withDatabase(dialect, async (target) => {
+      const ends = await Promise.allSettled([opened(target, keyed("key-1")), opened(target, keyed("key-2"))]);
+      expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     }));
 });

@@ -80,6 +80,7 @@ async function everyOperation(store: Store): Promise<void> {
       await store.listRecords(page, filter);
     }
   }
+  await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
 }

@@ -7,7 +7,7 @@ import { inject } from "vitest";
 import type { Store } from "../../src/store/index.ts";
 import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
 
-export { type Dialect, openTarget, STAMP, type Target } from "./open-target.ts";
+export { type Dialect, openTarget, STAMP, type StoreOptions, type Target } from "./open-target.ts";
 export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
 
 /** Lends a fresh, empty database. */

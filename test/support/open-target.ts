@@ -11,7 +11,7 @@ export interface Target {
   readonly url: string;
 }
 
-export const STAMP = { environment: "test", baseUrl: "http://127.0.0.1:8080" } as const;
+export const STAMP = { environment: "test", keys: { current: "key-1", previous: [] } } as const;
 
 export type StoreOptions = Partial<OpenOptions> & {
   poolSize?: number;

@@ -1,7 +1,9 @@
 import type { Config } from "../../config/index.ts";
-import { type Inspection, NEWEST_SCHEMA } from "../../store/index.ts";
+import { ANOTHER_KEY, type Inspection, isAnotherKey, NEWEST_SCHEMA } from "../../store/index.ts";
 import { inspectPostgres } from "../../store/postgres/index.ts";
 import { inspectSqlite } from "../../store/sqlite/index.ts";
+import { baseUrlChanged } from "../base-url-changed.ts";
+import { keyStamp } from "../key-stamp.ts";
 import { checkSecrets } from "./check-secrets.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
@@ -41,7 +43,10 @@ export async function checkDatabase(config: Config, now: Date): Promise<Finding[
       ),
     );
   }
-  if (found.baseUrl !== undefined && found.baseUrl !== config.baseUrl) {
+  if (isAnotherKey(found.keyId, keyStamp(config))) {
+    findings.push(failure("ENCRYPTION_KEY", ANOTHER_KEY));
+  }
+  if (baseUrlChanged(config, found.baseUrl)) {
     findings.push(
       warning(about, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`),
     );

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from "kysely";
+import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
 import { init } from "./0001-init.ts";
 import { credentialUses } from "./0002-credential-uses.ts";
@@ -6,25 +7,18 @@ import { deliveries } from "./0003-deliveries.ts";
 import { oauth } from "./0004-oauth.ts";
 import { failedBody } from "./0005-failed-body.ts";
 import { credentialsApart } from "./0006-credentials-apart.ts";
+import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
+import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
 const STEPS: readonly SchemaStep[] = [init, credentialUses, deliveries, oauth, failedBody, credentialsApart];
 export const NEWEST_SCHEMA = STEPS.length;
 
-/** The environment and address that a database belongs to (SPEC 1.6). */
-export interface Stamp {
-  readonly environment: string;
-  readonly baseUrl: string;
-}
-
-export class MigrationRefused extends Error {
-  override readonly name = "MigrationRefused";
-}
-
 /**
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
- * @throws MigrationRefused when the database is of a newer version or of another environment; nothing is changed
+ * @throws MigrationRefused when the database is of a newer version, of another environment or of another key; nothing
+ *   is changed
  */
 export async function applyMigrations(
   tx: Transaction,
@@ -34,7 +28,7 @@ export async function applyMigrations(
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
   const query = tx.query as Kysely<BookTables>;
   await createBooks(query, tx.dialect);
-  const previousBaseUrl = await checkStamp(query, stamp);
+  const previousBaseUrl = await checkStamp(tx.query as Kysely<Tables>, stamp);
   const applied = [...(await applySteps(query, tx.dialect, now)), ...(await applyOwn(query, tx, own, now))];
   return { applied, previousBaseUrl };
 }
@@ -42,7 +36,6 @@ export async function applyMigrations(
 interface BookTables {
   oncehook_schema: { number: number; name: string; applied_at: string };
   oncehook_own_migrations: { name: string; applied_at: string };
-  oncehook_settings: { name: string; value: string };
 }
 
 async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise<void> {
@@ -54,30 +47,6 @@ async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise
   ]) {
     await sql.raw(statement).execute(query);
   }
-}
-
-/** Returns the base address the database had before, so that the caller can warn about a change. */
-async function checkStamp(query: Kysely<BookTables>, stamp: Stamp): Promise<string | undefined> {
-  const rows = await query.selectFrom("oncehook_settings").select(["name", "value"]).execute();
-  const stored = new Map(rows.map((row) => [row.name, row.value]));
-  const environment = stored.get("environment");
-  if (environment !== undefined && environment !== stamp.environment) {
-    throw new MigrationRefused(
-      `DATABASE_URL: this database belongs to the environment "${environment}", this process runs with ` +
-        `APP_ENV=${stamp.environment}. Environments do not share a database: use another one, or set APP_ENV.`,
-    );
-  }
-  for (const [name, value] of [
-    ["environment", stamp.environment],
-    ["base_url", stamp.baseUrl],
-  ] as const) {
-    await query
-      .insertInto("oncehook_settings")
-      .values({ name, value })
-      .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
-      .execute();
-  }
-  return stored.get("base_url");
 }
 
 async function applySteps(query: Kysely<BookTables>, dialect: Dialect, now: Date): Promise<string[]> {

@@ -28,6 +28,7 @@ export async function inspectPostgres(url: string): Promise<Inspection> {
       schema: number,
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
+      keyId: stored.get("key_id"),
       durabilityWarnings: warnings,
       credentialUses: uses.map(toSeenCredential),
     };

@@ -1,3 +1,4 @@
+import { writeSetting } from "../migrations/check-stamp.ts";
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { noteConfigured, noteCredential } from "./credential-uses.ts";
@@ -28,6 +29,7 @@ export function commonOperations(
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
     noteCredential: (use, now) => noteCredential(access, use, now),
     noteConfigured: (credentials, now) => noteConfigured(access, credentials, now),
+    noteBaseUrl: (url) => writeSetting(access.write, "base_url", url),
     sweep: (olderThan) => sweep(access, olderThan),
   };
 }

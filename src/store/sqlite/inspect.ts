@@ -21,6 +21,7 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
       schema: number,
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
+      keyId: stored.get("key_id"),
       durabilityWarnings: [],
       credentialUses: uses.map(toSeenCredential),
     };
