@@ -1,5 +1,5 @@
 export { examine } from "./doctor/examine.ts";
 export type { Finding } from "./doctor/finding.ts";
 export { migrate } from "./migrate.ts";
-export { StartRefused } from "./open-store.ts";
 export { type Parts, type Running, start } from "./start.ts";
+export { StartRefused } from "./start-refused.ts";

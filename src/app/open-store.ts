@@ -5,11 +5,7 @@ import { openPostgresStore } from "../store/postgres/index.ts";
 import { openSqliteStore } from "../store/sqlite/index.ts";
 import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
-
-/** A database under which the service may not run; the message says what to do. */
-export class StartRefused extends Error {
-  override readonly name = "StartRefused";
-}
+import { StartRefused } from "./start-refused.ts";
 
 /** How long one wait for a lock may take before the whole transaction is looked at anew. */
 const LOCK_TIMEOUT_MS = 5_000;

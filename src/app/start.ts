@@ -3,7 +3,7 @@ import { createAdminListener } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { readTlsPair, reloadOnChange } from "../http/index.ts";
+import { reloadOnChange } from "../http/index.ts";
 import { createLoop } from "../loop/index.ts";
 import { createExchange, createUserTokens, type KeptTokens } from "../oauth/index.ts";
 import type { Logger } from "../observe/index.ts";
@@ -16,6 +16,7 @@ import { assemble, type Inner } from "./assemble.ts";
 import { notificationChannels } from "./channels.ts";
 import { createCredentialNotes } from "./credential-uses.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { listen } from "./listen.ts";
 import { openStore } from "./open-store.ts";
 import { originOf } from "./origin.ts";
 import { configuredPlatform } from "./platform.ts";
@@ -24,6 +25,7 @@ import { publicListener } from "./public.ts";
 import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
+import { tlsPair } from "./tls-pair.ts";
 import { warnUnhandled } from "./warn-unhandled.ts";
 
 /** What a receiver is made of besides its configuration. */
@@ -53,7 +55,7 @@ const LEASE_MARGIN_MS = 10_000;
 /**
  * Starts a receiver: store, listeners, retry loop and retention job. When a step fails, the ones before it are
  * undone.
- * @throws MigrationRefused, StartRefused, or the error of a listener that cannot bind
+ * @throws ConfigError for a file that cannot be used, MigrationRefused, or StartRefused
  */
 export async function start(config: Config, parts: Parts): Promise<Running> {
   const undo: Step[] = [];
@@ -76,7 +78,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
   });
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
-  const tls = config.listen.tls === undefined ? null : await readTlsPair(config.listen.tls);
+  const tls = await tlsPair(config);
   const scheme = await platformScheme(config, clock);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
@@ -94,7 +96,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const state = { serving: false };
   const admin = adminListener(config, inner, tokens, state);
   undo.push(() => closeListener(admin));
-  await admin.listen({ host: config.admin.host, port: config.admin.port });
+  await listen(admin, config.admin, "ADMIN_");
   adminAddress.origin = originOf(admin, "http");
 
   const outbox = createOutboxLoop({
@@ -119,7 +121,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     () => loop.stop(),
     () => closeListener(listener),
   );
-  await listener.listen({ host: config.listen.host, port: config.listen.port });
+  await listen(listener, config.listen, "");
   await store.noteBaseUrl(config.baseUrl);
   loop.start(parts.retryPollMs ?? POLL_MS);
   outbox.start(parts.outboxPollMs ?? POLL_MS);

@@ -3,6 +3,7 @@ import { parseEnv, styleText } from "node:util";
 import { Command } from "commander";
 import { examine, type Finding } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
+import { fileTrouble } from "../domain/index.ts";
 import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
 
@@ -59,6 +60,6 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new UserMistake(`--compare: got "${file}", which cannot be read: ${String(cause)}`, { cause });
+    throw new UserMistake(`--compare: got "${file}", which ${fileTrouble(cause)}`, { cause });
   }
 }

@@ -1,5 +1,5 @@
 import { type Config, type ConfigFile, loadConfigFile, loadEnvironment } from "../config/index.ts";
-import { UserMistake } from "./user-mistake.ts";
+import { loadEnvFile } from "./load-env-file.ts";
 
 export interface Loaded {
   readonly config: Config;
@@ -15,12 +15,4 @@ export async function load(options: { env?: string; config?: string } = {}): Pro
   const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd: process.cwd() });
   const file = await loadConfigFile(process.cwd(), options.config);
   return { config, file, generated, secretsFile };
-}
-
-function loadEnvFile(file: string): void {
-  try {
-    process.loadEnvFile(file);
-  } catch (cause) {
-    throw new UserMistake(`--env: got "${file}", which cannot be read: ${String(cause)}`, { cause });
-  }
 }

@@ -30,7 +30,8 @@ function messageOf(error: unknown): string {
   if (error instanceof Error) {
     const cause = rootCause(error);
     const code = "code" in cause ? String(cause.code) : "";
-    return PLAIN_CODES.has(code) ? `${error.message} (${cause.message})` : (error.stack ?? error.message);
+    if (!PLAIN_CODES.has(code)) return error.stack ?? error.message;
+    return cause === error ? error.message : `${error.message} (${cause.message})`;
   }
   return String(error);
 }

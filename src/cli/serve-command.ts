@@ -55,13 +55,23 @@ async function serve(loaded: Loaded): Promise<void> {
 }
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
-function greet({ config, generated, secretsFile }: Loaded, { adminOrigin, publicOrigin }: Running): void {
+function greet(
+  { config, file, generated, secretsFile }: Loaded,
+  { adminOrigin, publicOrigin }: Running,
+): void {
   const lines = [
     `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)
     lines.push(`Generated for ${config.environment}: ${generated.join(", ")} in ${secretsFile}`);
-  if (config.environment === "development") lines.push("Try it: npm run oncehook -- send payment_notify");
+  if (config.environment === "development" && sampleIsHandled({ config, file }))
+    lines.push("Try it: npm run oncehook -- send payment_notify");
   process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** `send` has a sample for the built-in handler; one of the user's own may want other data. */
+function sampleIsHandled({ config, file }: Pick<Loaded, "config" | "file">): boolean {
+  const type = "payment_notify";
+  return config.builtInHandlers.includes(type) && !file.handlers?.some((handler) => handler.type === type);
 }

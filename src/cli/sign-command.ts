@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Command } from "commander";
+import { fileTrouble } from "../domain/index.ts";
 import { signHmac } from "../verify/index.ts";
 import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
@@ -24,6 +25,6 @@ async function bytesOf(file: string | undefined): Promise<Uint8Array> {
   try {
     return await readFile(file);
   } catch (cause) {
-    throw new UserMistake(`the file "${file}" cannot be read: ${String(cause)}`, { cause });
+    throw new UserMistake(`the file "${file}" ${fileTrouble(cause)}`, { cause });
   }
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Migration } from "../store/index.ts";
 import { ConfigError } from "./config-error.ts";
+import { loadProblem } from "./load-problem.ts";
 import { nearMiss } from "./near-miss.ts";
 
 /** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
@@ -30,13 +31,16 @@ export function defineConfig(file: ConfigFile): ConfigFile {
 export async function loadConfigFile(cwd: string, named?: string): Promise<ConfigFile> {
   const file = named === undefined ? await find(cwd) : resolve(cwd, named);
   if (file === undefined) return {};
+  if (!(await exists(file))) {
+    throw new ConfigError([
+      `${file}: does not exist; --config names the configuration file, from the folder of the start`,
+    ]);
+  }
   let module: { default?: unknown };
   try {
     module = await import(pathToFileURL(file).href);
   } catch (cause) {
-    throw new ConfigError([
-      `${file}: cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
-    ]);
+    throw new ConfigError([loadProblem(file, cause)]);
   }
   const problems = problemsOf(module.default);
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
@@ -46,13 +50,16 @@ export async function loadConfigFile(cwd: string, named?: string): Promise<Confi
 async function find(cwd: string): Promise<string | undefined> {
   for (const name of NAMES) {
     const file = resolve(cwd, name);
-    const exists = await access(file).then(
-      () => true,
-      () => false,
-    );
-    if (exists) return file;
+    if (await exists(file)) return file;
   }
   return undefined;
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 function problemsOf(file: unknown): string[] {
@@ -64,8 +71,27 @@ function problemsOf(file: unknown): string[] {
       .filter((key) => !KEYS.includes(key))
       .map((key) => `${key}: no such key; ${suggestion(key)}`),
     ...itemProblems("handlers", handlers, "type", "handle", "what defineHandler returns"),
+    ...repeated(handlers),
     ...itemProblems("migrations", migrations, "name", "up", "{ name, up(tx) }"),
   ];
+}
+
+/** Two handlers of one type and version: which of them should run, nobody could say. */
+function repeated(handlers: unknown): string[] {
+  if (!Array.isArray(handlers)) return [];
+  const first = new Map<string, number>();
+  return handlers.flatMap((handler: unknown, index) => {
+    const { type, versions } = (handler ?? {}) as { type?: unknown; versions?: unknown };
+    if (typeof type !== "string" || !Array.isArray(versions)) return [];
+    return versions.flatMap((version: unknown) => {
+      const name = `"${type}" in ${String(version)}`;
+      const other = first.get(name);
+      if (other === undefined) first.set(name, index);
+      return other === undefined
+        ? []
+        : [`handlers[${index}]: handlers[${other}] is for ${name} as well; keep one of them`];
+    });
+  });
 }
 
 function suggestion(key: string): string {

@@ -4,6 +4,7 @@ import { checkProduction } from "./check-production.ts";
 import { checkValues } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import { checkPorts } from "./distinct-ports.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { notificationsOf } from "./notifications.ts";
 import { oauthOf } from "./oauth.ts";
@@ -36,8 +37,10 @@ export function loadConfig(env: Environment): Config {
   const authentication = authenticationOf(values, problems);
   const oauth = oauthOf(values, problems);
   const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
-  if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   const listen = listenOf(values, host);
+  const admin = { host: values.ADMIN_HOST ?? "127.0.0.1", port: values.ADMIN_PORT ?? 8081 };
+  checkPorts(listen, admin, problems);
+  if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
   return deepFreeze({
     environment: values.APP_ENV ?? "development",
@@ -45,11 +48,7 @@ export function loadConfig(env: Environment): Config {
     isBaseUrlGiven: values.CALLBACK_BASE_URL !== undefined,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
     listen,
-    admin: {
-      host: values.ADMIN_HOST ?? "127.0.0.1",
-      port: values.ADMIN_PORT ?? 8081,
-      token: required("ADMIN_TOKEN", values.ADMIN_TOKEN),
-    },
+    admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
     authentication,
     notifications,
     database: databaseOf(values),

@@ -4,6 +4,7 @@ export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
 export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";
+export { fileTrouble } from "./file-trouble.ts";
 export { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 export type { Log } from "./log.ts";
 export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";

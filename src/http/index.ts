@@ -4,4 +4,4 @@ export type { PublicDeps } from "./public-deps.ts";
 export { createPublicListener, type PublicOptions } from "./public-listener.ts";
 export { type CountHit, createMemoryCounter, type Policy, withFallback } from "./rate-limit.ts";
 export { createAllowList } from "./remote-address.ts";
-export { readTlsPair, reloadOnChange, type TlsFiles, type TlsPair } from "./tls.ts";
+export { readTlsPair, reloadOnChange, type TlsFiles, type TlsPair, TlsUnusable } from "./tls.ts";

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext, Server } from "node:tls";
-import type { Log } from "../domain/index.ts";
+import { fileTrouble, type Log } from "../domain/index.ts";
 
 export interface TlsFiles {
   readonly certFile: string;
@@ -14,24 +14,37 @@ export interface TlsPair {
 
 const LOOK_EVERY_MS = 5_000;
 
-/** @throws Error that names the file and what is wrong with it */
+/** The certificate and the key cannot be used; the message names the file and what is wrong with it. */
+export class TlsUnusable extends Error {
+  override readonly name = "TlsUnusable";
+}
+
+/** @throws TlsUnusable */
 export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsPair> {
   const [cert, key] = await Promise.all([read("TLS_CERT_FILE", certFile), read("TLS_KEY_FILE", keyFile)]);
-  try {
-    createSecureContext({ cert, key });
-  } catch (cause) {
-    throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE are not a certificate and its key: ${String(cause)}`, {
-      cause,
-    });
-  }
+  assertUsable({ cert }, `TLS_CERT_FILE: got "${certFile}", which is not a certificate in PEM`);
+  assertUsable(
+    { key },
+    `TLS_KEY_FILE: got "${keyFile}", which is not a private key in PEM without a passphrase`,
+  );
+  const words = `TLS_KEY_FILE: got "${keyFile}", which is not the key of the certificate in "${certFile}" (TLS_CERT_FILE)`;
+  assertUsable({ cert, key }, words);
   return { cert, key };
+}
+
+function assertUsable(part: Partial<TlsPair>, words: string): void {
+  try {
+    createSecureContext(part);
+  } catch (cause) {
+    throw new TlsUnusable(`${words}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 async function read(variable: string, file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (cause) {
-    throw new Error(`${variable}: got "${file}", which cannot be read: ${String(cause)}`, { cause });
+    throw new TlsUnusable(`${variable}: got "${file}", which ${fileTrouble(cause)}`, { cause });
   }
 }
 

@@ -80,7 +80,9 @@ describe("the command line", () => {
       await inFolder(async (_folder, run) => {
         const { code, stderr } = await run(["serve"], { PORT: new URL(server.url).port, ADMIN_PORT: "0" });
         expect(code).toBe(1);
-        expect(stderr).toContain("EADDRINUSE");
+        expect(stderr).toMatch(
+          /^oncehook: PORT: port \d+ on 127\.0\.0\.1 is in use\. .+ set PORT to a free port$/m,
+        );
         expect(stderr).not.toContain("    at ");
       });
       server.child.kill("SIGTERM");
@@ -143,8 +145,8 @@ describe("the command line", () => {
     [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object'],
     [["send", "nobody_knows"], '--data: there is no sample for "nobody_knows"'],
     [["send", "payment_notify", "--url", "http://127.0.0.1:1/x"], "http://127.0.0.1:1/x did not answer"],
-    [["sign", "missing.json"], 'the file "missing.json" cannot be read'],
-    [["serve", "--env", "missing.env"], '--env: got "missing.env", which cannot be read'],
+    [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n'],
+    [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n'],
   ])("tells what was wrong with %j", (args, message) =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(args);

@@ -104,6 +104,10 @@ describe("oncehook.config.ts", () => {
     ["export default { handlers: {} };", "handlers: expected a list"],
     ["export default { handlers: [{}] };", "handlers[0]: expected what defineHandler returns"],
     ["export default { migrations: [{ name: 'x' }] };", "migrations[0]: expected { name, up(tx) }"],
+    [
+      "const h = { type: 't', versions: ['v1'], handle() {} }; export default { handlers: [h, h] };",
+      'handlers[1]: handlers[0] is for "t" in v1 as well; keep one of them',
+    ],
     ["throw new Error('boom');", "cannot be loaded: boom"],
     ["import 'no-such-package';", "cannot be loaded: "],
   ])("is refused with the file's name: %s", async (text, problem) => {
@@ -113,6 +117,6 @@ describe("oncehook.config.ts", () => {
 
   it("may be named, and must then exist", () =>
     inFolder(async (folder) => {
-      await expect(loadConfigFile(folder, "other.ts")).rejects.toThrow("other.ts: cannot be loaded");
+      await expect(loadConfigFile(folder, "other.ts")).rejects.toThrow("other.ts: does not exist");
     }));
 });
