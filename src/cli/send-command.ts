@@ -9,6 +9,7 @@ import { UserMistake } from "./user-mistake.ts";
 interface SendOptions {
   readonly data?: string;
   readonly id?: string;
+  readonly timestamp?: string;
   readonly url?: string;
   readonly api?: string;
   readonly env?: string;
@@ -23,7 +24,14 @@ export function sendCommand(): Command {
     )
     .argument("<type>", "the event type, such as payment_notify")
     .option("--data <json>", "the event's data as a JSON object (default: a sample for the built-in types)")
-    .option("--id <event_id>", "the event's id (default: a new one); the same id again is a duplicate")
+    .option(
+      "--id <event_id>",
+      "the event's id (default: a new one); the same id again is a duplicate, whatever its body",
+    )
+    .option(
+      "--timestamp <seconds>",
+      "the event's timestamp, in seconds since 1970 (default: now); with --id, the same body again",
+    )
     .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
     .option("--api <version>", "v1 or v2, sent as X-API-Version")
     .option("--env <file>", "read variables from a file as well; the environment wins")
@@ -31,18 +39,22 @@ export function sendCommand(): Command {
 }
 
 async function send(type: string, options: SendOptions): Promise<void> {
+  const url = options.url === undefined ? undefined : urlOf(options.url);
+  const data = dataOf(type, options.data);
+  const timestamp = timestampOf(options.timestamp);
   const { config } = await load(options);
   const event = {
     event_id: options.id ?? `evt_${randomUUID()}`,
     event_type: type,
-    timestamp: Math.floor(Date.now() / 1000),
-    data: dataOf(type, options.data),
+    timestamp,
+    data,
   };
   const { headers, body } = await authenticCallback(config, event, type);
-  const url = options.url ?? `${config.baseUrl}/api/platform/callback`;
+  const address = url ?? `${config.baseUrl}/api/platform/callback`;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
-  const response = await post(url, { ...headers, ...version }, body);
-  process.stdout.write(`POST ${url}\n${body}\n\n${response.status}\n${await response.text()}\n`);
+  const response = await post(address, { ...headers, ...version }, body);
+  process.stdout.write(`POST ${address}\n${body}\n\n${response.status}\n${await response.text()}\n`);
+  if (response.status === 429) process.stderr.write(`oncehook: ${slowDown(response.headers)}\n`);
   if (response.status !== 200) process.exitCode = 1;
 }
 
@@ -57,6 +69,38 @@ async function post(url: string, headers: Record<string, string>, body: string):
   }
 }
 
+const LIMIT_VARIABLES: Readonly<Record<string, string>> = {
+  default: "RATE_LIMIT_DEFAULT",
+  callback: "RATE_LIMIT_CALLBACK",
+};
+
+/** What `RateLimit` says of a 429: which limits have nothing left, by the variables that set them. */
+function slowDown(headers: Headers): string {
+  const left = [...(headers.get("ratelimit") ?? "").matchAll(/"(\w+)";r=(\d+)/g)];
+  const used = left.flatMap(([, name = "", rest]) => (rest === "0" ? [LIMIT_VARIABLES[name] ?? name] : []));
+  const variables = used.length > 0 ? used : Object.values(LIMIT_VARIABLES);
+  return (
+    `too many requests from this address: Retry-After ${headers.get("retry-after") ?? "unknown"} seconds. ` +
+    `${variables.join(" or ")} of the receiver sets the limit; for a trial, start it with "off" there`
+  );
+}
+
+function urlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && ["http:", "https:"].includes(url.protocol)) return text;
+  throw new UserMistake(
+    `--url: got ${JSON.stringify(text)}, expected an http(s) address such as http://127.0.0.1:8080/api/platform/callback`,
+  );
+}
+
+function timestampOf(text: string | undefined): number {
+  if (text === undefined) return Math.floor(Date.now() / 1000);
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UserMistake(
+    `--timestamp: got ${JSON.stringify(text)}, expected whole seconds since 1970, such as ${Math.floor(Date.now() / 1000)}`,
+  );
+}
+
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
@@ -66,7 +110,9 @@ function dataOf(type: string, text: string | undefined): JsonObject {
   if (text === undefined) {
     const sample = sampleData(type);
     if (sample === undefined)
-      throw new UserMistake(`--data: there is no sample for "${type}"; give its data as JSON`);
+      throw new UserMistake(
+        `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,
+      );
     return sample;
   }
   let value: unknown;

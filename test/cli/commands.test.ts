@@ -143,7 +143,18 @@ describe("the command line", () => {
 
   it.each([
     [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object'],
-    [["send", "nobody_knows"], '--data: there is no sample for "nobody_knows"'],
+    [
+      ["send", "nobody_knows"],
+      'oncehook: "nobody_knows" is no built-in type, so there is no sample of its data',
+    ],
+    [
+      ["send", "payment_notify", "--url", "localhost:8080"],
+      '--url: got "localhost:8080", expected an http(s) address',
+    ],
+    [
+      ["send", "payment_notify", "--timestamp", "now"],
+      '--timestamp: got "now", expected whole seconds since 1970',
+    ],
     [["send", "payment_notify", "--url", "http://127.0.0.1:1/x"], "http://127.0.0.1:1/x did not answer"],
     [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n'],
     [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n'],

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { runChild } from "../support/child.ts";
+import { withDatabase } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import { startServer } from "../support/process.ts";
+import { SECRET, TOKEN } from "../support/receiver.ts";
+
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
+const send = (url: string, ...args: string[]) =>
+  runChild("src/cli/main.ts", ["send", "payment_notify", ...args], {
+    PATH: process.env.PATH,
+    APP_ENV: "test",
+    SIGNING_SECRET: SECRET,
+    ADMIN_TOKEN: TOKEN,
+    ENCRYPTION_KEY: KEY,
+    CALLBACK_BASE_URL: url,
+  });
+
+it("sends the same body again with the same id, timestamp and data, so that nothing is warned about", () =>
+  withDatabase("sqlite", async (target) => {
+    const server = await startServer(target);
+    const same = ["--id", "evt_1", "--timestamp", "1750000000", "--data", '{"order_id":"o1","amount":1}'];
+    expect((await send(server.url, ...same)).stdout).toContain('"timestamp":1750000000');
+    expect((await send(server.url, ...same)).stdout).toContain("already_processed");
+    const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+    expect(metrics).toMatch(/^oncehook_body_mismatch_total 0$/m);
+    expect(await rowsOf(target, "SELECT event_id FROM oncehook_records")).toEqual([{ event_id: "evt_1" }]);
+    server.child.kill("SIGTERM");
+    await server.ended;
+  }));
+
+it.each([
+  ["RATE_LIMIT_CALLBACK", "RATE_LIMIT_DEFAULT"],
+  ["RATE_LIMIT_DEFAULT", "RATE_LIMIT_CALLBACK"],
+])("says for how long it is refused by %s", (used, other) =>
+  withDatabase("sqlite", async (target) => {
+    const server = await startServer(target, { [used]: "1/hour", [other]: "off" });
+    expect((await send(server.url)).code).toBe(0);
+    const refused = await send(server.url);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(
+      new RegExp(`^oncehook: too many requests from this address: Retry-After \\d+ seconds\\. ${used} of`),
+    );
+    server.child.kill("SIGTERM");
+    await server.ended;
+  }),
+);
