@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { createBearerCheck } from "./bearer.ts";
@@ -46,7 +46,9 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
-    if (statusCode < 500) return reply.code(statusCode).send({ error: message });
+    if (statusCode < 500) {
+      return reply.code(statusCode).send({ error: unknownParameter(error, request) ?? message });
+    }
     deps.log.error(
       { err: error, method: request.method, path: request.routeOptions.url },
       "an admin request failed",
@@ -61,4 +63,17 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   registerUserTokens(app, deps);
   if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
   return app;
+}
+
+/** The validation says that some parameter is one too many, not which. */
+function unknownParameter(error: unknown, { routeOptions }: FastifyRequest): string | undefined {
+  const { validation = [], validationContext } = error as {
+    validation?: readonly { readonly params: { readonly additionalProperty?: string } }[];
+    validationContext?: string;
+  };
+  const name = validation.find(({ params }) => params.additionalProperty !== undefined)?.params
+    .additionalProperty;
+  if (name === undefined || validationContext !== "querystring") return undefined;
+  const { properties = {} } = (routeOptions.schema?.querystring ?? {}) as { properties?: object };
+  return `there is no query parameter ${JSON.stringify(name)}; there are ${Object.keys(properties).join(", ")}`;
 }

@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
+import { replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
@@ -25,6 +27,9 @@ export function createProgram(): Command {
     sendCommand(),
     signCommand(),
     oauthCommand(),
+    eventsCommand(),
+    failuresCommand(),
+    replayCommand(),
     migrateCommand(),
     doctorCommand(),
     demoCommand(),

@@ -34,7 +34,7 @@ async function inFolder<T>(
 }
 
 describe("the command line", () => {
-  it.each(["serve", "send", "sign", "oauth", "migrate", "doctor", "demo"])(
+  it.each(["serve", "send", "sign", "oauth", "events", "failures", "replay", "migrate", "doctor", "demo"])(
     "explains %s with --help",
     (command) =>
       inFolder(async (_folder, run) => {

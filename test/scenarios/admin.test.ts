@@ -275,6 +275,16 @@ describe("the admin listener", () => {
       }),
   );
 
+  it.each([
+    ["/api/events?event=e1", 'there is no query parameter "event"; there are limit, cursor, event_id'],
+    ["/api/failures?status=waiting", 'there is no query parameter "status"; there are limit, cursor, state'],
+  ])("names a query parameter that does not exist: %s", (path, error) =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await receiver.admin(path);
+      expect([answer.status, answer.body]).toEqual([400, { error }]);
+    }),
+  );
+
   it("answers health, readiness and metrics without a token", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { table } from "../table.ts";
 import { UserMistake } from "../user-mistake.ts";
 import { stored } from "./demo-database.ts";
 import { startDemoReceiver } from "./demo-receiver.ts";
 import { type Line, sendAll } from "./demo-steps.ts";
-import { table } from "./table.ts";
 
 export function demoCommand(): Command {
   return new Command("demo")

@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { askingCommand } from "./look-up-commands.ts";
+
+interface ReplayOptions extends AdminOptions {
+  readonly source: string;
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+interface Replayed {
+  readonly outcome: string;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+const WELL_ENDED: readonly string[] = ["success", "already_processed"];
+
+export function replayCommand(): Command {
+  return askingCommand("replay")
+    .description("Run a failed event again, now. Exit code 0 when it is handled in the end.")
+    .argument("<event_id>", "the event, as `oncehook failures` lists it")
+    .option("--source <source>", "where it came from", "platform")
+    .option("--dry-run", "only show what it would do: everything is rolled back")
+    .action(replay);
+}
+
+async function replay(eventId: string, options: ReplayOptions): Promise<void> {
+  const key = `${encodeURIComponent(options.source)}/${encodeURIComponent(eventId)}`;
+  const path = `/api/failures/${key}/replay?dry_run=${options.dryRun ?? false}`;
+  const replayed = await askAdmin<Replayed>(options, { method: "POST", path });
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(replayed, null, 2)}\n` : sentence(replayed, options),
+  );
+  if (!WELL_ENDED.includes(replayed.outcome)) process.exitCode = 1;
+}
+
+function sentence({ outcome, result, error }: Replayed, { dryRun }: ReplayOptions): string {
+  const ending = `${outcome}${result === undefined ? "" : ` ${JSON.stringify(result)}`}`;
+  const why = error === undefined ? "" : `${error}\n`;
+  return `${dryRun === true ? "a dry run, rolled back" : "replayed"}: ${ending}\n${why}`;
+}

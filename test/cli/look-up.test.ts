@@ -1,0 +1,118 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { type Ended, runChild } from "../support/child.ts";
+import { event, payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+
+const failing = { now: true };
+const unreliable = defineHandler({
+  type: "unreliable",
+  data: z.object({}),
+  handle() {
+    if (failing.now) throw new Error("the stock service\u001b[31m is down\nand stays so");
+    return { done: true };
+  },
+});
+
+type Run = (...args: string[]) => Promise<Ended>;
+
+const asking =
+  (port: string, token = TOKEN): Run =>
+  (...args) =>
+    runChild("src/cli/main.ts", args, {
+      PATH: process.env.PATH,
+      APP_ENV: "test",
+      SIGNING_SECRET: SECRET,
+      ADMIN_TOKEN: token,
+      ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+      ADMIN_PORT: port,
+    });
+
+function withRunning(use: (receiver: TestReceiver, run: Run) => Promise<void>): Promise<void> {
+  failing.now = true;
+  return withReceiver("sqlite", (receiver) => use(receiver, asking(new URL(receiver.adminOrigin).port)), {
+    handlers: [unreliable],
+  });
+}
+
+describe("an operator at the command line", () => {
+  it("finds an event by its id, as a table and as JSON", () =>
+    withRunning(async (receiver, run) => {
+      await receiver.send(payment({ event_id: "evt_a" }));
+      await receiver.send(payment({ event_id: "evt_b" }));
+      const found = await run("events", "--id", "evt_a");
+      expect([found.code, found.stderr]).toEqual([0, ""]);
+      expect(found.stdout.split("\n")).toEqual([
+        expect.stringMatching(/^event_id {2}source {4}type {12}processed at {14}result$/),
+        expect.stringMatching(/^-+( {2}-+){4}$/),
+        expect.stringMatching(/^evt_a {5}platform {2}payment_notify {2}20\S+Z {2}\{"order_id":"o1"\}$/),
+        "",
+      ]);
+      const json = JSON.parse((await run("events", "--id", "evt_b", "--json")).stdout);
+      expect(json).toMatchObject({ items: [{ event_id: "evt_b", status: "completed" }], next_cursor: null });
+      expect((await run("events", "--id", "evt_c")).stdout).toContain("no such event was handled");
+    }));
+
+  it("is told where a longer list goes on", () =>
+    withRunning(async (receiver, run) => {
+      for (const id of ["evt_1", "evt_2"]) await receiver.send(payment({ event_id: id }));
+      const first = (await run("events", "--limit", "1")).stdout;
+      const [, cursor = ""] = /^older ones: --cursor (\d+)$/m.exec(first) ?? [];
+      expect(first).toContain("evt_2");
+      expect((await run("events", "--limit", "1", "--cursor", cursor)).stdout).toContain("evt_1");
+    }));
+
+  it("sees a failure in one plain line, tries its replay, and replays it", () =>
+    withRunning(async (receiver, run) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt/é" }));
+      const { stdout } = await run("failures", "--state", "waiting");
+      expect(stdout).toMatch(
+        /^evt\/é .*waiting .*handler_failed {2}Error: the stock service\uFFFD\[31m is down$/m,
+      );
+      const still = await run("replay", "evt/é", "--dry-run");
+      expect([still.code, still.stdout]).toEqual([
+        1,
+        expect.stringMatching(/^a dry run, rolled back: handler_failed\nError: the stock service/),
+      ]);
+      failing.now = false;
+      const rehearsed = await run("replay", "evt/é", "--dry-run", "--json");
+      expect(JSON.parse(rehearsed.stdout)).toEqual({
+        outcome: "success",
+        result: { done: true },
+        dry_run: true,
+      });
+      expect(await receiver.count("oncehook_records")).toBe(0);
+      const replayed = await run("replay", "evt/é");
+      expect([replayed.code, replayed.stdout]).toEqual([0, 'replayed: success {"done":true}\n']);
+      expect((await run("failures")).stdout).toBe("no event has failed\n");
+      const again = await run("replay", "evt/é");
+      expect([again.code, again.stderr]).toEqual([
+        1,
+        expect.stringContaining("answered 404: no failure under this source and event_id"),
+      ]);
+    }));
+
+  it("is told what the receiver did not take, and that the token is another", () =>
+    withRunning(async (receiver, run) => {
+      expect((await run("events", "--limit", "many")).stderr).toContain("the receiver answered 400: ");
+      const stranger = asking(new URL(receiver.adminOrigin).port, "another-token-of-some-length");
+      expect((await stranger("events")).stderr).toContain("ADMIN_TOKEN here is another than the receiver's");
+    }));
+
+  it("is told when another program answers in the receiver's place", async () => {
+    const other = createServer((_request, response) => response.end("<html>hello</html>"));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    try {
+      const { code, stderr } = await asking(String((other.address() as AddressInfo).port))("events");
+      expect(stderr).toMatch(
+        /^oncehook: http:\S+ answered 200 with something that is not JSON, so another program/,
+      );
+      expect(stderr).not.toContain("    at ");
+      expect(code).toBe(1);
+    } finally {
+      other.close();
+    }
+  });
+});
