@@ -16,6 +16,15 @@ const tables: Migration = {
   },
 };
 
+/** Where the platform tells who the owner of a token is; checked here, so that a start without it is refused. */
+const USERINFO_URL = process.env.USERINFO_URL ?? "";
+if (!URL.canParse(USERINFO_URL)) {
+  throw new Error(
+    `USERINFO_URL: got ${JSON.stringify(USERINFO_URL)}, expected the platform's user information address; ` +
+      "set it as examples/sign-in/README.md shows",
+  );
+}
+
 const profile = z.object({ sub: z.string(), name: z.string().default("") });
 
 /** Asks the platform who a signed-in user is, with the user's own access token. */
@@ -28,9 +37,9 @@ const profileWanted = defineHandler({
     const { accessToken } = await tokens.for(user_id).catch((error: unknown) => {
       throw error instanceof UserTokensMissing ? new Rejected(error.message) : error;
     });
-    const url = process.env.USERINFO_URL ?? "";
-    const response = await fetch(url, { headers: { authorization: `Bearer ${accessToken}` }, signal });
-    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    const headers = { authorization: `Bearer ${accessToken}` };
+    const response = await fetch(USERINFO_URL, { headers, signal });
+    if (!response.ok) throw new Error(`${USERINFO_URL} answered ${response.status}`);
     return profile.parse(await response.json());
   },
   async handle({ event, prepared, tx }) {

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
@@ -5,7 +7,8 @@ import { freePort } from "../support/free-port.ts";
 import { flowEnv } from "../support/oauth-flow.ts";
 import { withOidcPlatform } from "../support/oidc-platform.ts";
 import { startServer } from "../support/process.ts";
-import { event } from "../support/receiver.ts";
+import { event, SECRET, TOKEN } from "../support/receiver.ts";
+import { runCommand, shellBlocks } from "../support/shell.ts";
 import { UserAgent } from "../support/user-agent.ts";
 
 it("signs a user in and asks the platform for the name with the user's own token", async () => {
@@ -34,3 +37,60 @@ it("signs a user in and asks the platform for the name with the user's own token
     }),
   );
 });
+
+const README = readFileSync("examples/sign-in/README.md", "utf8");
+
+/** The variables that a block of the README exports, with ports of the test's own. */
+function exported(block: readonly string[], ports: Record<string, number>): Record<string, string> {
+  const pairs = block
+    .filter((line) => line.startsWith("export "))
+    .flatMap((line) => line.slice("export ".length).split(" "))
+    .map((pair): [string, string] => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]);
+  const moved = pairs.map(([name, value]): [string, string] => [
+    name,
+    value.replace(/:(\d+)$/, (text, port: string) => `:${ports[port] ?? text.slice(1)}`),
+  ]);
+  return Object.fromEntries(moved);
+}
+
+it("can be tried without a platform, as its README says, command for command", () =>
+  withDatabase("sqlite", async (target) => {
+    const [start = [], ask = []] = shellBlocks(README);
+    const [port, people] = [await freePort(), await freePort()];
+    const stands = spawn(process.execPath, ["examples/sign-in/people.mjs"], {
+      env: { PEOPLE_PORT: String(people) },
+    });
+    try {
+      const given = exported(start, { 8080: port, 8090: people });
+      expect(given.DATABASE_URL).toBe("sqlite:./data/sign-in.db");
+      const env = { ...given, PORT: String(port), DATABASE_URL: target.url };
+      const server = await startServer(target, env, "examples/sign-in");
+      const base = `http://localhost:${port}/api/platform`;
+      const agent = new UserAgent();
+      const back = await agent.authorize(`${base}/oauth-start`, `${base}/oauth-callback`);
+      expect((await agent.request(back)).status).toBe(303);
+      const shell = {
+        PATH: process.env.PATH,
+        APP_ENV: "test",
+        SIGNING_SECRET: SECRET,
+        ADMIN_TOKEN: TOKEN,
+        ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+        ADMIN_PORT: new URL(server.adminUrl).port,
+      };
+      const answers = [];
+      for (const command of ask) answers.push(await runCommand(command.replace(":8080", `:${port}`), shell));
+      expect(answers[0]).toContain('{"user_id":"sandbox-user"}');
+      expect(answers[1]).toContain('{"status":"success","data":{"user_id":"sandbox-user","name":"Ada"}}');
+      server.child.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+    } finally {
+      stands.kill();
+    }
+  }));
+
+it("does not start without the address of the user information", () =>
+  withDatabase("sqlite", async (target) => {
+    await expect(startServer(target, {}, "examples/sign-in")).rejects.toThrow(
+      'USERINFO_URL: got "", expected the platform\'s user information address',
+    );
+  }));
