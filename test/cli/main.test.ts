@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { unfitNode } from "../../src/cli/unfit-node.ts";
+import { runChild } from "../support/child.ts";
+
+it.each(["20.19.0", "22.20.0", "24.9.1"])("refuses Node %s and says what is needed", (version) => {
+  expect(unfitNode(version)).toMatch(
+    `this is Node ${version}, and 24.10 or newer is needed: install it from`,
+  );
+});
+
+it.each(["24.10.0", "24.21.0", "25.0.0", "26.1.0"])("runs on Node %s", (version) => {
+  expect(unfitNode(version)).toBeUndefined();
+});
+
+it("asks for the version before it imports anything that an old Node does not have", async () => {
+  // A Node that says it is old, and has no node:sqlite.
+  const old = `import { registerHooks } from "node:module";
+    Object.defineProperty(process.versions, "node", { value: "20.11.0" });
+    registerHooks({ resolve(name, context, next) {
+      if (name === "node:sqlite") throw new Error("ERR_UNKNOWN_BUILTIN_MODULE");
+      return next(name, context);
+    } });`;
+  const { code, stderr } = await runChild("src/cli/main.ts", ["--version"], {
+    PATH: process.env.PATH,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}`,
+  });
+  expect(stderr).toMatch(/^oncehook: this is Node 20\.11\.0, and 24\.10 or newer is needed.+\n$/);
+  expect(code).toBe(1);
+});
+
+it.each(["--help", "doctor --help", "oauth --help", "demo"])(
+  "ends quietly when its reader has seen enough: %s | true",
+  async (args) => {
+    const main = join(process.cwd(), "src/cli/main.ts");
+    const script = `${process.execPath} --conditions=oncehook-source ${main} ${args} | true`;
+    const stderr = await new Promise<string>((resolve) => {
+      execFile("sh", ["-c", script], { env: { PATH: process.env.PATH } }, (_error, _stdout, text) =>
+        resolve(text),
+      );
+    });
+    expect(stderr).toBe("");
+  },
+);
