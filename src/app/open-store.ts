@@ -20,7 +20,13 @@ export async function openStore(
   clock: Clock,
   log: Log,
 ): Promise<Store> {
-  const { store, report, previousBaseUrl, durabilityWarnings } = await connect(config, migrations, clock);
+  const opened = await connect(config, migrations, clock);
+  const { store, report, createdFile, previousBaseUrl, durabilityWarnings } = opened;
+  if (createdFile !== undefined) {
+    const words =
+      "there was no database, so a new, empty one was made; if you expected your own, check DATABASE_URL";
+    log.info({ file: createdFile }, words);
+  }
   if (report.applied.length > 0) log.info({ applied: report.applied }, "migrations applied");
   if (baseUrlChanged(config, previousBaseUrl)) {
     const fields = { before: previousBaseUrl, now: config.baseUrl };

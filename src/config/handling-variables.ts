@@ -70,7 +70,8 @@ export const HANDLING_VARIABLES = {
   HANDLERS: variable({
     expects: `some of ${BUILT_IN_TYPES.join(",")}, or none`,
     default: "all three",
-    meaning: "The built-in handlers that are on",
+    meaning:
+      "The built-in handlers that are on; empty means all three, as every empty variable means its default",
     schema: builtIn,
   }),
   HANDLER_TIMEOUT_MS: variable({

@@ -16,6 +16,8 @@ export interface OpenOptions {
 export interface OpenedStore {
   readonly store: Store;
   readonly report: MigrationReport;
+  /** The file that was made for it just now, where there was none. */
+  readonly createdFile: string | undefined;
   /** The base address this database was last used with, where there was one. */
   readonly previousBaseUrl: string | undefined;
   /** Settings of the database under which the promise of durability does not hold. */

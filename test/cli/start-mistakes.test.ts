@@ -7,7 +7,7 @@ import { type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { freePort } from "../support/free-port.ts";
 import { startServer } from "../support/process.ts";
-import { SECRET, TOKEN } from "../support/receiver.ts";
+import { SECRET, startReceiver, TOKEN } from "../support/receiver.ts";
 
 type Env = Record<string, string>;
 interface Lent {
@@ -164,3 +164,15 @@ describe("a start in development", () => {
       expect(server.stderr()).not.toContain("Try it");
     }));
 });
+
+it("tells at a start that it made a new database, and where", () =>
+  withDatabase("sqlite", async (target) => {
+    const file = target.url.slice("sqlite:".length);
+    const made = { file, msg: expect.stringContaining("a new, empty one was made") };
+    const first = await startReceiver(target);
+    await first.stop();
+    expect(first.lines).toContainEqual(expect.objectContaining(made));
+    const second = await startReceiver(target);
+    await second.stop();
+    expect(second.lines).not.toContainEqual(expect.objectContaining(made));
+  }));

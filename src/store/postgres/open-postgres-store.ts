@@ -46,7 +46,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     const { applied, previousBaseUrl } = await migrate(options);
     const store = assemble(pool, options);
     for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
-    return { store, report: { applied }, previousBaseUrl, durabilityWarnings: warnings };
+    return {
+      store,
+      report: { applied },
+      createdFile: undefined,
+      previousBaseUrl,
+      durabilityWarnings: warnings,
+    };
   } catch (error) {
     await pool.end();
     throw error;

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { keyText } from "../../domain/index.ts";
 import { bindQuery } from "../bound-query.ts";
@@ -32,6 +32,7 @@ const NO_EVENT = "";
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
+  const createdFile = existsSync(options.path) ? undefined : options.path;
   // What it holds is the owner's alone; SQLite gives its other files the same mode.
   closeSync(openSync(options.path, "a", 0o600));
   const writer = new Connection(options.path, options.onStatement);
@@ -46,7 +47,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const reader = new Connection(options.path, options.onStatement);
     reader.database.exec("PRAGMA query_only = ON");
     const store = assemble(writer, reader, options);
-    return { store, report: { applied }, previousBaseUrl, durabilityWarnings: [] };
+    return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [] };
   } catch (error) {
     writer.close();
     throw error;
