@@ -1,0 +1,47 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { withDatabase } from "../support/databases.ts";
+import { startServer } from "../support/process.ts";
+import { SECRET, TOKEN } from "../support/receiver.ts";
+import { shellBlocks } from "../support/shell.ts";
+
+const MAIN = join(process.cwd(), "src/cli/main.ts");
+const SIGN = `${process.execPath} --conditions=oncehook-source ${MAIN} sign`;
+
+function inShell(script: string, cwd: string): Promise<string> {
+  const env = {
+    PATH: process.env.PATH,
+    APP_ENV: "test",
+    SIGNING_SECRET: SECRET,
+    ADMIN_TOKEN: TOKEN,
+    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+  };
+  return new Promise((resolve) => {
+    execFile("sh", ["-c", script], { cwd, env }, (_error, stdout, stderr) => resolve(stdout + stderr));
+  });
+}
+
+it("takes the callback that the README sends by hand, and signs as openssl does", () =>
+  withDatabase("sqlite", async (target) => {
+    const [recipe = []] = shellBlocks(await readFile("README.md", "utf8")).filter(([first]) =>
+      first?.startsWith("echo "),
+    );
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-readme-"));
+    const server = await startServer(target);
+    try {
+      const script = recipe.join("\n").replace("http://127.0.0.1:8080", server.url);
+      expect(script).toContain("npm run -s oncehook -- sign");
+      expect(await inShell(script.replace("npm run -s oncehook -- sign", SIGN), folder)).toBe(
+        '{"status":"success","data":{"order_id":"o1"}}',
+      );
+      const digest = await inShell(`openssl dgst -sha256 -hmac '${SECRET}' -hex body.json`, folder);
+      expect(digest.trim().split("= ").at(-1)).toBe((await inShell(`${SIGN} body.json`, folder)).trim());
+    } finally {
+      server.child.kill("SIGTERM");
+      await server.ended;
+      await rm(folder, { recursive: true, force: true });
+    }
+  }));
