@@ -141,19 +141,25 @@ describe("a start that is refused says why without a stack", () => {
 describe("a start in development", () => {
   const development = { APP_ENV: "development", RATE_LIMIT_DEFAULT: "off" };
 
-  it("does not warn of a base address that only follows the port", () =>
+  it("warns of a changed base address only where it is set, not where it follows the port", () =>
     withDatabase("sqlite", async (target) => {
-      for (const port of [await freePort(), await freePort()]) {
-        const server = await startServer(target, { ...development, PORT: String(port) });
-        let log = "";
-        server.child.stdout?.on("data", (chunk) => {
-          log += chunk;
-        });
-        server.child.kill("SIGTERM");
-        expect(await server.ended).toBe(0);
-        expect(log).not.toContain("CALLBACK_BASE_URL");
-        expect(server.stderr()).toContain("Try it: npm run oncehook -- send payment_notify");
+      const warnings: boolean[] = [];
+      for (const given of [undefined, undefined, "http://127.0.0.1:9", "http://127.0.0.1:8"]) {
+        const base: Env = given === undefined ? {} : { CALLBACK_BASE_URL: given };
+        const env = { ...development, PORT: String(await freePort()), ...base };
+        const receiver = await startReceiver(target, { env });
+        await receiver.stop();
+        warnings.push(JSON.stringify(receiver.lines).includes("CALLBACK_BASE_URL is another"));
       }
+      expect(warnings).toEqual([false, false, true, true]);
+    }));
+
+  it("proposes the callback that it can handle", () =>
+    withDatabase("sqlite", async (target) => {
+      const server = await startServer(target, development);
+      server.child.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+      expect(server.stderr()).toContain("Try it: npm run oncehook -- send payment_notify");
     }));
 
   it("does not propose a callback that nothing would handle", () =>

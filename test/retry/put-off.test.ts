@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 import { event, type ReceiverOptions, startReceiver, type TestReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -112,5 +113,16 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       });
       await until(async () => (await again.count("oncehook_records")) === 1);
       await again.stop();
+    }));
+
+  it("uses its retries up when its body was damaged, since no key will open it", () =>
+    withDatabase(dialect, async (target) => {
+      await keepOne(target);
+      const damaged = dialect === "sqlite" ? "x'00'" : "'\\x00'::bytea";
+      await execute(target, `UPDATE oncehook_failures SET sealed_body = ${damaged}`);
+      const receiver = await startReceiver(target, retrying({ handlers: [handler(false)] }));
+      await until(async () => (await failure(target))?.state === "exhausted");
+      await receiver.stop();
+      expect(await failure(target)).toMatchObject({ retries_done: 3, code: "internal" });
     }));
 });
