@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const POSITION = /^(?::\d+){1,2}/;
@@ -7,7 +8,15 @@ const PARSED = /^(file:\S+?)(:\d+)$/m;
 /** Why a configuration file could not be loaded, with the line that is at fault where the stack tells it. */
 export function loadProblem(file: string, cause: unknown): string {
   if (!(cause instanceof Error)) return `${file}: cannot be loaded: ${String(cause)}`;
-  return `${file}${positionIn(file, cause.stack ?? "")}: cannot be loaded: ${cause.message}`;
+  const position = positionIn(file, cause.stack ?? "") || positionIn(file, checked(file, cause));
+  return `${file}${position}: cannot be loaded: ${cause.message}`;
+}
+
+/** Of plain JavaScript that it cannot read Node tells no line when it imports it; when asked to check it, it does. */
+function checked(file: string, cause: Error): string {
+  if (!(cause instanceof SyntaxError)) return "";
+  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8" });
+  return stderr.replace(file, () => pathToFileURL(file).href);
 }
 
 function positionIn(file: string, stack: string): string {

@@ -132,6 +132,15 @@ describe("a start that is refused says why without a stack", () => {
     }),
   );
 
+  it("where a configuration file in plain JavaScript cannot be read, with the line and nothing else", () =>
+    inFolder(async ({ folder, serve }) => {
+      await writeFile(join(folder, "oncehook.config.mjs"), "const a = 1;\nexport default { handlers: [ };\n");
+      await expectRefused(
+        serve(),
+        /^[^\n]+\n {2}\S+oncehook\.config\.mjs:2: cannot be loaded: Unexpected token '\}'\n$/,
+      );
+    }));
+
   it("where the configuration file that is named does not exist", () =>
     inFolder(async ({ serve }) =>
       expectRefused(serve({}, "--config", "none.ts"), /none\.ts: does not exist; --config names/),
