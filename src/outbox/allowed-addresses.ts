@@ -22,6 +22,17 @@ export class AddressNotAllowed extends Error {
   }
 }
 
+const [GLOBAL_UNICAST, GLOBAL_UNICAST_BITS] = ipaddr.IPv6.parseCIDR("2000::/3");
+
+/**
+ * RFC 4291 §2.4, §2.5.5.1: of IPv6 only 2000::/3 is handed out. The rest holds forms that carry an IPv4 address, such as
+ * `::a.b.c.d`, which a table of known ranges does not name.
+ */
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== "unicast") return false;
+  return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST, GLOBAL_UNICAST_BITS);
+}
+
 /**
  * Public addresses and the networks that are named, and nothing else: no loopback, private, link-local, multicast or
  * translated address (SSRF).
@@ -37,7 +48,7 @@ export function createAllowedAddresses(networks: readonly string[]): AllowedAddr
   const isAllowed = (address: string): boolean => {
     if (!ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);
-    return parsed.range() === "unicast" || named.check(parsed.toString(), parsed.kind());
+    return isPublic(parsed) || named.check(parsed.toString(), parsed.kind());
   };
   return {
     assertHost(host) {

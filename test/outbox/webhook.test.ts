@@ -125,6 +125,12 @@ describe("a destination", () => {
     "[fd00::1]",
     "[64:ff9b::7f00:1]",
     "[2002:7f00:1::]",
+    "[::169.254.169.254]",
+    "[::127.0.0.1]",
+    "[::5efe:7f00:1]",
+    "[0:0:0:1::1]",
+    "[4000::1]",
+    "[100::1]",
     "localhost",
   ])("that is not public is refused before anything is sent: %s", async (host) => {
     const error = await deliver(url(host), { addresses: nowhere }).catch((caught: unknown) => caught);
@@ -151,5 +157,8 @@ describe("a destination", () => {
     expect(() => assertHost("192.168.1.1")).toThrow("not a public address");
     expect(() => assertHost("93.184.216.34")).not.toThrow();
     expect(() => assertHost("[2606:4700::1]")).not.toThrow();
+    const unassigned = createAllowedAddresses(["4000::/16", "fd00::/8"]);
+    expect(() => unassigned.assertHost("[4000::1]")).not.toThrow();
+    expect(() => unassigned.assertHost("[fd00::1]")).not.toThrow();
   });
 });
