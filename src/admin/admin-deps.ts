@@ -9,6 +9,8 @@ export interface AdminDeps {
   readonly store: Store;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
+  /** The configured channels of notifications, as deliveries are kept under them. */
+  readonly destinations: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
   readonly replay: (key: EventKey, mode: "commit" | "rehearse") => Promise<ReplayEnding>;

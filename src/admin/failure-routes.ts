@@ -2,12 +2,17 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { EventKey } from "../domain/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { NO_NUL } from "./paging.ts";
 
 interface Key {
   readonly source: string;
   readonly event_id: string;
 }
 
+const PARAMS = {
+  type: "object",
+  properties: { source: { type: "string", pattern: NO_NUL }, event_id: { type: "string", pattern: NO_NUL } },
+} as const;
 const QUERY = {
   type: "object",
   properties: { dry_run: { type: "boolean", default: false } },
@@ -18,7 +23,7 @@ const QUERY = {
 export function registerFailures(app: FastifyInstance, { replay, discard, describe, log }: AdminDeps): void {
   app.post<{ Params: Key; Querystring: { dry_run: boolean } }>(
     "/api/failures/:source/:event_id/replay",
-    { schema: { querystring: QUERY } },
+    { schema: { params: PARAMS, querystring: QUERY } },
     async (request, reply) => {
       const { dry_run } = request.query;
       const ending = await replay(keyOf(request.params), dry_run ? "rehearse" : "commit");
@@ -26,12 +31,16 @@ export function registerFailures(app: FastifyInstance, { replay, discard, descri
       return answer(reply, ending, dry_run, describe);
     },
   );
-  app.delete<{ Params: Key }>("/api/failures/:source/:event_id", async (request, reply) => {
-    const ending = await discard(keyOf(request.params));
-    if (ending !== "discarded") return ending === "absent" ? absent(reply) : leased(reply);
-    log.info({ ...request.params }, "an operator discarded a failure");
-    return reply.code(204).send();
-  });
+  app.delete<{ Params: Key }>(
+    "/api/failures/:source/:event_id",
+    { schema: { params: PARAMS } },
+    async (request, reply) => {
+      const ending = await discard(keyOf(request.params));
+      if (ending !== "discarded") return ending === "absent" ? absent(reply) : leased(reply);
+      log.info({ ...request.params }, "an operator discarded a failure");
+      return reply.code(204).send();
+    },
+  );
 }
 
 /** The replay itself was carried out in every 200; `outcome` says how the handler ended. */

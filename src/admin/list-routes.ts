@@ -1,10 +1,13 @@
 import type { FastifyInstance } from "fastify";
 import type { StoredFailure } from "../store/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
-import { PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
+import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
 import { presentCallback, presentFailure, presentRecord } from "./present.ts";
 
-const EVENT_QUERY = { ...PAGE_QUERY, event_id: { type: "string", minLength: 1, maxLength: 255 } } as const;
+const EVENT_QUERY = {
+  ...PAGE_QUERY,
+  event_id: { type: "string", minLength: 1, maxLength: 255, pattern: NO_NUL },
+} as const;
 const FAILURE_QUERY = { ...PAGE_QUERY, state: { type: "string", enum: ["waiting", "exhausted"] } } as const;
 
 /** `GET /api/callbacks`, `/api/events` and `/api/failures`: newest first, paged by cursor. */

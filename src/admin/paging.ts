@@ -3,6 +3,9 @@ import type { Page } from "../store/index.ts";
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
+/** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
+export const NO_NUL = "^[^\\u0000]*$";
+
 export interface PageQuery {
   readonly limit: number;
   readonly cursor?: string;

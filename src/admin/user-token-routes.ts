@@ -1,5 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "./admin-deps.ts";
+import { NO_NUL } from "./paging.ts";
+
+const PARAMS = { type: "object", properties: { user_id: { type: "string", pattern: NO_NUL } } } as const;
 
 const QUERY = {
   type: "object",
@@ -14,7 +17,7 @@ const QUERY = {
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDeps): void {
   app.delete<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>(
     "/api/users/:user_id/tokens",
-    { schema: { querystring: QUERY } },
+    { schema: { params: PARAMS, querystring: QUERY } },
     async ({ params, query }, reply) => {
       const { user_id } = params;
       try {

@@ -1,4 +1,6 @@
+import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { getCACertificates } from "node:tls";
 import { type Config, ConfigError } from "../config/index.ts";
 import type { Log } from "../domain/index.ts";
 import {
@@ -9,11 +11,12 @@ import {
   webhookChannel,
 } from "../outbox/index.ts";
 
-/** The configured channels; the log alone where there is none. @throws ConfigError for a file that cannot be read */
-export async function notificationChannels({ notifications }: Config, log: Log): Promise<Channel[]> {
-  const { webhook, email, allowAddresses, caFile } = notifications;
+/** The configured channels; the log alone where there is none. @throws ConfigError for a file that cannot be used */
+export async function notificationChannels(config: Config, log: Log): Promise<Channel[]> {
+  const { webhook, email, allowAddresses } = config.notifications;
   const addresses = createAllowedAddresses(allowAddresses);
-  const common = { addresses, ...(caFile === null ? {} : { ca: await authorities(caFile) }) };
+  const ca = await notificationAuthorities(config);
+  const common = { addresses, ...(ca === undefined ? {} : { ca }) };
   const channels = [
     ...(webhook === null ? [] : [webhookChannel({ ...webhook, ...common })]),
     ...(email === null ? [] : [emailChannel({ ...email, ...common })]),
@@ -21,12 +24,32 @@ export async function notificationChannels({ notifications }: Config, log: Log):
   return channels.length > 0 ? channels : [logChannel(log)];
 }
 
-async function authorities(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new ConfigError([
-      `NOTIFY_CA_FILE: got ${JSON.stringify(file)}, which cannot be read: ${String(cause)}`,
-    ]);
+/**
+ * Who may vouch for the receivers: the usual authorities and those of `NOTIFY_CA_FILE`. To TLS a list takes the place
+ * of the usual ones, so that it must hold them.
+ */
+export async function notificationAuthorities({ notifications }: Config): Promise<string[] | undefined> {
+  const { caFile } = notifications;
+  return caFile === null
+    ? undefined
+    : [...getCACertificates("default"), ...(await certificatesIn("NOTIFY_CA_FILE", caFile))];
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+async function certificatesIn(variable: string, file: string): Promise<string[]> {
+  const refuse = (why: string) => new ConfigError([`${variable}: got ${JSON.stringify(file)}, ${why}`]);
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw refuse(`which cannot be read: ${String(cause)}`);
+  });
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw refuse("which holds no certificate in PEM");
+  for (const certificate of certificates) {
+    try {
+      new X509Certificate(certificate);
+    } catch (cause) {
+      throw refuse(`which holds a certificate that cannot be read: ${String(cause)}`);
+    }
   }
+  return certificates;
 }

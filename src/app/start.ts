@@ -11,7 +11,7 @@ import { createOutboxLoop } from "../outbox/index.ts";
 import { LATE_WORK_MS } from "../receive/index.ts";
 import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
-import type { Migration } from "../store/index.ts";
+import type { Migration, Store } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { notificationChannels } from "./channels.ts";
 import { createCredentialNotes } from "./credential-uses.ts";
@@ -26,6 +26,7 @@ import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
 import { tlsPair } from "./tls-pair.ts";
+import { unserved } from "./unserved.ts";
 import { warnUnhandled } from "./warn-unhandled.ts";
 
 /** What a receiver is made of besides its configuration. */
@@ -80,6 +81,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
   const tls = await tlsPair(config);
   const scheme = await platformScheme(config, clock);
+  const channels = await notificationChannels(config, logger);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
@@ -90,18 +92,18 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     async () => inner.metrics.close(),
   );
 
+  const destinations = channels.flatMap((channel) => channel.destinations);
   await warnUnhandled(store.failures, registry, logger);
-  const warning = unprotectedBody(config);
-  if (warning !== undefined) logger.warn({}, warning);
+  await warn(config, store, destinations, logger);
   const state = { serving: false };
-  const admin = adminListener(config, inner, tokens, state);
+  const admin = adminListener(config, inner, tokens, destinations, state);
   undo.push(() => closeListener(admin));
   await listen(admin, config.admin, "ADMIN_");
   adminAddress.origin = originOf(admin, "http");
 
   const outbox = createOutboxLoop({
     outbox: store.outbox,
-    channels: await notificationChannels(config, logger),
+    channels,
     policy: config.notifications.policy,
     clock,
     log: logger,
@@ -139,6 +141,18 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   return running(originOf(listener, tls === null ? "http" : "https"), adminAddress.origin, undo);
 }
 
+/** What an operator should know, though it keeps nobody from starting. */
+async function warn(
+  config: Config,
+  store: Store,
+  destinations: readonly string[],
+  logger: Logger,
+): Promise<void> {
+  const openBody = unprotectedBody(config);
+  const stuck = unserved(await store.outbox.waitingByChannel(), destinations);
+  for (const warning of [...(openBody === undefined ? [] : [openBody]), ...stuck]) logger.warn({}, warning);
+}
+
 function running(publicOrigin: string, adminOrigin: string, undo: Step[]): Running {
   let stopped: Promise<void> | undefined;
   return {
@@ -155,6 +169,7 @@ function adminListener(
   config: Config,
   inner: Inner,
   tokens: KeptTokens,
+  destinations: readonly string[],
   state: { readonly serving: boolean },
 ): FastifyInstance {
   const { receiver, metrics, callbackLog, describe } = inner;
@@ -164,6 +179,7 @@ function adminListener(
     store: receiver.store,
     metrics,
     callbackLog,
+    destinations,
     clock: receiver.clock,
     log: receiver.log,
     describe,

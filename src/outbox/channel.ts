@@ -2,13 +2,18 @@ import type { StoredNotification } from "../store/index.ts";
 
 /** One way out for notifications. */
 export interface Channel {
-  /** Kept with each delivery: never rename one. */
+  /** What metrics call it. */
   readonly name: string;
+  /** A notification gets a delivery for each of them; the name is kept with it: never rename one. */
+  readonly destinations: readonly string[];
+  /** How long the other side may take; then the signal is aborted. A lease outlives it. */
+  readonly timeLimitMs: number;
   /**
-   * Resolves when the other side has taken it.
-   * @throws DeliveryRefused when asking again will not help; another error when it may
+   * Resolves when the other side has taken it. Ends soon after the signal was aborted, with nothing of it going on:
+   * what still ran could be taken by the other side after it was counted as failed.
+   * @throws DeliveryRefused when asking again will not help; the signal's reason; another error when it may
    */
-  deliver(notification: StoredNotification, signal: AbortSignal): Promise<void>;
+  deliver(notification: StoredNotification, signal: AbortSignal, destination: string): Promise<void>;
   close?(): Promise<void>;
 }
 

@@ -33,19 +33,45 @@ export interface ListedNotification extends StoredNotification {
   readonly deliveries: readonly StoredDelivery[];
 }
 
+/** Which notifications a list shows: those that have a delivery in this state. One not spread yet counts as waiting. */
+export interface NotificationFilter {
+  readonly state?: StoredDelivery["state"];
+}
+
+/** What became of a notification's dead deliveries. */
+export interface Revived {
+  readonly deliveries: number;
+  /** Channels that have a dead one and are not among those that were given: nobody would deliver it. */
+  readonly notConfigured: readonly string[];
+}
+
 /** The outbox: notifications become deliveries, one a channel, which are leased, tried and settled. */
 export interface OutboxStore {
   /** Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. */
   spread(channels: readonly string[], now: Date, limit: number): Promise<number>;
-  /** The due deliveries of these channels, oldest first, each leased to one owner only. */
+  /**
+   * The due deliveries of these channels, the oldest ones, each leased to one owner only. The attempt is counted
+   * here already, so that one during which the process dies counts too.
+   */
   leaseDue(channels: readonly string[], lease: Lease, limit: number): Promise<DueDelivery[]>;
   /** False when the lease was lost to somebody else meanwhile. */
   delivered(id: number, owner: string, now: Date): Promise<boolean>;
   /** `nextAttemptAt` null: no further attempt, the delivery is dead. */
   failed(id: number, owner: string, error: string, nextAttemptAt: Date | null): Promise<void>;
-  /** Makes the dead deliveries of a notification due again, from their first attempt; returns how many. */
-  revive(notificationId: number, now: Date): Promise<number>;
-  list(page: Page, filter: { state?: StoredDelivery["state"] }): Promise<ListedNotification[]>;
+  /** Gives a lease back: the attempt that it counted was not made to its end, by no fault of the other side. */
+  release(id: number, owner: string): Promise<void>;
+  /** Ends a delivery whose attempts were used up before this lease, which counts as none. */
+  giveUp(id: number, owner: string, error: string): Promise<void>;
+  /** Makes the dead deliveries of a notification to these channels due again, from their first attempt. */
+  revive(notificationId: number, channels: readonly string[], now: Date): Promise<Revived>;
+  /**
+   * Deletes the deliveries of a notification that wait or are dead, of one channel or of all; returns how many.
+   * `leased`: there are none but those that are being tried right now, whose effect could still happen.
+   */
+  discard(notificationId: number, channel: string | undefined, now: Date): Promise<number | "leased">;
+  list(page: Page, filter: NotificationFilter): Promise<ListedNotification[]>;
   /** Those that are not delivered. */
   counts(): Promise<Record<"waiting" | "dead", number>>;
+  /** The channels that have deliveries which wait, configured or not, with how many. */
+  waitingByChannel(): Promise<ReadonlyMap<string, number>>;
 }

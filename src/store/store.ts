@@ -16,7 +16,9 @@ export type { Migration, MigrationReport } from "./migrations/migration.ts";
 export type {
   DueDelivery,
   ListedNotification,
+  NotificationFilter,
   OutboxStore,
+  Revived,
   StoredDelivery,
   StoredNotification,
 } from "./outbox-store.ts";

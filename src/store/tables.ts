@@ -73,7 +73,6 @@ export interface NotificationRow {
   event_id: string;
   topic: string;
   payload: string;
-  state: "pending" | "delivered" | "dead";
   created_at: StoredTime;
   /** When its deliveries were made; null until then. */
   spread_at: StoredTime | null;

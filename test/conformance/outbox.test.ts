@@ -84,7 +84,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
         },
       ]);
       const [again] = await store.outbox.leaseDue(["webhook"], lease("a", at(5)), 10);
-      expect(again?.attempts).toBe(1);
+      expect(again?.attempts).toBe(2);
     }));
 
   it("keeps a dead delivery until a person revives it, from its first attempt", () =>
@@ -96,10 +96,37 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(await store.outbox.counts()).toEqual({ waiting: 0, dead: 1 });
       const [listed] = await store.outbox.list({ limit: 9 }, { state: "dead" });
       expect(listed?.deliveries).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
-      expect(await store.outbox.revive(listed?.id ?? 0, at(9))).toBe(1);
-      expect(await store.outbox.revive(listed?.id ?? 0, at(9))).toBe(0);
+      const revive = () => store.outbox.revive(listed?.id ?? 0, ["webhook"], at(9));
+      expect(await revive()).toEqual({ deliveries: 1, notConfigured: [] });
+      expect(await revive()).toEqual({ deliveries: 0, notConfigured: [] });
       const [again] = await store.outbox.leaseDue(["webhook"], lease("a", at(9)), 10);
-      expect(again).toMatchObject({ attempts: 0, notification: { idempotencyKey: "platform/e1/1" } });
+      expect(again).toMatchObject({ attempts: 1, notification: { idempotencyKey: "platform/e1/1" } });
+    }));
+
+  it("counts an attempt when it is leased, so that a process that dies during it has made it", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      await store.outbox.spread(["webhook"], T0, 10);
+      await store.outbox.leaseDue(["webhook"], lease("died", T0), 10);
+      const [second] = await store.outbox.leaseDue(["webhook"], lease("a", at(60)), 10);
+      expect(second?.attempts).toBe(2);
+      await store.outbox.giveUp(second?.id ?? 0, "a", "no attempt is left");
+      expect(await store.outbox.list({ limit: 1 }, { state: "dead" })).toMatchObject([
+        { deliveries: [{ attempts: 1, error: "no attempt is left", nextAttemptAt: null }] },
+      ]);
+    }));
+
+  it("does not count an attempt whose lease is given back, and leases it again at once", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      await store.outbox.spread(["webhook"], T0, 10);
+      const [due] = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
+      await store.outbox.release(due?.id ?? 0, "b");
+      expect(await store.outbox.leaseDue(["webhook"], lease("c", at(1)), 10)).toEqual([]);
+      await store.outbox.release(due?.id ?? 0, "a");
+      expect(await store.outbox.leaseDue(["webhook"], lease("c", at(1)), 10)).toMatchObject([
+        { attempts: 1 },
+      ]);
     }));
 
   it("is swept of what is delivered and old, and of nothing else", () =>

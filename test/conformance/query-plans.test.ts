@@ -100,12 +100,17 @@ async function outbox(store: Store): Promise<void> {
     await store.outbox.failed(due?.id ?? 0, "a", "down", next);
   }
   const [listed] = await store.outbox.list({ limit: 1 }, {});
-  await store.outbox.revive(listed?.id ?? 0, NOON);
+  await store.outbox.revive(listed?.id ?? 0, ["webhook"], NOON);
   const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+  await store.outbox.release(due?.id ?? 0, "a");
   await store.outbox.delivered(due?.id ?? 0, "a", NOON);
+  await store.outbox.giveUp(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])
-    for (const filter of [{}, { state: "dead" } as const]) await store.outbox.list(page, filter);
+    for (const filter of [{}, { state: "dead" }, { state: "waiting" }] as const)
+      await store.outbox.list(page, filter);
   await store.outbox.counts();
+  await store.outbox.waitingByChannel();
+  for (const channel of [undefined, "webhook"]) await store.outbox.discard(0, channel, NOON);
 }
 
 async function failures({ failures }: Store): Promise<void> {

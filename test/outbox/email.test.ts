@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
 import { MAIL_USER, type MailServer, withMailServer } from "../support/notified.ts";
+import { until } from "../support/until.ts";
 
 const NOTIFICATION: StoredNotification = {
   id: 1,
@@ -16,7 +17,12 @@ const LOOPBACK = createAllowedAddresses(["127.0.0.0/8"]);
 
 async function deliver(
   server: Pick<MailServer, "port" | "ca">,
-  { scheme = "smtps", password = MAIL_USER.pass, addresses = LOOPBACK } = {},
+  {
+    scheme = "smtps",
+    password = MAIL_USER.pass,
+    addresses = LOOPBACK,
+    signal = AbortSignal.timeout(5_000),
+  } = {},
 ): Promise<void> {
   const login = `${MAIL_USER.user}:${encodeURIComponent(password)}`;
   const channel = emailChannel({
@@ -24,10 +30,10 @@ async function deliver(
     from: "oncehook@pay.example.com",
     to: ["shop@example.com", "books@example.com"],
     addresses,
-    ca: server.ca,
+    ca: [server.ca],
   });
   try {
-    await channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000));
+    await channel.deliver(NOTIFICATION, signal, "email:shop@example.com");
   } finally {
     await channel.close?.();
   }
@@ -44,10 +50,11 @@ describe("the e-mail channel", () => {
       const [first, second] = server.mails;
       expect(first).toMatchObject({
         from: "oncehook@pay.example.com",
-        to: ["shop@example.com", "books@example.com"],
+        to: ["shop@example.com"],
         secure: true,
       });
       expect(first?.text).toContain('"order_id": "o1"');
+      expect(first?.text).toMatch(/^To: shop@example.com, books@example.com$/m);
       const idOf = (text = "") => /^Message-ID: (.+)$/im.exec(text)?.[1];
       expect(idOf(first?.text)).toMatch(/^<ntf_[\w-]{32}@127\.0\.0\.1>/);
       expect(idOf(second?.text)).toBe(idOf(first?.text));
@@ -69,7 +76,9 @@ describe("the e-mail channel", () => {
         to: ["b@example.com"],
         addresses: LOOPBACK,
       });
-      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000))).rejects.toThrow(/certificate/);
+      await expect(
+        channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com"),
+      ).rejects.toThrow(/certificate/);
       await channel.close?.();
     }));
 
@@ -87,6 +96,37 @@ describe("the e-mail channel", () => {
       await deliver(server);
       expect(server.mails).toHaveLength(1);
     }));
+
+  it("has a delivery for each recipient, whoever is named twice", () => {
+    const to = ["a@example.com", "b@example.com", "a@example.com"];
+    const channel = emailChannel({ url: "smtps://x", from: "c@example.com", to, addresses: LOOPBACK });
+    expect(channel.destinations).toEqual(["email:a@example.com", "email:b@example.com"]);
+  });
+
+  it("waits for a slow server as many minutes as RFC 5321 asks for", () => {
+    const to = ["a@example.com"];
+    const channel = emailChannel({ url: "smtps://x", from: "c@example.com", to, addresses: LOOPBACK });
+    expect(channel.timeLimitMs).toBeGreaterThan(10 * 60_000);
+  });
+
+  it.each([
+    ["smtps", true],
+    ["smtp", false],
+  ])(
+    "breaks the connection by %s off when it is given up, so that no mail is taken later",
+    (scheme, secure) =>
+      withMailServer({ secure }, async (server) => {
+        server.silentFor.add("shop@example.com");
+        const giveUp = new AbortController();
+        const reason = new Error("given up");
+        const delivered = deliver(server, { scheme, signal: giveUp.signal });
+        await until(() => server.asked() > 0);
+        giveUp.abort(reason);
+        await expect(delivered).rejects.toBe(reason);
+        await until(() => server.ended() > 0);
+        expect(server.mails).toEqual([]);
+      }),
+  );
 
   it("goes to no private address that is not named", () =>
     withMailServer({ secure: true }, async (server) => {

@@ -1,55 +1,185 @@
-import { randomBytes } from "node:crypto";
-import { describe, it } from "vitest";
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
+import type { Loop } from "../../src/loop/index.ts";
 import {
+  type Channel,
   createAllowedAddresses,
   createOutboxLoop,
+  emailChannel,
   logChannel,
   webhookChannel,
 } from "../../src/outbox/index.ts";
-import type { Store } from "../../src/store/index.ts";
+import type { Store, StoredDelivery } from "../../src/store/index.ts";
 import { recordedLog } from "../observe/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
+import { MAIL_USER, type MailServer, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
 import { until } from "../support/until.ts";
 
 const NOTIFICATIONS = 20;
+const LOOPBACK = createAllowedAddresses(["127.0.0.0/8"]);
 
 function notify(store: Store, count: number): Promise<unknown> {
-  const record = { source: "test", eventId: "e1", eventType: "t", version: "v1", bodySha256: "0".repeat(64) };
   return store.once(
-    record,
+    newRecord("e1"),
     async ({ enqueue }) => {
       for (let number = 0; number < count; number += 1) await enqueue({ topic: "t", payload: { number } });
       return { result: {} };
     },
-    { deadline: performance.now() + 5_000, mode: "commit" },
+    committing(),
   );
 }
 
+function loopOf(store: Store, channels: readonly Channel[], attempts = 3): Loop {
+  return createOutboxLoop({
+    outbox: store.outbox,
+    channels,
+    policy: { attempts, firstDelaySeconds: 0.01 },
+    clock: systemClock,
+    log: recordedLog(),
+    describe: String,
+    attempted: () => {},
+  });
+}
+
+const webhook = (url: string) => webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK });
+
+function email({ port, ca }: MailServer): Channel {
+  const url = `smtps://${MAIL_USER.user}:${encodeURIComponent(MAIL_USER.pass)}@127.0.0.1:${port}`;
+  const to = ["shop@example.com", "books@example.com"];
+  return emailChannel({ url, from: "oncehook@example.com", to, addresses: LOOPBACK, ca: [ca] });
+}
+
+async function deliveries(store: Store): Promise<StoredDelivery[]> {
+  return (await store.outbox.list({ limit: 100 }, {})).flatMap((one) => one.deliveries);
+}
+
+const settled = async (store: Store) =>
+  (await deliveries(store)).every(({ state }) => state !== "waiting") && (await deliveries(store)).length > 0;
+
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
-  it("does not let a channel whose receiver never answers keep another one waiting", () =>
-    withStore(dialect, (store) =>
+  it("does not let a channel whose receiver never answers keep another one waiting", () => {
+    const held: ServerResponse[] = [];
+    return withStore(dialect, (store) =>
       withHttpServer(
-        () => {},
-        async (origin) => {
+        (_request, response) => held.push(response),
+        async (url) => {
           await notify(store, NOTIFICATIONS);
           const log = recordedLog();
-          const addresses = createAllowedAddresses(["127.0.0.0/8"]);
-          const secret = `whsec_${randomBytes(24).toString("base64")}`;
-          const loop = createOutboxLoop({
-            outbox: store.outbox,
-            channels: [webhookChannel({ url: origin, secret, addresses }), logChannel(log)],
-            policy: { attempts: 3, firstDelaySeconds: 60 },
-            clock: systemClock,
-            log: recordedLog(),
-            describe: String,
-            attempted: () => {},
-          });
+          const loop = loopOf(store, [webhook(url), logChannel(log)]);
           loop.start(10);
           await until(() => log.lines.length === NOTIFICATIONS);
+          for (const response of held) response.end();
           await loop.stop();
         },
       ),
+    );
+  });
+
+  it("does not let one notification that is never answered keep the others of its channel waiting", () => {
+    let taken = 0;
+    let held: ServerResponse | undefined;
+    return withStore(dialect, (store) =>
+      withHttpServer(
+        (_request, response) => {
+          if (held !== undefined) {
+            response.end();
+            taken += 1;
+          } else held = response;
+        },
+        async (url) => {
+          await notify(store, 3 * NOTIFICATIONS);
+          const loop = loopOf(store, [webhook(url)]);
+          loop.start(10);
+          await until(() => taken === 3 * NOTIFICATIONS - 1);
+          held?.end();
+          await loop.stop();
+        },
+      ),
+    );
+  });
+
+  it("counts no attempt that was given up because the process stops", () => {
+    let asked = 0;
+    return withStore(dialect, (store) =>
+      withHttpServer(
+        () => {
+          asked += 1;
+        },
+        async (url) => {
+          await notify(store, 1);
+          const loop = loopOf(store, [webhook(url)], 1);
+          loop.start(10);
+          await until(() => asked === 1);
+          await loop.stop();
+          expect(await deliveries(store)).toMatchObject([{ state: "waiting", attempts: 0, error: null }]);
+          const again = { owner: "next", now: new Date(), until: new Date(Date.now() + 1_000) };
+          expect(await store.outbox.leaseDue(["webhook"], again, 1)).toHaveLength(1);
+        },
+      ),
+    );
+  });
+
+  it("gives a delivery up whose last attempt ended with the process that made it", () => {
+    let asked = 0;
+    return withStore(dialect, (store) =>
+      withHttpServer(
+        (_request, response) => {
+          asked += 1;
+          response.writeHead(204).end();
+        },
+        async (url) => {
+          await notify(store, 1);
+          const past = new Date(Date.now() - 60_000);
+          await store.outbox.spread(["webhook"], past, 10);
+          await store.outbox.leaseDue(["webhook"], { owner: "died", now: past, until: past }, 10);
+          const loop = loopOf(store, [webhook(url)], 1);
+          loop.start(10);
+          await until(() => settled(store));
+          await loop.stop();
+          expect(await deliveries(store)).toMatchObject([
+            { state: "dead", attempts: 1, error: expect.stringContaining("no attempt is left") },
+          ]);
+          expect(asked).toBe(0);
+        },
+      ),
+    );
+  });
+
+  it("mails those again, and those alone, whom the server did not take at first", () =>
+    withMailServer({ secure: true }, (server) =>
+      withStore(dialect, async (store) => {
+        const later = { responseCode: 450, message: "greylisted" };
+        server.refusedRecipients.set("books@example.com", [later, later]);
+        await notify(store, 1);
+        const loop = loopOf(store, [email(server)]);
+        loop.start(10);
+        await until(() => settled(store));
+        await loop.stop();
+        expect(server.mails.map(({ to }) => to)).toEqual([["shop@example.com"], ["books@example.com"]]);
+        expect(await deliveries(store)).toMatchObject([
+          { channel: "email:shop@example.com", state: "delivered", attempts: 1 },
+          { channel: "email:books@example.com", state: "delivered", attempts: 3 },
+        ]);
+      }),
+    ));
+
+  it("says whom the server refuses for good, and mails the others once", () =>
+    withMailServer({ secure: true }, (server) =>
+      withStore(dialect, async (store) => {
+        server.refusedRecipients.set("books@example.com", [{ responseCode: 550, message: "no such user" }]);
+        await notify(store, 1);
+        const loop = loopOf(store, [email(server)]);
+        loop.start(10);
+        await until(() => settled(store));
+        await loop.stop();
+        expect(server.mails.map(({ to }) => to)).toEqual([["shop@example.com"]]);
+        expect(await deliveries(store)).toMatchObject([
+          { channel: "email:shop@example.com", state: "delivered" },
+          { channel: "email:books@example.com", state: "dead", attempts: 1 },
+        ]);
+      }),
     ));
 });

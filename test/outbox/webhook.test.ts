@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import {
   createAllowedAddresses,
@@ -8,7 +7,8 @@ import {
   webhookChannel,
 } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
-import { WEBHOOK_SECRET, type WebhookReceiver, withWebhookReceiver } from "../support/notified.ts";
+import { withHttpServer } from "../support/http-server.ts";
+import { WEBHOOK_SECRET, withWebhookReceiver } from "../support/notified.ts";
 
 const NOTIFICATION: StoredNotification = {
   id: 1,
@@ -22,12 +22,13 @@ const NOTIFICATION: StoredNotification = {
 const LOOPBACK = createAllowedAddresses(["127.0.0.0/8", "::1"]);
 
 async function deliver(
-  { url, ca }: Pick<WebhookReceiver, "url" | "ca">,
+  { url, ca }: { url: string; ca?: string },
   over: { secret?: string; addresses?: typeof LOOPBACK } = {},
 ): Promise<void> {
-  const channel = webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK, ca, ...over });
+  const trusted = ca === undefined ? {} : { ca: [ca] };
+  const channel = webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK, ...trusted, ...over });
   try {
-    await channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000));
+    await channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "webhook");
   } finally {
     await channel.close?.();
   }
@@ -80,32 +81,58 @@ describe("the webhook channel", () => {
     withWebhookReceiver(async (receiver) => {
       const addresses = LOOPBACK;
       const channel = webhookChannel({ url: receiver.url, secret: WEBHOOK_SECRET, addresses });
-      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000))).rejects.toThrow(/certificate/);
+      await expect(channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "webhook")).rejects.toThrow(
+        /certificate/,
+      );
       await channel.close?.();
       expect(receiver.requests).toBe(0);
     }));
 
-  it("reads no answer without end", async () => {
-    const server = createServer((_request, response) => {
-      response.writeHead(200);
-      const chunk = Buffer.alloc(65_536);
-      const pour = () => {
-        while (!response.destroyed && response.write(chunk));
-      };
-      response.on("drain", pour);
-      pour();
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    await deliver({ url, ca: "" }).catch(() => {});
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+  const drip = (response: ServerResponse) => response.write(".");
+  const breakOff = (response: ServerResponse) => response.write(".", () => response.destroy());
+  const flood = (response: ServerResponse) => {
+    const pour = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+    };
+    response.on("drain", pour);
+    pour();
+  };
+
+  it.each([
+    [200, "drips", drip],
+    [201, "has no end", flood],
+    [202, "breaks off", breakOff],
+    [500, "drips", drip],
+    [503, "has no end", flood],
+  ])("judges on the status %i, and at once, although the body %s", (status, _how, body) =>
+    withHttpServer(
+      (_request, response) => void body(response.writeHead(status)),
+      async (url) => {
+        const verdict = await deliver({ url }).catch((error: Error) => error.message);
+        expect(verdict).toBe(status < 300 ? undefined : `the receiver answered ${status}, expected 2xx`);
+      },
+    ),
+  );
+
+  it("lets go of a body that does not end, so that its connection is not kept", () => {
+    const closed = Promise.withResolvers<void>();
+    return withHttpServer(
+      (_request, response) => {
+        response.once("close", closed.resolve).writeHead(200).write(".");
+      },
+      async (url) => {
+        const channel = webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK });
+        await channel.deliver(NOTIFICATION, AbortSignal.timeout(60_000), "webhook");
+        await closed.promise;
+        await channel.close?.();
+      },
+    );
   });
 });
 
 describe("a destination", () => {
   const nowhere = createAllowedAddresses([]);
-  const url = (host: string) => ({ url: `http://${host}:9/`, ca: "" });
+  const url = (host: string) => ({ url: `http://${host}:9/` });
 
   it.each([
     "127.0.0.1",

@@ -231,7 +231,7 @@ describe("the admin listener", () => {
       const receiver = await startReceiver(target);
       for (const [path, operations] of Object.entries<Record<string, unknown>>(openapi.paths)) {
         for (const method of Object.keys(operations)) {
-          const url = path.replace("{source}", "s").replace("{event_id}", "e");
+          const url = path.replace("{source}", "s").replace("{event_id}", "e").replace("{id}", "1");
           const { status, body } = await receiver.admin(url, { method: method.toUpperCase() });
           expect([status, body.error], `${method} ${path}`).not.toEqual([404, "not found"]);
         }

@@ -95,7 +95,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
               expect(
                 (await deliveries(receiver)).map(({ channel, attempts }) => [channel, attempts]).sort(),
               ).toEqual([
-                ["email", 2],
+                ["email:shop@example.com", 2],
                 ["webhook", 2],
               ]);
               expect(mail.mails[0]?.from).toBe("oncehook@localhost");

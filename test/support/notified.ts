@@ -64,7 +64,20 @@ export interface MailServer {
   readonly ca: string;
   readonly mails: Mail[];
   /** Answers to the next mails, in place of taking them. */
-  readonly refusals: { responseCode: number; message: string }[];
+  readonly refusals: Refusal[];
+  /** Answers to the next envelopes that name a recipient, in place of taking it. */
+  readonly refusedRecipients: Map<string, Refusal[]>;
+  /** Recipients for which it never answers. */
+  readonly silentFor: Set<string>;
+  /** How many recipients were named to it. */
+  readonly asked: () => number;
+  /** How many connections have ended. */
+  readonly ended: () => number;
+}
+
+interface Refusal {
+  readonly responseCode: number;
+  readonly message: string;
 }
 
 export const MAIL_USER = { user: "oncehook", pass: "p@ss word" };
@@ -76,7 +89,11 @@ export async function withMailServer<T>(
 ): Promise<T> {
   const { cert, key } = pair ?? (await certificate("mail"));
   const mails: Mail[] = [];
-  const refusals: MailServer["refusals"] = [];
+  const refusals: Refusal[] = [];
+  const refusedRecipients: MailServer["refusedRecipients"] = new Map();
+  const silentFor = new Set<string>();
+  let asked = 0;
+  let ended = 0;
   const server = new SMTPServer({
     secure,
     disabledCommands: startTls ? [] : ["STARTTLS"],
@@ -87,6 +104,15 @@ export async function withMailServer<T>(
       done(known ? null : Object.assign(new Error("unknown user"), { responseCode: 535 }), {
         user: username,
       });
+    },
+    onRcptTo({ address }, _session, done) {
+      asked += 1;
+      if (silentFor.has(address)) return;
+      const refusal = refusedRecipients.get(address)?.shift();
+      done(refusal === undefined ? null : Object.assign(new Error(refusal.message), refusal));
+    },
+    onClose() {
+      ended += 1;
     },
     async onData(stream, session, done) {
       const whole = await text(stream);
@@ -106,7 +132,16 @@ export async function withMailServer<T>(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
     const { port } = server.server.address() as AddressInfo;
-    return await use({ port, ca: cert, mails, refusals });
+    return await use({
+      port,
+      ca: cert,
+      mails,
+      refusals,
+      refusedRecipients,
+      silentFor,
+      asked: () => asked,
+      ended: () => ended,
+    });
   } finally {
     await new Promise<void>((resolve) => server.close(resolve));
   }

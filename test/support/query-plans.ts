@@ -24,9 +24,8 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
       'c', 'e', ${bytes}, ${time}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_preparations (source, event_id, created_at) SELECT 'platform', ${id}, ${time} FROM g`,
-    `${numbers} INSERT INTO oncehook_notifications (idempotency_key, source, event_id, topic, payload, state, created_at,
-      spread_at) SELECT ${id}, 'platform', ${id}, 't', '{}', CASE WHEN n % 50 = 0 THEN 'pending' ELSE 'delivered' END,
-      ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
+    `${numbers} INSERT INTO oncehook_notifications (idempotency_key, source, event_id, topic, payload, created_at,
+      spread_at) SELECT ${id}, 'platform', ${id}, 't', '{}', ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
       SELECT id, 'webhook', CASE WHEN id % 50 = 0 THEN 'waiting' ELSE 'delivered' END, 1, created_at
       FROM oncehook_notifications WHERE idempotency_key LIKE 'seed-%'`,

@@ -1,4 +1,4 @@
-import { connect, isIP } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import type { StoredNotification } from "../../store/index.ts";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
@@ -11,33 +11,69 @@ export interface EmailOptions {
   readonly from: string;
   readonly to: readonly string[];
   readonly addresses: AllowedAddresses;
-  readonly ca?: string;
+  /** Certificates, in PEM, that may vouch for the server; the usual ones where it is not set. */
+  readonly ca?: readonly string[];
 }
 
-const TIME_LIMIT_MS = 15_000;
+/**
+ * RFC 5321 §4.5.3.2: a server may be silent for five minutes before most answers, and for ten while it takes the mail.
+ * Who goes earlier counts as failed what may have been taken, and sends it once more.
+ */
+const GREETING_LIMIT_MS = 5 * 60_000;
+const SILENCE_LIMIT_MS = 10 * 60_000;
+const TIME_LIMIT_MS = 15 * 60_000;
+const CONNECT_LIMIT_MS = 30_000;
+const PREFIX = "email:";
 
-/** A mail over TLS. Its Message-ID is the notification's, so that a mail that came twice is one conversation. */
-export function emailChannel({ url, from, to, addresses, ca }: EmailOptions): Channel {
+/**
+ * A mail over TLS, in an envelope for each recipient: where a server takes the mail for some of them, the others are
+ * tried again alone. Its Message-ID is the notification's, so that a mail that came twice is one conversation.
+ */
+export function emailChannel(options: EmailOptions): Channel {
+  const { url, from, to, addresses } = options;
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  return {
+    name: "email",
+    destinations: [...new Set(to)].map((address) => `${PREFIX}${address}`),
+    timeLimitMs: TIME_LIMIT_MS,
+    async deliver(notification, signal, destination) {
+      addresses.assertHost(host);
+      const envelope = { from, to: destination.slice(PREFIX.length) };
+      try {
+        await send({ ...mailOf(notification, host), from, to: [...to], envelope }, options, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw isFinal(error)
+          ? new DeliveryRefused("the mail server refuses the mail for good", { cause: error })
+          : error;
+      }
+    },
+  };
+}
+
+async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: AbortSignal): Promise<void> {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "smtps:";
   const host = hostname.replace(/^\[|\]$/g, "");
   const target = { host, port: Number(port || (secure ? 465 : 587)) };
+  const sockets: Socket[] = [];
   const transport = createTransport({
     ...target,
     secure,
     requireTLS: true,
-    connectionTimeout: TIME_LIMIT_MS,
-    greetingTimeout: TIME_LIMIT_MS,
-    socketTimeout: TIME_LIMIT_MS,
+    greetingTimeout: GREETING_LIMIT_MS,
+    connectionTimeout: CONNECT_LIMIT_MS + GREETING_LIMIT_MS,
+    socketTimeout: SILENCE_LIMIT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-    tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) },
+    tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca: [...ca] }) },
     ...(username === ""
       ? {}
       : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     // The mailer's own look-up would not ask whether the address is allowed.
     getSocket(_options, callback) {
-      const socket = connect({ ...target, lookup: addresses.lookup, timeout: TIME_LIMIT_MS });
+      const socket = connect({ ...target, lookup: addresses.lookup, timeout: CONNECT_LIMIT_MS });
+      sockets.push(socket);
       const fail = (error: Error) => callback(error);
       socket.once("error", fail).once("timeout", () => socket.destroy(new Error(`${host} does not answer`)));
       socket.once("connect", () => {
@@ -46,20 +82,12 @@ export function emailChannel({ url, from, to, addresses, ca }: EmailOptions): Ch
       });
     },
   });
-  return {
-    name: "email",
-    async deliver(notification) {
-      addresses.assertHost(host);
-      try {
-        await transport.sendMail({ ...mailOf(notification, host), from, to: [...to] });
-      } catch (error) {
-        throw isFinal(error)
-          ? new DeliveryRefused("the mail server refuses the mail for good", { cause: error })
-          : error;
-      }
-    },
-    close: async () => transport.close(),
-  };
+  try {
+    await transport.sendMail({ ...mail, signal });
+  } finally {
+    // The mailer ends a connection politely, which would let a server take the mail that was given up.
+    if (signal.aborted) for (const socket of sockets) socket.destroy();
+  }
 }
 
 function mailOf(notification: StoredNotification, host: string) {

@@ -6,6 +6,8 @@ import { messageId } from "../message-id.ts";
 export function logChannel(log: Log): Channel {
   return {
     name: "log",
+    destinations: ["log"],
+    timeLimitMs: 5_000,
     async deliver(notification) {
       const { topic, payload, source, eventId } = notification;
       log.info({ id: messageId(notification), topic, source, event_id: eventId, payload }, "notification");

@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { Agent, request } from "undici";
+import { Agent, type Dispatcher, request } from "undici";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
 import { type Channel, DeliveryPostponed, DeliveryRefused } from "../channel.ts";
 import { messageId } from "../message-id.ts";
@@ -9,11 +9,13 @@ export interface WebhookOptions {
   /** `whsec_` and base64, as Standard Webhooks writes it. */
   readonly secret: string;
   readonly addresses: AllowedAddresses;
-  /** Certificates, in PEM, that vouch for the receiver besides the usual ones. */
-  readonly ca?: string;
+  /** Certificates, in PEM, that may vouch for the receiver; the usual ones where it is not set. */
+  readonly ca?: readonly string[];
 }
 
-const TIME_LIMIT_MS = 15_000;
+const TIME_LIMIT_MS = 20_000;
+const HEADERS_LIMIT_MS = 15_000;
+const BODY_LIMIT_MS = 2_000;
 const MOST_ANSWER_BYTES = 65_536;
 const GONE = 410;
 
@@ -22,12 +24,13 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
   const signer = new Webhook(secret);
   const { hostname } = new URL(url);
   const agent = new Agent({
-    connect: { lookup: addresses.lookup, ...(ca === undefined ? {} : { ca }) },
-    headersTimeout: TIME_LIMIT_MS,
-    bodyTimeout: TIME_LIMIT_MS,
+    connect: { lookup: addresses.lookup, ...(ca === undefined ? {} : { ca: [...ca] }) },
+    headersTimeout: HEADERS_LIMIT_MS,
   });
   return {
     name: "webhook",
+    destinations: ["webhook"],
+    timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal) {
       addresses.assertHost(hostname);
       const id = messageId(notification);
@@ -47,12 +50,20 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
           "webhook-signature": signer.sign(id, now, body),
         },
       });
-      // What it says besides its status is of no interest, and may be without end.
-      await response.body.dump({ limit: MOST_ANSWER_BYTES, signal });
+      letGo(response.body);
       judge(response.statusCode, response.headers["retry-after"]);
     },
-    close: () => agent.close(),
+    // Every attempt has ended by then; the rest of an answer is not waited for.
+    close: () => agent.destroy(),
   };
+}
+
+/**
+ * The status has said it all: the body may drip, break off or be without end, and changes nothing of it. A short one
+ * is read, so that its connection can be used again.
+ */
+function letGo(body: Dispatcher.ResponseData["body"]): void {
+  body.dump({ limit: MOST_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) }).catch(() => {});
 }
 
 function judge(status: number, retryAfter: string | string[] | undefined): void {

@@ -7,12 +7,21 @@ import { deliveries } from "./0003-deliveries.ts";
 import { oauth } from "./0004-oauth.ts";
 import { failedBody } from "./0005-failed-body.ts";
 import { credentialsApart } from "./0006-credentials-apart.ts";
+import { deliveryStates } from "./0007-delivery-states.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init, credentialUses, deliveries, oauth, failedBody, credentialsApart];
+const STEPS: readonly SchemaStep[] = [
+  init,
+  credentialUses,
+  deliveries,
+  oauth,
+  failedBody,
+  credentialsApart,
+  deliveryStates,
+];
 export const NEWEST_SCHEMA = STEPS.length;
 
 /**

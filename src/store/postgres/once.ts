@@ -29,7 +29,7 @@ const STATEMENTS = {
     WHERE event_id = $3 AND source = $4`,
   selectRecord: "SELECT * FROM oncehook_records WHERE event_id = $1 AND source = $2",
   insertNotification: `INSERT INTO oncehook_notifications
-    (idempotency_key, source, event_id, topic, payload, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6)`,
+    (idempotency_key, source, event_id, topic, payload, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
   insertCallback: `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
     VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 1}`).join(", ")})`,
 } as const;

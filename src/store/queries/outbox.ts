@@ -1,8 +1,8 @@
-import { type Kysely, sql } from "kysely";
-import type { DueDelivery, ListedNotification, OutboxStore, StoredDelivery } from "../outbox-store.ts";
-import type { Lease, Page } from "../store.ts";
-import type { Tables } from "../tables.ts";
+import type { DueDelivery, OutboxStore } from "../outbox-store.ts";
+import type { Lease } from "../store.ts";
 import type { Access } from "./access.ts";
+import { discard, revive } from "./outbox-by-hand.ts";
+import { counts, list, waitingByChannel } from "./outbox-views.ts";
 import { storableText, toDelivery, toNotification } from "./rows.ts";
 
 const NOTIFICATIONS = "oncehook_notifications";
@@ -15,9 +15,13 @@ export function outboxQueries(access: Access): OutboxStore {
     leaseDue: (channels, lease, limit) => leaseDue(access, channels, lease, limit),
     delivered: (id, owner, now) => delivered(access, id, owner, now),
     failed: (id, owner, error, next) => failed(access, id, owner, error, next),
-    revive: (id, now) => revive(access, id, now),
+    release: (id, owner) => release(access, id, owner),
+    giveUp: (id, owner, error) => giveUp(access, id, owner, error),
+    revive: (id, channels, now) => revive(access, id, channels, now),
+    discard: (id, channel, now) => discard(access, id, channel, now),
     list: (page, filter) => list(access, page, filter),
     counts: () => counts(access),
+    waitingByChannel: () => waitingByChannel(access),
   };
 }
 
@@ -80,7 +84,11 @@ async function leaseDue(
       return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
     })
     .updateTable(DELIVERIES)
-    .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
+    .set((eb) => ({
+      lease_owner: lease.owner,
+      leased_until: lease.until.toISOString(),
+      attempts: eb("attempts", "+", 1),
+    }))
     .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
     .returningAll()
     .execute();
@@ -94,26 +102,22 @@ async function leaseDue(
   });
 }
 
-/** A notification is delivered when all of its deliveries are. */
+const NO_LEASE = { lease_owner: null, leased_until: null };
+
 async function delivered({ write }: Access, id: number, owner: string, now: Date): Promise<boolean> {
   const done = await write
     .updateTable(DELIVERIES)
-    .set((eb) => ({
+    .set({
       state: "delivered",
-      attempts: eb("attempts", "+", 1),
       delivered_at: now.toISOString(),
       next_attempt_at: null,
       error: null,
-      lease_owner: null,
-      leased_until: null,
-    }))
+      ...NO_LEASE,
+    })
     .where("id", "=", id)
     .where("lease_owner", "=", owner)
-    .returning("notification_id")
     .executeTakeFirst();
-  if (done === undefined) return false;
-  await settle(write, done.notification_id);
-  return true;
+  return Number(done.numUpdatedRows) > 0;
 }
 
 async function failed(
@@ -123,77 +127,39 @@ async function failed(
   error: string,
   next: Date | null,
 ): Promise<void> {
-  const done = await write
+  await write
     .updateTable(DELIVERIES)
-    .set((eb) => ({
+    .set({
       state: next === null ? "dead" : "waiting",
-      attempts: eb("attempts", "+", 1),
       error: storableText(error),
       next_attempt_at: next?.toISOString() ?? null,
-      lease_owner: null,
-      leased_until: null,
+      ...NO_LEASE,
+    })
+    .where("id", "=", id)
+    .where("lease_owner", "=", owner)
+    .execute();
+}
+
+async function release({ write }: Access, id: number, owner: string): Promise<void> {
+  await write
+    .updateTable(DELIVERIES)
+    .set((eb) => ({ attempts: eb("attempts", "-", 1), ...NO_LEASE }))
+    .where("id", "=", id)
+    .where("lease_owner", "=", owner)
+    .execute();
+}
+
+async function giveUp({ write }: Access, id: number, owner: string, error: string): Promise<void> {
+  await write
+    .updateTable(DELIVERIES)
+    .set((eb) => ({
+      state: "dead",
+      attempts: eb("attempts", "-", 1),
+      error: storableText(error),
+      next_attempt_at: null,
+      ...NO_LEASE,
     }))
     .where("id", "=", id)
     .where("lease_owner", "=", owner)
-    .returning("notification_id")
-    .executeTakeFirst();
-  if (done !== undefined) await settle(write, done.notification_id);
-}
-
-async function revive({ write }: Access, notificationId: number, now: Date): Promise<number> {
-  const revived = await write
-    .updateTable(DELIVERIES)
-    .set({ state: "waiting", attempts: 0, next_attempt_at: now.toISOString() })
-    .where("notification_id", "=", notificationId)
-    .where("state", "=", "dead")
-    .returning("id")
     .execute();
-  if (revived.length > 0) await settle(write, notificationId);
-  return revived.length;
-}
-
-/** The notification's own state says what its deliveries have come to. */
-async function settle(write: Kysely<Tables>, id: number | string): Promise<void> {
-  await sql`UPDATE oncehook_notifications SET state = CASE
-      WHEN EXISTS (SELECT 1 FROM oncehook_deliveries WHERE notification_id = ${id} AND state = 'waiting') THEN 'pending'
-      WHEN EXISTS (SELECT 1 FROM oncehook_deliveries WHERE notification_id = ${id} AND state = 'dead') THEN 'dead'
-      ELSE 'delivered' END
-    WHERE id = ${id}`.execute(write);
-}
-
-async function list(
-  { read }: Access,
-  page: Page,
-  filter: { state?: StoredDelivery["state"] },
-): Promise<ListedNotification[]> {
-  let query = read.selectFrom(NOTIFICATIONS).selectAll().orderBy("id", "desc").limit(page.limit);
-  if (page.before !== undefined) query = query.where("id", "<", page.before);
-  if (filter.state !== undefined) {
-    const state = filter.state === "waiting" ? "pending" : filter.state;
-    query = query.where("state", "=", state);
-  }
-  const notifications = await query.execute();
-  if (notifications.length === 0) return [];
-  const ids = notifications.map(({ id }) => id);
-  const deliveries = await read
-    .selectFrom(DELIVERIES)
-    .selectAll()
-    .where("notification_id", "in", ids)
-    .orderBy("id")
-    .execute();
-  return notifications.map((row) => ({
-    ...toNotification(row),
-    deliveries: deliveries.filter((one) => String(one.notification_id) === String(row.id)).map(toDelivery),
-  }));
-}
-
-async function counts({ read }: Access): Promise<Record<"waiting" | "dead", number>> {
-  const rows = await read
-    .selectFrom(DELIVERIES)
-    .select((eb) => ["state", eb.fn.countAll().as("count")])
-    .where("state", "in", ["waiting", "dead"])
-    .groupBy("state")
-    .execute();
-  const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
-  return { waiting: found.get("waiting") ?? 0, dead: found.get("dead") ?? 0 };
 }

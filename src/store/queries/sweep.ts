@@ -12,8 +12,12 @@ const PREPARATION_MS = 7 * 86_400_000;
  */
 const NOT_OAUTH = sql`AND source <> 'oauth'`;
 
-/** What is still to be delivered, or waits for a person, stays. */
-const DELIVERED = sql`AND state = 'delivered'`;
+/**
+ * What is still to be delivered, or waits for a person, stays. The count keeps PostgreSQL from joining the two tables
+ * whole; it looks the deliveries of each old row up.
+ */
+const DELIVERED = sql`AND spread_at IS NOT NULL AND 0 = (SELECT count(*) FROM oncehook_deliveries AS d
+  WHERE d.notification_id = oncehook_notifications.id AND d.state <> 'delivered')`;
 
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
 export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {

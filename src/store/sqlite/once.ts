@@ -19,7 +19,7 @@ const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND sou
 const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
 const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";
 const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
-  (idempotency_key, source, event_id, topic, payload, state, created_at) VALUES (?, ?, ?, ?, ?, 'pending', ?)`;
+  (idempotency_key, source, event_id, topic, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`;
 const INSERT_CALLBACK = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
   VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")})`;
 

@@ -1,0 +1,89 @@
+import { nextDeliveryAt } from "../domain/index.ts";
+import type { DueDelivery } from "../store/index.ts";
+import { type Channel, DeliveryPostponed, DeliveryRefused } from "./channel.ts";
+import { messageId } from "./message-id.ts";
+import type { OutboxDeps } from "./outbox-deps.ts";
+
+/** A lease outlives its attempt, so that only a dead process loses one. */
+const LEASE_MARGIN_MS = 10_000;
+
+/** Leases deliveries of one channel and tries them; nothing that happens to an attempt is thrown. */
+export interface Attempt {
+  lease(owner: string, limit: number): Promise<DueDelivery[]>;
+  make(delivery: DueDelivery, owner: string): Promise<void>;
+}
+
+/** @param stopping aborted when the process can wait no longer for what is under way */
+export function createAttempt(channel: Channel, stopping: AbortSignal, deps: OutboxDeps): Attempt {
+  const { outbox, clock, log, attempted } = deps;
+
+  async function make(delivery: DueDelivery, owner: string): Promise<void> {
+    const fields = { id: messageId(delivery.notification), channel: delivery.channel };
+    try {
+      if (delivery.attempts > deps.policy.attempts) await giveUp(delivery, owner, fields);
+      else await deliver(delivery, owner, fields);
+    } catch (error) {
+      log.error(
+        { ...fields, err: error },
+        "the end of a delivery could not be stored; it may be tried again",
+      );
+    }
+  }
+
+  /** The attempt that the lease counted is one too many: the process died during the last one it was allowed. */
+  async function giveUp(delivery: DueDelivery, owner: string, fields: object): Promise<void> {
+    const before = delivery.error === null ? "" : `; the attempt before: ${delivery.error}`;
+    const error = `no attempt is left, and the last one ended with the process that made it${before}`;
+    await outbox.giveUp(delivery.id, owner, error);
+    attempted(channel.name, "dead");
+    log.error(fields, "a notification's last attempt ended with its process; it waits for a person");
+  }
+
+  async function deliver(delivery: DueDelivery, owner: string, fields: object): Promise<void> {
+    const signal = AbortSignal.any([AbortSignal.timeout(channel.timeLimitMs), stopping]);
+    let failure: unknown;
+    try {
+      await channel.deliver(delivery.notification, signal, delivery.channel);
+    } catch (error) {
+      failure = error ?? new Error("the channel failed without a reason");
+    }
+    if (failure === undefined) {
+      await outbox.delivered(delivery.id, owner, clock.now());
+      attempted(channel.name, "delivered");
+      log.debug(fields, "notification delivered");
+    } else if (stopping.aborted && failure === stopping.reason) {
+      // The other side did nothing wrong, and many restarts must not make a delivery dead.
+      await outbox.release(delivery.id, owner);
+      log.debug(fields, "an attempt was given up because the process stops; it does not count");
+    } else await fail(delivery, owner, failure, fields);
+  }
+
+  async function fail(delivery: DueDelivery, owner: string, failure: unknown, fields: object): Promise<void> {
+    const next = nextAttempt(delivery, failure, deps);
+    await outbox.failed(delivery.id, owner, deps.describe(failure), next);
+    attempted(channel.name, next === null ? "dead" : "failed");
+    const told = {
+      ...fields,
+      err: failure,
+      attempt: delivery.attempts,
+      next_attempt_at: next?.toISOString() ?? null,
+    };
+    if (next === null) log.error(told, "a notification could not be delivered and waits for a person");
+    else log.warn(told, "a notification could not be delivered; it is tried again");
+  }
+
+  return {
+    lease(owner, limit) {
+      const now = clock.now();
+      const until = new Date(now.getTime() + channel.timeLimitMs + LEASE_MARGIN_MS);
+      return outbox.leaseDue(channel.destinations, { owner, now, until }, limit);
+    },
+    make,
+  };
+}
+
+function nextAttempt(delivery: DueDelivery, failure: unknown, { policy, clock }: OutboxDeps): Date | null {
+  if (failure instanceof DeliveryRefused) return null;
+  const askedFor = failure instanceof DeliveryPostponed ? failure.seconds : 0;
+  return nextDeliveryAt(policy, delivery.attempts, clock.now(), Math.random(), askedFor) ?? null;
+}

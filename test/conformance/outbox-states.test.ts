@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import type { Store, StoredDelivery } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const LEASE = { owner: "a", now: T0, until: at(60) };
+const BOTH = ["email", "webhook"];
+const MANY = 40;
+
+async function notify(store: Store, eventId: string): Promise<void> {
+  await store.once(
+    newRecord(eventId),
+    async ({ enqueue }) => {
+      await enqueue({ topic: "order.paid", payload: {} });
+      return { result: {} };
+    },
+    committing(),
+  );
+}
+
+/** Commits notifications, one of each event, and leases their deliveries. */
+async function leased(store: Store, events: readonly string[], channels: readonly string[] = BOTH) {
+  for (const eventId of events) await notify(store, eventId);
+  await store.outbox.spread(channels, T0, 100);
+  return store.outbox.leaseDue(channels, LEASE, 200);
+}
+
+async function listed(store: Store, state: StoredDelivery["state"]): Promise<string[]> {
+  return (await store.outbox.list({ limit: 100 }, { state })).map(({ eventId }) => eventId);
+}
+
+const sweptNow = (store: Store) =>
+  store.sweep({ callbacks: new Date(Date.now() + 60_000), strangersKept: 10, now: T0 });
+
+describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
+  it("is right also when all of its deliveries end at the same moment", () =>
+    withStore(dialect, async (store) => {
+      const events = Array.from({ length: MANY }, (_, n) => `e${n}`);
+      const due = await leased(store, events);
+      expect(due).toHaveLength(2 * MANY);
+      await Promise.all(due.map(({ id }) => store.outbox.delivered(id, "a", at(1))));
+      expect(await listed(store, "waiting")).toEqual([]);
+      expect(await listed(store, "delivered")).toHaveLength(MANY);
+      expect(await sweptNow(store)).toMatchObject({ stale: MANY });
+    }));
+
+  it("is right also when a process died as soon as the end of a delivery was stored", () =>
+    withStore(dialect, async (store, target) => {
+      await leased(store, ["e1"], ["webhook"]);
+      await execute(target, "UPDATE oncehook_deliveries SET state = 'delivered', lease_owner = NULL");
+      expect(await listed(store, "waiting")).toEqual([]);
+      expect(await listed(store, "delivered")).toEqual(["e1"]);
+      expect(await sweptNow(store)).toMatchObject({ stale: 1 });
+    }));
+
+  it("is what its deliveries are: it stands in the list of each state that one of them has", () =>
+    withStore(dialect, async (store) => {
+      for (const { id, channel, notification } of await leased(store, ["mixed", "done"])) {
+        if (notification.eventId === "mixed" && channel === "email")
+          await store.outbox.failed(id, "a", "no", null);
+        else await store.outbox.delivered(id, "a", at(1));
+      }
+      await notify(store, "fresh");
+      expect(await listed(store, "dead")).toEqual(["mixed"]);
+      expect(await listed(store, "delivered")).toEqual(["done", "mixed"]);
+      expect(await listed(store, "waiting")).toEqual(["fresh"]);
+    }));
+
+  it("is listed in pages, those that were not spread yet among those that wait", () =>
+    withStore(dialect, async (store) => {
+      await leased(store, ["e1", "e2", "e3"]);
+      await notify(store, "e4");
+      const pages: string[][] = [];
+      let before: { before?: number } = {};
+      for (let page = 0; page < 2; page += 1) {
+        const rows = await store.outbox.list({ limit: 2, ...before }, { state: "waiting" });
+        pages.push(rows.map(({ eventId }) => eventId));
+        before = { before: rows.at(-1)?.id ?? 0 };
+      }
+      expect(pages).toEqual([
+        ["e4", "e3"],
+        ["e2", "e1"],
+      ]);
+    }));
+});
+
+describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dialect) => {
+  it("are not revived where their channel is not configured, and are named", () =>
+    withStore(dialect, async (store) => {
+      for (const { id } of await leased(store, ["e1"])) await store.outbox.failed(id, "a", "no", null);
+      const [row] = await store.outbox.list({ limit: 1 }, {});
+      expect(await store.outbox.revive(row?.id ?? 0, ["webhook"], at(1))).toEqual({
+        deliveries: 1,
+        notConfigured: ["email"],
+      });
+      expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 1 });
+    }));
+
+  it("are discarded where they wait or are dead, and not while one of them is being tried", () =>
+    withStore(dialect, async (store) => {
+      const due = await leased(store, ["e1"], ["email", "log", "webhook"]);
+      const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
+      const [row] = await store.outbox.list({ limit: 1 }, {});
+      const discard = (channel?: string) => store.outbox.discard(row?.id ?? 0, channel, at(2));
+      expect(await discard()).toBe("leased");
+      await store.outbox.failed(idOf("email"), "a", "no", null);
+      await store.outbox.delivered(idOf("log"), "a", at(1));
+      expect(await discard("log")).toBe(0);
+      expect(await discard()).toBe(1);
+      await store.outbox.release(idOf("webhook"), "a");
+      expect(await discard("email")).toBe(0);
+      expect(await discard("webhook")).toBe(1);
+      const [left] = await store.outbox.list({ limit: 1 }, {});
+      expect(left?.deliveries).toMatchObject([{ channel: "log", state: "delivered" }]);
+      expect(await sweptNow(store)).toMatchObject({ stale: 1 });
+    }));
+
+  it("are counted by channel while they wait", () =>
+    withStore(dialect, async (store) => {
+      const due = await leased(store, ["e1", "e2"]);
+      await store.outbox.delivered(due[0]?.id ?? 0, "a", at(1));
+      const counts = await store.outbox.waitingByChannel();
+      expect([...counts.values()].sort()).toEqual([1, 2]);
+      expect([...counts.keys()]).toEqual(BOTH);
+    }));
+});

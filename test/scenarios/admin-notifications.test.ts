@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { WEBHOOK_SECRET } from "../support/notified.ts";
+import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const UNREACHABLE = {
+  NOTIFY_WEBHOOK_URL: "http://127.0.0.1:9/hook",
+  NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  NOTIFY_ATTEMPTS: "1",
+};
+const ONCE_AN_HOUR = "2999-01-01T00:00:00.000Z";
+
+interface Listed {
+  readonly id: number;
+  readonly deliveries: readonly { channel: string; state: string }[];
+}
+
+async function listed(receiver: TestReceiver): Promise<Listed[]> {
+  return (await receiver.admin("/api/notifications")).body.items as Listed[];
+}
+
+/** A receiver with one notification, which is dead because its webhook may not be reached. */
+function withDead(
+  dialect: (typeof DIALECTS)[number],
+  use: (receiver: TestReceiver, path: string) => Promise<void>,
+): Promise<void> {
+  return withReceiver(
+    dialect,
+    async (receiver) => {
+      await receiver.send(payment());
+      await until(async () => (await listed(receiver))[0]?.deliveries[0]?.state === "dead");
+      await use(receiver, `/api/notifications/${(await listed(receiver))[0]?.id}`);
+    },
+    { env: UNREACHABLE, outboxPollMs: 20 },
+  );
+}
+
+describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
+  it("discards what is dead, of one channel or of all, once", () =>
+    withDead(dialect, async (receiver, path) => {
+      const discard = (query = "") => receiver.admin(path + query, { method: "DELETE" });
+      expect((await discard("?channel=email:a@example.com")).status).toBe(404);
+      expect(await discard("?channel=webhook")).toMatchObject({ status: 200, body: { deliveries: 1 } });
+      expect((await discard()).status).toBe(404);
+      expect((await listed(receiver))[0]?.deliveries).toEqual([]);
+    }));
+
+  it("does not discard what is being delivered, since the receiver may take it yet", () =>
+    withDead(dialect, async (receiver, path) => {
+      const leased = `state = 'waiting', next_attempt_at = '${ONCE_AN_HOUR}', leased_until = '${ONCE_AN_HOUR}'`;
+      await execute(receiver.target, `UPDATE oncehook_deliveries SET ${leased}`);
+      expect((await receiver.admin(path, { method: "DELETE" })).status).toBe(409);
+      expect(await receiver.count("oncehook_deliveries")).toBe(1);
+    }));
+
+  it("is told that a dead delivery is of a channel that is no longer configured", () =>
+    withDead(dialect, async (receiver, path) => {
+      await execute(receiver.target, "UPDATE oncehook_deliveries SET channel = 'email:gone@example.com'");
+      const { status, body } = await receiver.admin(`${path}/replay`, { method: "POST" });
+      expect(status).toBe(409);
+      expect(body.error).toContain("not configured: email:gone@example.com");
+    }));
+
+  it("is told at the start which channels have deliveries that nobody serves", () =>
+    withDatabase(dialect, async (target) => {
+      const first = await startReceiver(target, { env: UNREACHABLE });
+      await first.send(payment());
+      await first.stop();
+      await execute(
+        target,
+        `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
+          SELECT id, 'email:gone@example.com', 'waiting', 0, created_at FROM oncehook_notifications`,
+      );
+      const second = await startReceiver(target, { env: UNREACHABLE });
+      await second.stop();
+      expect(second.lines.map(({ msg }) => msg)).toContainEqual(
+        expect.stringContaining("1 notification waits for the channel email:gone@example.com"),
+      );
+    }));
+
+  it("is told what is wrong with an id or a name that the database cannot hold", () =>
+    withReceiver(dialect, async (receiver) => {
+      const wrong = [
+        ["POST", "/api/notifications/99999999999999999999/replay"],
+        ["POST", "/api/notifications/9223372036854775808/replay"],
+        ["DELETE", "/api/notifications/9007199254740993"],
+        ["DELETE", "/api/notifications/1?channel=%00"],
+        ["GET", "/api/events?event_id=%00"],
+        ["GET", "/api/callbacks?event_id=a%00"],
+        ["POST", "/api/failures/platform/a%00/replay"],
+        ["DELETE", "/api/failures/%00/a"],
+        ["DELETE", "/api/users/%00/tokens"],
+      ] as const;
+      for (const [method, path] of wrong)
+        expect([path, (await receiver.admin(path, { method })).status]).toEqual([path, 400]);
+      for (const cursor of ["9999999999999999", "1"])
+        for (const list of ["callbacks", "events", "failures", "notifications"])
+          expect((await receiver.admin(`/api/${list}?cursor=${cursor}`)).status).toBe(200);
+    }));
+});
