@@ -10,6 +10,7 @@ import { notificationsOf } from "./notifications.ts";
 import { oauthOf } from "./oauth.ts";
 import { createProblems } from "./problems.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
+import { percentDecoded } from "./value-schemas.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
 const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
@@ -129,18 +130,21 @@ function secretsOf(env: Environment, values: Values): string[] {
     );
   });
   const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password);
-  return [...texts, ...passwords, ...passwords.map((one) => decoded(one))].filter(
+  const decoded = passwords.map((one) => percentDecoded(one ?? ""));
+  return [...texts, ...passwords, ...decoded, ...secretParts(values.NOTIFY_WEBHOOK_URL ?? "")].filter(
     (text) => text !== undefined && text !== "",
   ) as string[];
 }
 
-/** A password stands percent-encoded in its address, and is sent as it is. */
-function decoded(password: string | undefined): string | undefined {
-  try {
-    return password === undefined ? undefined : decodeURIComponent(password);
-  } catch {
-    return undefined;
-  }
+/** Longer than most words, which must stay readable, and shorter than what is drawn at random to keep strangers out. */
+const SHORTEST_RANDOM_PART = 16;
+
+/** What can be the secret of a webhook's address: it may turn up without the rest of it. */
+function secretParts(address: string): string[] {
+  const url = URL.parse(address);
+  if (url === null) return [];
+  const parts = [...url.pathname.split("/"), ...url.searchParams.values()];
+  return parts.filter(({ length }) => length >= SHORTEST_RANDOM_PART);
 }
 
 function required<Value>(name: string, value: Value | undefined): Value {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cidrs, httpUrl, list, wholeNumber } from "./value-schemas.ts";
+import { cidrs, httpUrl, list, percentDecoded, wholeNumber } from "./value-schemas.ts";
 import { variable } from "./variable.ts";
 
 const text = z.string();
@@ -7,7 +7,9 @@ const text = z.string();
 const mailAddress = text.regex(/^[^\s@,<>]+@[^\s@,<>]+$/);
 const smtpUrl = text.refine((value) => {
   const url = URL.parse(value);
-  return url !== null && ["smtp:", "smtps:"].includes(url.protocol) && url.hostname !== "";
+  if (url === null || !["smtp:", "smtps:"].includes(url.protocol) || url.hostname === "") return false;
+  // The address takes a lone % as it is; the login could not be read from it later.
+  return percentDecoded(url.username) !== undefined && percentDecoded(url.password) !== undefined;
 });
 /** Standard Webhooks: 24 to 64 bytes. */
 const webhookSecret = text.regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/).refine((secret) => {
@@ -20,6 +22,8 @@ export const NOTIFICATION_VARIABLES = {
   NOTIFY_WEBHOOK_URL: variable({
     expects: "an http(s) address; in production https",
     default: "",
+    // The path of many such addresses is what lets anybody post there.
+    secret: true,
     meaning: "Notifications are posted there, signed as Standard Webhooks describes",
     schema: httpUrl,
   }),
@@ -43,7 +47,7 @@ export const NOTIFICATION_VARIABLES = {
     schema: mailAddress,
   }),
   SMTP_URL: variable({
-    expects: "smtps://user:password@host:465, or smtp://…:587 with STARTTLS",
+    expects: "smtps://user:password@host:465, percent-encoded, or smtp://…:587 with STARTTLS",
     default: "",
     secret: true,
     meaning: "With NOTIFY_EMAIL_TO: the mail server; always over TLS",

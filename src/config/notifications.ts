@@ -18,10 +18,7 @@ export function notificationsOf(
     NOTIFY_EMAIL_TO: to,
   } = values;
   if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
-    problems.add(
-      ["NOTIFY_WEBHOOK_URL"],
-      `got ${JSON.stringify(url)}, expected an https address in production`,
-    );
+    problems.add(["NOTIFY_WEBHOOK_URL"], "got an http address, expected an https address in production");
   }
   const host = URL.parse(baseUrl ?? "")?.hostname ?? "localhost";
   return {

@@ -54,6 +54,15 @@ export const httpUrl = z.string().refine((text) => {
   return url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.hash === "";
 });
 
+/** A password stands percent-encoded in its address, and is sent as it is; undefined where it cannot be read. */
+export function percentDecoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
 function isCidr(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");
   const family = isIP(address);

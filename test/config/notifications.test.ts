@@ -1,0 +1,93 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { notificationChannels } from "../../src/app/channels.ts";
+import { ConfigError, loadConfig } from "../../src/config/index.ts";
+import { createMask } from "../../src/observe/index.ts";
+import { recordedLog } from "../observe/recorded-log.ts";
+import { certificate } from "../support/certificate.ts";
+import { WEBHOOK_SECRET } from "../support/notified.ts";
+
+const BASE = {
+  SIGNING_SECRET: "a-signing-secret-of-32-bytes-or-more",
+  ENCRYPTION_KEY: Buffer.alloc(32, 9).toString("base64"),
+  ADMIN_TOKEN: "an-admin-token-long-enough",
+};
+const HOOK = "https://hooks.example.com/services/T0/AbCdEfGhIjKlMnOpQrSt?sig=0123456789abcdef&env=production";
+const WEBHOOK = { ...BASE, NOTIFY_WEBHOOK_URL: HOOK, NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET };
+
+function problems(env: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe("the address of a webhook", () => {
+  it("is masked whole, and so is what can only be its secret, wherever it turns up", () => {
+    const mask = createMask({ secretValues: loadConfig(WEBHOOK).secretValues });
+    expect(mask.text(`POST ${HOOK} failed`)).toBe("POST [masked] failed");
+    expect(mask.text("GET /services/T0/AbCdEfGhIjKlMnOpQrSt")).toBe("GET /services/T0/[masked]");
+    expect(mask.text("0123456789abcdef of production")).toBe("[masked] of production");
+  });
+
+  it("is not shown by the problem that refuses it", () => {
+    const odd = problems({ ...WEBHOOK, NOTIFY_WEBHOOK_URL: "ftp://hooks.example.com/the-secret" });
+    expect(odd).toEqual([
+      "NOTIFY_WEBHOOK_URL: got a value of 34 bytes, expected an http(s) address; in production https",
+    ]);
+    const plain = { ...WEBHOOK, APP_ENV: "production", NOTIFY_WEBHOOK_URL: HOOK.replace("https", "http") };
+    expect(problems(plain)).toContain(
+      "NOTIFY_WEBHOOK_URL: got an http address, expected an https address in production",
+    );
+  });
+});
+
+describe("the address of a mail server", () => {
+  it.each(["smtps://user:100%@mail.example.com", "smtps://a%zz:b@mail.example.com"])(
+    "is refused at the start where its login cannot be read: %s",
+    (url) => {
+      expect(problems({ ...BASE, SMTP_URL: url, NOTIFY_EMAIL_TO: "a@example.com" })).toEqual([
+        expect.stringMatching(/^SMTP_URL: got a value of \d+ bytes, expected smtps:.* percent-encoded/),
+      ]);
+    },
+  );
+});
+
+describe("NOTIFY_CA_FILE", () => {
+  it.each([
+    ["holds no certificate in PEM", "not a certificate\n"],
+    [
+      "holds a certificate that cannot be read",
+      "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    ],
+  ])("is refused by name where it %s", async (why, content) => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
+    const file = join(folder, "ca.pem");
+    await writeFile(file, content);
+    const channels = notificationChannels(loadConfig({ ...WEBHOOK, NOTIFY_CA_FILE: file }), recordedLog());
+    await expect(channels).rejects.toMatchObject({
+      name: "ConfigError",
+      problems: [expect.stringContaining(`NOTIFY_CA_FILE: got ${JSON.stringify(file)}, which ${why}`)],
+    });
+    await rm(folder, { recursive: true });
+  });
+
+  it("may hold several certificates, with words between them", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
+    const file = join(folder, "ca.pem");
+    const pairs = [await certificate("one"), await certificate("two")];
+    await writeFile(file, pairs.map(({ cert }) => `# an authority - of ours\n${cert}`).join("\n"));
+    const channels = await notificationChannels(
+      loadConfig({ ...WEBHOOK, NOTIFY_CA_FILE: file }),
+      recordedLog(),
+    );
+    expect(channels).toHaveLength(1);
+    await channels[0]?.close?.();
+    await rm(folder, { recursive: true });
+  });
+});
