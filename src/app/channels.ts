@@ -7,7 +7,10 @@ import {
   type Channel,
   createAllowedAddresses,
   emailChannel,
+  emailDestinations,
+  LOG,
   logChannel,
+  WEBHOOK,
   webhookChannel,
 } from "../outbox/index.ts";
 
@@ -22,6 +25,15 @@ export async function notificationChannels(config: Config, log: Log): Promise<Ch
     ...(email === null ? [] : [emailChannel({ ...email, ...common })]),
   ];
   return channels.length > 0 ? channels : [logChannel(log)];
+}
+
+/** The destinations of the channels that are configured, which need not be opened for it. */
+export function destinationsOf({ notifications: { webhook, email } }: Config): string[] {
+  const destinations = [
+    ...(webhook === null ? [] : [WEBHOOK]),
+    ...(email === null ? [] : emailDestinations(email.to)),
+  ];
+  return destinations.length > 0 ? destinations : [LOG];
 }
 
 /**

@@ -13,7 +13,7 @@ import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
-import { notificationChannels } from "./channels.ts";
+import { destinationsOf, notificationChannels } from "./channels.ts";
 import { createCredentialNotes } from "./credential-uses.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { listen } from "./listen.ts";
@@ -92,7 +92,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     async () => inner.metrics.close(),
   );
 
-  const destinations = channels.flatMap((channel) => channel.destinations);
+  const destinations = destinationsOf(config);
   await warnUnhandled(store.failures, registry, logger);
   await warn(config, store, destinations, logger);
   const state = { serving: false };

@@ -11,6 +11,8 @@ export type Inspection =
       readonly keyId: string | undefined;
       readonly durabilityWarnings: readonly string[];
       readonly credentialUses: readonly SeenCredential[];
+      /** How many deliveries of notifications wait, by channel. */
+      readonly waitingByChannel: ReadonlyMap<string, number>;
     };
 
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
@@ -25,6 +27,15 @@ export interface SeenCredential {
 export const USES_SINCE_SCHEMA = 6;
 export const SELECT_USES =
   "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
+
+/** The schema since which notifications have deliveries. */
+export const DELIVERIES_SINCE_SCHEMA = 3;
+export const COUNT_WAITING =
+  "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
+
+export function toWaitingByChannel(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, number> {
+  return new Map(rows.map((row) => [String(row.channel), Number(row.waiting)]));
+}
 
 export function toSeenCredential(row: Readonly<Record<string, unknown>>): SeenCredential {
   const time = (value: unknown) => {

@@ -3,8 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { certificate } from "../support/certificate.ts";
 import { runChild } from "../support/child.ts";
-import { SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { DIALECTS, type Dialect } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 
 const CALLBACK_TOKEN = "the-token-the-platform-sends";
 const KEY = Buffer.alloc(32, 7).toString("base64");
@@ -23,9 +26,10 @@ type Env = Record<string, string>;
 function withCommand(
   env: Env,
   use: (receiver: TestReceiver, run: (...args: string[]) => ReturnType<typeof runChild>) => Promise<void>,
+  dialect: Dialect = "sqlite",
 ): Promise<void> {
   return withReceiver(
-    "sqlite",
+    dialect,
     async (receiver) => {
       const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
       const variables = {
@@ -131,6 +135,33 @@ describe("oncehook doctor", () => {
       },
     ));
 
+  it("shows of a webhook's address the origin alone, since its path may be a secret", () =>
+    withCommand(
+      {
+        NOTIFY_WEBHOOK_URL: "https://127.0.0.1:9/services/the-secret-of-this-hook",
+        NOTIFY_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 3).toString("base64")}`,
+        NOTIFY_ALLOW_ADDRESSES: "127.0.0.0/8",
+      },
+      async (_receiver, run) => {
+        const { stdout } = await run("doctor");
+        expect(stdout).toContain("notifications: https://127.0.0.1:9 has an address they may go to");
+        expect(stdout).not.toContain("the-secret-of-this-hook");
+      },
+    ));
+
+  it("says that NOTIFY_CA_FILE holds no certificate", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
+    const NOTIFY_CA_FILE = join(folder, "ca.pem");
+    await writeFile(NOTIFY_CA_FILE, (await certificate("ca")).cert);
+    await withCommand({ NOTIFY_CA_FILE }, async (_receiver, run) => {
+      await writeFile(NOTIFY_CA_FILE, "nothing of the kind");
+      const { code, stdout } = await run("doctor");
+      expect(stdout).toMatch(/FAILURE +notifications: NOTIFY_CA_FILE: .* holds no certificate/);
+      expect(code).toBe(1);
+    });
+    await rm(folder, { recursive: true });
+  });
+
   it.each([
     [{}, "ok      oauth: the sandbox platform stands in", 0],
     [
@@ -177,5 +208,29 @@ describe("oncehook doctor", () => {
           /FAILURE +authentication: JWT_JWKS_URL: http:\S+ does not answer/,
         );
       },
+    ));
+});
+
+describe.each(DIALECTS)("oncehook doctor on %s", (dialect) => {
+  it("names the channels that notifications wait for although they are not configured", () =>
+    withCommand(
+      {},
+      async (receiver, run) => {
+        await receiver.send(payment());
+        for (const channel of ["log", "email:gone@example.com"])
+          await execute(
+            receiver.target,
+            `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
+              SELECT id, '${channel}', 'waiting', 0, created_at FROM oncehook_notifications`,
+          );
+        const { code, stdout } = await run("doctor");
+        expect(stdout.match(/warning +notifications: .*/g)).toEqual([
+          expect.stringContaining(
+            "1 notification waits for the channel email:gone@example.com, which is not",
+          ),
+        ]);
+        expect(code).toBe(0);
+      },
+      dialect,
     ));
 });

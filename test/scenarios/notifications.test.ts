@@ -138,6 +138,24 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       }),
     ));
 
+  it("reach a receiver that the usual authorities vouch for, whatever NOTIFY_CA_FILE adds to them", () =>
+    withDatabase(dialect, (target) =>
+      inFolder((folder) =>
+        withWebhookReceiver(async (webhook) => {
+          const usual = join(folder, "usual.pem");
+          await writeFile(usual, webhook.ca);
+          const other = await certificate("other");
+          const env = await webhookEnv(folder, { url: webhook.url, ca: other.cert });
+          // To Node these are among the usual ones.
+          const server = await startServer(target, { ...env, NODE_EXTRA_CA_CERTS: usual });
+          await server.send(payment());
+          await until(() => webhook.accepted.length === 1);
+          server.child.kill("SIGTERM");
+          expect(await server.ended).toBe(0);
+        }),
+      ),
+    ));
+
   it("are shared by two processes: each goes out once", () =>
     inFolder((folder) =>
       withWebhookReceiver(async (webhook) => {

@@ -4,11 +4,19 @@ import { inspectPostgres } from "../../store/postgres/index.ts";
 import { inspectSqlite } from "../../store/sqlite/index.ts";
 import { baseUrlChanged } from "../base-url-changed.ts";
 import { keyStamp } from "../key-stamp.ts";
+import { unserved } from "../unserved.ts";
 import { checkSecrets } from "./check-secrets.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
-/** That the database answers, fits this version and this environment, and keeps what it commits. */
-export async function checkDatabase(config: Config, now: Date): Promise<Finding[]> {
+/**
+ * That the database answers, fits this version and this environment, and keeps what it commits.
+ * @param destinations the channels of notifications that are configured; what waits for another one is told
+ */
+export async function checkDatabase(
+  config: Config,
+  destinations: readonly string[],
+  now: Date,
+): Promise<Finding[]> {
   const { database, environment } = config;
   const about = "database";
   let found: Inspection;
@@ -52,5 +60,6 @@ export async function checkDatabase(config: Config, now: Date): Promise<Finding[
     );
   }
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
-  return [...findings, ...(await checkSecrets(config, found, now))];
+  const stuck = unserved(found.waitingByChannel, destinations).map((text) => warning("notifications", text));
+  return [...findings, ...(await checkSecrets(config, found, now)), ...stuck];
 }

@@ -1,5 +1,6 @@
 import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
+import { destinationsOf } from "../channels.ts";
 import { checkAddress } from "./check-address.ts";
 import { checkAuthentication } from "./check-authentication.ts";
 import { checkCertificate } from "./check-certificate.ts";
@@ -22,7 +23,7 @@ export async function examine(
       `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
     ),
     ...(await checkAuthentication(config)),
-    ...(await checkDatabase(config, now)),
+    ...(await checkDatabase(config, destinationsOf(config), now)),
     ...(await checkCertificate(config, now)),
     ...(await checkOAuth(config)),
     ...(await checkNotifications(config)),

@@ -34,7 +34,7 @@ export function emailChannel(options: EmailOptions): Channel {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
   return {
     name: "email",
-    destinations: [...new Set(to)].map((address) => `${PREFIX}${address}`),
+    destinations: emailDestinations(to),
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal, destination) {
       addresses.assertHost(host);
@@ -49,6 +49,11 @@ export function emailChannel(options: EmailOptions): Channel {
       }
     },
   };
+}
+
+/** One for each recipient, whoever is named twice. */
+export function emailDestinations(to: readonly string[]): string[] {
+  return [...new Set(to)].map((address) => `${PREFIX}${address}`);
 }
 
 async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: AbortSignal): Promise<void> {

@@ -2,11 +2,14 @@ import type { Log } from "../../domain/index.ts";
 import type { Channel } from "../channel.ts";
 import { messageId } from "../message-id.ts";
 
+/** Its destination. */
+export const LOG = "log";
+
 /** Where no channel is configured: a notification is seen in the log, and nobody waits for it. */
 export function logChannel(log: Log): Channel {
   return {
-    name: "log",
-    destinations: ["log"],
+    name: LOG,
+    destinations: [LOG],
     timeLimitMs: 5_000,
     async deliver(notification) {
       const { topic, payload, source, eventId } = notification;

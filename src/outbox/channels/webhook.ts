@@ -13,6 +13,9 @@ export interface WebhookOptions {
   readonly ca?: readonly string[];
 }
 
+/** Its destination. */
+export const WEBHOOK = "webhook";
+
 const TIME_LIMIT_MS = 20_000;
 const HEADERS_LIMIT_MS = 15_000;
 const BODY_LIMIT_MS = 2_000;
@@ -28,8 +31,8 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
     headersTimeout: HEADERS_LIMIT_MS,
   });
   return {
-    name: "webhook",
-    destinations: ["webhook"],
+    name: WEBHOOK,
+    destinations: [WEBHOOK],
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal) {
       addresses.assertHost(hostname);

@@ -1,5 +1,13 @@
 import pg from "pg";
-import { type Inspection, SELECT_USES, toSeenCredential, USES_SINCE_SCHEMA } from "../inspection.ts";
+import {
+  COUNT_WAITING,
+  DELIVERIES_SINCE_SCHEMA,
+  type Inspection,
+  SELECT_USES,
+  toSeenCredential,
+  toWaitingByChannel,
+  USES_SINCE_SCHEMA,
+} from "../inspection.ts";
 import { durabilityWarnings } from "./durability.ts";
 
 const PATIENCE_MS = 5_000;
@@ -23,6 +31,7 @@ export async function inspectPostgres(url: string): Promise<Inspection> {
     const stored = new Map<string, string>(settings.map((row) => [row.name, row.value]));
     const number = Number(schema[0]?.number ?? 0);
     const uses = number < USES_SINCE_SCHEMA ? [] : (await client.query(SELECT_USES)).rows;
+    const waiting = number < DELIVERIES_SINCE_SCHEMA ? [] : (await client.query(COUNT_WAITING)).rows;
     return {
       exists: true,
       schema: number,
@@ -31,6 +40,7 @@ export async function inspectPostgres(url: string): Promise<Inspection> {
       keyId: stored.get("key_id"),
       durabilityWarnings: warnings,
       credentialUses: uses.map(toSeenCredential),
+      waitingByChannel: toWaitingByChannel(waiting),
     };
   } finally {
     await client.end();

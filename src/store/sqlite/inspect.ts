@@ -1,6 +1,14 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { type Inspection, SELECT_USES, toSeenCredential, USES_SINCE_SCHEMA } from "../inspection.ts";
+import {
+  COUNT_WAITING,
+  DELIVERIES_SINCE_SCHEMA,
+  type Inspection,
+  SELECT_USES,
+  toSeenCredential,
+  toWaitingByChannel,
+  USES_SINCE_SCHEMA,
+} from "../inspection.ts";
 
 /** Looks at a database without changing it. @throws the driver's error when it is not a database */
 export async function inspectSqlite(path: string): Promise<Inspection> {
@@ -16,6 +24,7 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
     const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
     const number = Number(schema?.number ?? 0);
     const uses = number < USES_SINCE_SCHEMA ? [] : database.prepare(SELECT_USES).all();
+    const waiting = number < DELIVERIES_SINCE_SCHEMA ? [] : database.prepare(COUNT_WAITING).all();
     return {
       exists: true,
       schema: number,
@@ -24,6 +33,7 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
       keyId: stored.get("key_id"),
       durabilityWarnings: [],
       credentialUses: uses.map(toSeenCredential),
+      waitingByChannel: toWaitingByChannel(waiting),
     };
   } finally {
     database.close();
