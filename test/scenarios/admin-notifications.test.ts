@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
+import { conforms } from "../support/openapi.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
@@ -10,7 +11,8 @@ const UNREACHABLE = {
   NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
   NOTIFY_ATTEMPTS: "1",
 };
-const ONCE_AN_HOUR = "2999-01-01T00:00:00.000Z";
+const ONE = "/api/notifications/{id}";
+const FAR_OFF = "2999-01-01T00:00:00.000Z";
 
 interface Listed {
   readonly id: number;
@@ -40,27 +42,47 @@ function withDead(
 describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
   it("discards what is dead, of one channel or of all, once", () =>
     withDead(dialect, async (receiver, path) => {
-      const discard = (query = "") => receiver.admin(path + query, { method: "DELETE" });
+      const discard = async (query = "") => {
+        const answer = await receiver.admin(path + query, { method: "DELETE" });
+        conforms(ONE, "delete", answer);
+        return answer;
+      };
       expect((await discard("?channel=email:a@example.com")).status).toBe(404);
       expect(await discard("?channel=webhook")).toMatchObject({ status: 200, body: { deliveries: 1 } });
       expect((await discard()).status).toBe(404);
+      conforms("/api/notifications", "get", await receiver.admin("/api/notifications"));
       expect((await listed(receiver))[0]?.deliveries).toEqual([]);
     }));
 
   it("does not discard what is being delivered, since the receiver may take it yet", () =>
     withDead(dialect, async (receiver, path) => {
-      const leased = `state = 'waiting', next_attempt_at = '${ONCE_AN_HOUR}', leased_until = '${ONCE_AN_HOUR}'`;
+      const leased = `state = 'waiting', next_attempt_at = '${FAR_OFF}', leased_until = '${FAR_OFF}'`;
       await execute(receiver.target, `UPDATE oncehook_deliveries SET ${leased}`);
-      expect((await receiver.admin(path, { method: "DELETE" })).status).toBe(409);
+      const answer = await receiver.admin(path, { method: "DELETE" });
+      conforms(ONE, "delete", answer);
+      expect(answer.status).toBe(409);
       expect(await receiver.count("oncehook_deliveries")).toBe(1);
+    }));
+
+  it("replays what is dead, and is told of what stays dead", () =>
+    withDead(dialect, async (receiver, path) => {
+      await execute(
+        receiver.target,
+        `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts)
+          SELECT id, 'email:gone@example.com', 'dead', 1 FROM oncehook_notifications`,
+      );
+      const answer = await receiver.admin(`${path}/replay`, { method: "POST" });
+      conforms(`${ONE}/replay`, "post", answer);
+      expect(answer.body).toEqual({ deliveries: 1, not_configured: ["email:gone@example.com"] });
     }));
 
   it("is told that a dead delivery is of a channel that is no longer configured", () =>
     withDead(dialect, async (receiver, path) => {
       await execute(receiver.target, "UPDATE oncehook_deliveries SET channel = 'email:gone@example.com'");
-      const { status, body } = await receiver.admin(`${path}/replay`, { method: "POST" });
-      expect(status).toBe(409);
-      expect(body.error).toContain("not configured: email:gone@example.com");
+      const answer = await receiver.admin(`${path}/replay`, { method: "POST" });
+      conforms(`${ONE}/replay`, "post", answer);
+      expect(answer.status).toBe(409);
+      expect(answer.body.error).toContain("not configured: email:gone@example.com");
     }));
 
   it("is told at the start which channels have deliveries that nobody serves", () =>

@@ -1,27 +1,12 @@
-import { readFileSync } from "node:fs";
 import { request } from "node:http";
-import Ajv from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAdminListener } from "../../src/admin/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { conforms, openapi } from "../support/openapi.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
-
-const openapi = JSON.parse(readFileSync("docs/openapi.json", "utf8"));
-const ajv = addFormats.default(new Ajv.default({ strict: false }));
-ajv.addSchema(openapi, "openapi");
-
-/** Holds an answer against the schema that the documented operation gives for its status. */
-function conforms(path: string, method: string, { status, body }: { status: number; body: unknown }): void {
-  const pointer = (text: string) => text.replaceAll("~", "~0").replaceAll("/", "~1");
-  const response = openapi.paths[path]?.[method]?.responses?.[String(status)];
-  expect(response, `${method} ${path} ${status} is not documented`).toBeDefined();
-  const ref = `openapi#/paths/${pointer(path)}/${method}/responses/${status}/content/application~1json/schema`;
-  expect(ajv.validate({ $ref: ref }, body), ajv.errorsText()).toBe(true);
-}
 
 /** The routes in the tree that Fastify prints, with their parameters as OpenAPI writes them. */
 function routesOf(tree: string): string[] {
