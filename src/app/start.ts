@@ -4,40 +4,36 @@ import type { Config } from "../config/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { reloadOnChange } from "../http/index.ts";
-import { createLoop } from "../loop/index.ts";
 import { createExchange, createUserTokens, type KeptTokens } from "../oauth/index.ts";
 import type { Logger } from "../observe/index.ts";
-import { createOutboxLoop } from "../outbox/index.ts";
 import { LATE_WORK_MS } from "../receive/index.ts";
-import { createRetryLoop, discard, rehearse, replay } from "../retry/index.ts";
+import { discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
-import type { Migration, Store } from "../store/index.ts";
+import type { Migration } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
+import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
 import { createCredentialNotes } from "./credential-uses.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
+import { leaseTiming } from "./lease-timing.ts";
 import { listen } from "./listen.ts";
 import { openStore } from "./open-store.ts";
 import { originOf } from "./origin.ts";
 import { configuredPlatform } from "./platform.ts";
-import { platformScheme, unprotectedBody } from "./platform-scheme.ts";
+import { platformScheme } from "./platform-scheme.ts";
 import { publicListener } from "./public.ts";
 import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
 import { tlsPair } from "./tls-pair.ts";
-import { unserved } from "./unserved.ts";
-import { warnUnhandled } from "./warn-unhandled.ts";
+import { warn } from "./warn.ts";
 
 /** What a receiver is made of besides its configuration. */
-export interface Parts {
+export interface Parts extends Polling {
   readonly handlers?: readonly Handler[];
   readonly migrations?: readonly Migration[];
   readonly clock?: Clock;
   readonly logger: Logger;
-  readonly retryPollMs?: number;
-  readonly outboxPollMs?: number;
-  readonly refreshPollMs?: number;
 }
 
 /** A receiver that serves. */
@@ -48,10 +44,6 @@ export interface Running {
   /** Drains: accepts nothing new, finishes what it has, closes the store. Callable more than once. */
   stop(): Promise<void>;
 }
-
-const POLL_MS = 1_000;
-const REFRESH_POLL_MS = 10_000;
-const LEASE_MARGIN_MS = 10_000;
 
 /**
  * Starts a receiver: store, listeners, retry loop and retention job. When a step fails, the ones before it are
@@ -93,41 +85,20 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   );
 
   const destinations = destinationsOf(config);
-  await warnUnhandled(store.failures, registry, logger);
-  await warn(config, store, destinations, logger);
+  await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
   const admin = adminListener(config, inner, tokens, destinations, state);
   undo.push(() => closeListener(admin));
   await listen(admin, config.admin, "ADMIN_");
   adminAddress.origin = originOf(admin, "http");
 
-  const outbox = createOutboxLoop({
-    outbox: store.outbox,
-    channels,
-    policy: config.notifications.policy,
-    clock,
-    log: logger,
-    describe: inner.describe,
-    attempted: inner.metrics.delivery,
-  });
-  const refreshing = createLoop(tokens.refreshDue, (error) =>
-    logger.error({ err: error }, "tokens that expire soon could not be looked up"),
-  );
-  undo.push(
-    () => outbox.stop(),
-    () => refreshing.stop(),
-  );
+  const background = createBackground(config, inner, tokens, channels);
+  undo.push(() => background.stop());
   const listener = publicListener(config, tls, platform, inner);
-  const loop = createRetryLoop(inner.receiver, leaseTiming(config));
-  undo.push(
-    () => loop.stop(),
-    () => closeListener(listener),
-  );
+  undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   await store.noteBaseUrl(config.baseUrl);
-  loop.start(parts.retryPollMs ?? POLL_MS);
-  outbox.start(parts.outboxPollMs ?? POLL_MS);
-  refreshing.start(parts.refreshPollMs ?? REFRESH_POLL_MS);
+  background.start(parts);
   undo.push(startRetentionJob(store, config.retention, clock, logger));
   if (config.previousEncryptionKeys.length > 0) undo.push(startResealing(store.sealedValues, sealer, logger));
   if (config.listen.tls !== undefined) {
@@ -139,18 +110,6 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     state.serving = false;
   });
   return running(originOf(listener, tls === null ? "http" : "https"), adminAddress.origin, undo);
-}
-
-/** What an operator should know, though it keeps nobody from starting. */
-async function warn(
-  config: Config,
-  store: Store,
-  destinations: readonly string[],
-  logger: Logger,
-): Promise<void> {
-  const openBody = unprotectedBody(config);
-  const stuck = unserved(await store.outbox.waitingByChannel(), destinations);
-  for (const warning of [...(openBody === undefined ? [] : [openBody]), ...stuck]) logger.warn({}, warning);
 }
 
 function running(publicOrigin: string, adminOrigin: string, undo: Step[]): Running {
@@ -189,10 +148,4 @@ function adminListener(
     isServing: () => state.serving,
     sandbox: config.environment === "production" ? null : config.redirect.uri,
   });
-}
-
-/** A lease outlives the longest run: waiting for its turn, `prepare`, then `handle`. */
-function leaseTiming(config: Config): { timeLimitMs: number; leaseMs: number } {
-  const timeLimitMs = config.requestTimeoutMs;
-  return { timeLimitMs, leaseMs: timeLimitMs + 2 * config.handlerTimeoutMs + LEASE_MARGIN_MS };
 }

@@ -124,8 +124,8 @@ describe("doctor", () => {
     onSqlite(async (target) => {
       const env = { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A };
       await run(target, env, day(1), signed(A, day(1)));
-      const [key, before] = [8, 7].map((byte) => Buffer.alloc(32, byte).toString("base64"));
-      const rotated = { ...env, ENCRYPTION_KEY: key, ENCRYPTION_KEY_PREVIOUS: before };
+      const key = (byte: number) => Buffer.alloc(32, byte).toString("base64");
+      const rotated = { ...env, ENCRYPTION_KEY: key(8), ENCRYPTION_KEY_PREVIOUS: key(7) };
       await run(target, rotated, day(2), signed(B, day(2)));
       expect(await says(target, rotated, day(8))).toEqual([expect.stringContaining("keep it")]);
       expect(await says(target, rotated, day(9))).toEqual([expect.stringContaining("can go")]);

@@ -1,0 +1,57 @@
+import type { Config } from "../config/index.ts";
+import { createLoop, type Loop } from "../loop/index.ts";
+import type { KeptTokens } from "../oauth/index.ts";
+import { type Channel, createOutboxLoop } from "../outbox/index.ts";
+import { createRetryLoop } from "../retry/index.ts";
+import type { Inner } from "./assemble.ts";
+import { leaseTiming } from "./lease-timing.ts";
+
+/** How often the loops look for work, in milliseconds. */
+export interface Polling {
+  readonly retryPollMs?: number;
+  readonly outboxPollMs?: number;
+  readonly refreshPollMs?: number;
+}
+
+/** The work that goes on beside the listeners: retries, deliveries of notifications, tokens that expire soon. */
+export interface Background {
+  start(polling: Polling): void;
+  /** Begins nothing new and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+const POLL_MS = 1_000;
+const REFRESH_POLL_MS = 10_000;
+
+export function createBackground(
+  config: Config,
+  { receiver, metrics, describe }: Inner,
+  tokens: KeptTokens,
+  channels: readonly Channel[],
+): Background {
+  const { store, clock, log } = receiver;
+  const retries = createRetryLoop(receiver, leaseTiming(config));
+  const outbox = createOutboxLoop({
+    outbox: store.outbox,
+    channels,
+    policy: config.notifications.policy,
+    clock,
+    log,
+    describe,
+    attempted: metrics.delivery,
+  });
+  const refreshing = createLoop(tokens.refreshDue, (error) =>
+    log.error({ err: error }, "tokens that expire soon could not be looked up"),
+  );
+  const loops: readonly Loop[] = [retries, outbox, refreshing];
+  return {
+    start({ retryPollMs = POLL_MS, outboxPollMs = POLL_MS, refreshPollMs = REFRESH_POLL_MS }) {
+      retries.start(retryPollMs);
+      outbox.start(outboxPollMs);
+      refreshing.start(refreshPollMs);
+    },
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}

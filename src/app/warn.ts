@@ -1,0 +1,21 @@
+import type { Config } from "../config/index.ts";
+import type { Log } from "../domain/index.ts";
+import type { Registry } from "../handlers/index.ts";
+import type { Store } from "../store/index.ts";
+import { unprotectedBody } from "./platform-scheme.ts";
+import { unserved } from "./unserved.ts";
+import { warnUnhandled } from "./warn-unhandled.ts";
+
+/** What an operator should know at a start, though it keeps nobody from starting. */
+export async function warn(
+  config: Config,
+  store: Store,
+  registry: Registry,
+  destinations: readonly string[],
+  log: Log,
+): Promise<void> {
+  await warnUnhandled(store.failures, registry, log);
+  const openBody = unprotectedBody(config);
+  const stuck = unserved(await store.outbox.waitingByChannel(), destinations);
+  for (const warning of [...(openBody === undefined ? [] : [openBody]), ...stuck]) log.warn({}, warning);
+}
