@@ -11,6 +11,7 @@ export interface Polling {
   readonly retryPollMs?: number;
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
+  readonly resealPollMs?: number;
 }
 
 /** The work that goes on beside the listeners: retries, deliveries of notifications, tokens that expire soon. */

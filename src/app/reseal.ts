@@ -1,5 +1,6 @@
 import type { Log } from "../domain/index.ts";
 import { sealedTokensContext } from "../handlers/index.ts";
+import { createLoop } from "../loop/index.ts";
 import { flowContext } from "../oauth/index.ts";
 import { preparationContext, sealContext } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
@@ -24,7 +25,7 @@ export interface Resealed {
 
 /**
  * Encrypts under the current key whatever an earlier one encrypted, so that ENCRYPTION_KEY_PREVIOUS can go in the end.
- * A value that is changed at the same time is left to whoever changes it: they use the current key.
+ * A value that is changed at the same time is left as it is, and to the next pass where need be.
  */
 export async function resealAll(
   store: Store["sealedValues"],
@@ -66,29 +67,51 @@ async function resealOne(
   if (await store.replace(kind, value, sealer.seal(plain, context))) done.resealed += 1;
 }
 
-/** Runs it once beside the service, after a start with ENCRYPTION_KEY_PREVIOUS. @returns stops it, waits for its end */
-export function startResealing(store: Store["sealedValues"], sealer: Sealer, log: Log): () => Promise<void> {
+const EVERY_MS = 3_600_000;
+
+/**
+ * A pass at the start and one every hour, while ENCRYPTION_KEY_PREVIOUS is set: processes that have the old key alone may
+ * still run beside this one. @returns stops it, waits for its end
+ */
+export function startResealing(
+  store: Store["sealedValues"],
+  sealer: Sealer,
+  log: Log,
+  everyMs = EVERY_MS,
+): () => Promise<void> {
   let stopping = false;
-  const underWay = resealAll(store, sealer, () => stopping)
-    .then(({ resealed, unreadable }) => {
-      if (stopping) return;
-      if (unreadable > 0) {
-        log.warn(
-          { resealed, unreadable },
-          "some values are encrypted under a key that neither ENCRYPTION_KEY nor ENCRYPTION_KEY_PREVIOUS holds",
-        );
-      } else {
-        log.info(
-          { resealed },
-          "everything is encrypted under ENCRYPTION_KEY; ENCRYPTION_KEY_PREVIOUS can go once every process has the new key",
-        );
-      }
-    })
-    .catch((error: unknown) =>
-      log.warn({ err: error }, "not everything could be encrypted anew; the next start goes on"),
-    );
+  let isFirst = true;
+  let told = false;
+  const loop = createLoop(pass, failed);
+
+  async function pass(): Promise<void> {
+    const done = await resealAll(store, sealer, () => stopping);
+    if (stopping) return;
+    if (done.unreadable > 0) log.warn({ ...done }, UNREADABLE);
+    else if (done.resealed > 0)
+      log.info({ ...done }, "values of an earlier ENCRYPTION_KEY were encrypted anew");
+    else if (!isFirst && !told) {
+      told = true;
+      log.info({}, CAN_GO);
+    }
+    isFirst = false;
+  }
+
+  function failed(error: unknown): void {
+    log.warn({ err: error }, "not everything could be encrypted anew; the next pass goes on");
+  }
+
+  const first = pass()
+    .catch(failed)
+    .finally(() => loop.start(everyMs));
   return async () => {
     stopping = true;
-    await underWay;
+    await first;
+    await loop.stop();
   };
 }
+
+const UNREADABLE =
+  "some values are encrypted under a key that neither ENCRYPTION_KEY nor ENCRYPTION_KEY_PREVIOUS holds";
+const CAN_GO =
+  "nothing is left to encrypt anew: ENCRYPTION_KEY_PREVIOUS can go where every process has the new key";

@@ -100,7 +100,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   await store.noteBaseUrl(config.baseUrl);
   background.start(parts);
   undo.push(startRetentionJob(store, config.retention, clock, logger));
-  if (config.previousEncryptionKeys.length > 0) undo.push(startResealing(store.sealedValues, sealer, logger));
+  if (config.previousEncryptionKeys.length > 0)
+    undo.push(startResealing(store.sealedValues, sealer, logger, parts.resealPollMs));
   if (config.listen.tls !== undefined) {
     const stopLooking = reloadOnChange(config.listen.tls, listener.server, logger);
     undo.push(async () => stopLooking());

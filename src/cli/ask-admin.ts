@@ -12,6 +12,8 @@ export interface AdminRequest {
   /** With its query. */
   readonly path: string;
   readonly body?: object;
+  /** How long the answer may take: some of them run a handler first. */
+  readonly timeLimitMs?: (config: Config) => number;
 }
 
 const TIME_LIMIT_MS = 10_000;
@@ -23,7 +25,8 @@ const TIME_LIMIT_MS = 10_000;
 export async function askAdmin<Answer>(options: AdminOptions, asked: AdminRequest): Promise<Answer> {
   const { config } = await load(options);
   const url = `${originOf(config, options.adminPort)}${asked.path}`;
-  const response = await request(url, config.admin.token, asked);
+  const timeLimitMs = asked.timeLimitMs?.(config) ?? TIME_LIMIT_MS;
+  const response = await request(url, config.admin.token, asked, timeLimitMs);
   const answer = await jsonOf(response, url);
   if (response.ok) return answer as Answer;
   const hint = response.status === 401 ? " ADMIN_TOKEN here is another than the receiver's." : "";
@@ -37,7 +40,12 @@ function originOf({ admin }: Config, port: string | undefined): string {
   throw new UserMistake(`--admin-port: got ${JSON.stringify(port)}, expected a whole number from 1 to 65535`);
 }
 
-async function request(url: string, token: string, { method, body }: AdminRequest): Promise<Response> {
+async function request(
+  url: string,
+  token: string,
+  { method, body }: AdminRequest,
+  timeLimitMs: number,
+): Promise<Response> {
   const content = body === undefined ? {} : { "content-type": "application/json" };
   try {
     return await fetch(url, {
@@ -45,10 +53,13 @@ async function request(url: string, token: string, { method, body }: AdminReques
       headers: { authorization: `Bearer ${token}`, ...content },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       redirect: "manual",
-      signal: AbortSignal.timeout(TIME_LIMIT_MS),
+      signal: AbortSignal.timeout(timeLimitMs),
     });
   } catch (cause) {
-    const message = `${url} did not answer. Is the receiver running (npm start), with these variables?`;
+    const isLate = cause instanceof Error && cause.name === "TimeoutError";
+    const message = isLate
+      ? `${url} has not answered within ${timeLimitMs / 1000} s; what was asked may still be done`
+      : `${url} did not answer. Is the receiver running (npm start), with these variables?`;
     throw new UserMistake(message, { cause });
   }
 }

@@ -35,10 +35,12 @@ export const NOTIFICATION_VARIABLES = {
     schema: webhookSecret,
   }),
   NOTIFY_EMAIL_TO: variable({
-    expects: "mail addresses, separated by commas",
+    expects: "1 to 100 mail addresses, separated by commas",
     default: "",
     meaning: "Notifications are mailed there",
-    schema: list().refine((all) => all.length > 0 && all.every((one) => mailAddress.safeParse(one).success)),
+    schema: list()
+      .refine((all) => all.length > 0 && all.length <= 100)
+      .refine((all) => all.every((one) => mailAddress.safeParse(one).success)),
   }),
   NOTIFY_EMAIL_FROM: variable({
     expects: "a mail address",

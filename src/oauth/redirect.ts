@@ -1,12 +1,5 @@
-import {
-  type EventKey,
-  type Failed,
-  failed,
-  isRefused,
-  type JsonObject,
-  type Refused,
-  refused,
-} from "../domain/index.ts";
+import { randomUUID } from "node:crypto";
+import { type Failed, failed, isRefused, type JsonObject, type Refused, refused } from "../domain/index.ts";
 import {
   type Delivery,
   onceOnly,
@@ -39,6 +32,7 @@ type Authentic =
 const SOURCE = "oauth";
 const EVENT_TYPE = "user_authorized";
 const LONGEST_TOLD = 200;
+const FORGETTING_MS = 10_000;
 
 /**
  * SPEC 4.3: takes `code` and `state` and runs the code through the same once-only path as every callback, as the
@@ -64,7 +58,7 @@ export async function receiveRedirect(
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(reception.outcome)) {
     await consume(authentic, deps.receiver);
-    await forgetFailure(delivery.key, deps.receiver);
+    await forgetFailure(delivery, deps.receiver);
   }
   return authentic.by === "state" ? asFirst(reception, authentic.flow) : reception;
 }
@@ -116,12 +110,18 @@ async function consume(authentic: Authentic, { store, log }: Receiver): Promise<
     );
 }
 
-async function forgetFailure(key: EventKey, { store, log }: Receiver): Promise<void> {
-  await store.failures
-    .remove(key)
-    .catch((error: unknown) =>
-      log.warn({ err: error, event_id: key.eventId }, "the failure of a refused code could not be removed"),
-    );
+/** A failure of another code goes on: anybody may have come with a made-up one. */
+async function forgetFailure({ key, bodySha256 }: Delivery, { store, clock, log }: Receiver): Promise<void> {
+  const now = clock.now();
+  const lease = { owner: randomUUID(), now, until: new Date(now.getTime() + FORGETTING_MS) };
+  try {
+    const failure = await store.failures.leaseOne(key, lease);
+    if (typeof failure === "string") return;
+    if (failure.bodySha256 === bodySha256) await store.failures.remove(key);
+    else await store.failures.release(key, lease.owner);
+  } catch (error) {
+    log.warn({ err: error, event_id: key.eventId }, "the failure of a refused code could not be removed");
+  }
 }
 
 /** The event that a redirect stands for; its id comes from the state. */

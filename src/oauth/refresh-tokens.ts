@@ -27,7 +27,7 @@ const STORING_MS = 15_000;
 const POLL_MS = 50;
 const AGAIN_MS = 60_000;
 /** A lease outlives asking and storing. */
-export const REFRESH_LEASE_MS = 30_000;
+export const REFRESH_LEASE_MS = 60_000;
 
 /** @throws SealBroken when they were encrypted with a key that is not configured */
 export function openTokens({ userId, sealed }: StoredUserTokens, { sealer }: UserTokensDeps): TokenAnswer {
@@ -56,7 +56,7 @@ export async function refresh(
   owner: string,
   deps: UserTokensDeps,
 ): Promise<AccessToken | undefined> {
-  const { store, platform, sealer, clock } = deps;
+  const { store, platform, sealer, clock, log } = deps;
   const { userId } = stored;
   let tokens: TokenAnswer;
   let answer: TokenAnswer;
@@ -80,17 +80,21 @@ export async function refresh(
   const now = clock.now();
   const fresh = { ...tokens, ...answer };
   const kept = sealTokens(fresh, userId, sealer, now);
-  await untilStored(() => store.save(userId, owner, kept, now));
+  if (!(await untilStored(() => store.save(userId, owner, kept, now)))) {
+    log.warn(
+      { user_id: userId },
+      "refreshed tokens were not stored: the user has authorized us anew meanwhile",
+    );
+  }
   return handed(fresh, kept.expiresAt);
 }
 
 /** The old refresh token may work no more, so the new one is stored again and again while the lease lasts. */
-async function untilStored(save: () => Promise<unknown>): Promise<void> {
+async function untilStored(save: () => Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + STORING_MS;
   for (;;) {
     try {
-      await save();
-      return;
+      return await save();
     } catch (error) {
       if (performance.now() > deadline) throw error;
       await sleep(POLL_MS);

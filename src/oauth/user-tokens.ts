@@ -31,9 +31,10 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
     return Date.parse(expiresAt) > clock.now().getTime() + Math.min(VALID_FOR_MS, lifeMs / 2);
   }
 
-  const newLease = () => {
-    const now = clock.now();
-    return { owner: randomUUID(), now, until: new Date(now.getTime() + REFRESH_LEASE_MS) };
+  /** @param dueBy what became due later is not leased */
+  const newLease = (dueBy = clock.now()) => {
+    const until = new Date(clock.now().getTime() + REFRESH_LEASE_MS);
+    return { owner: randomUUID(), now: dueBy, until };
   };
 
   return {
@@ -63,8 +64,10 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
     },
     async refreshDue(isStopping = () => false) {
       let tried = 0;
+      // Tokens of a very short life are due again at once, and are left to the next round.
+      const begun = clock.now();
       for (;;) {
-        const lease = newLease();
+        const lease = newLease(begun);
         const due = await store.leaseDue(lease, AT_ONCE);
         await Promise.all(
           due.map((stored) =>

@@ -30,13 +30,15 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
     }
   }
 
-  /** The attempt that the lease counted is one too many: the process died during the last one it was allowed. */
+  /** The attempt that the lease counted is one too many: a process died during the last one, or fewer are allowed now. */
   async function giveUp(delivery: DueDelivery, owner: string, fields: object): Promise<void> {
     const before = delivery.error === null ? "" : `; the attempt before: ${delivery.error}`;
-    const error = `no attempt is left, and the last one ended with the process that made it${before}`;
+    const error =
+      `none of the ${deps.policy.attempts} attempts is left: the process that made the last one has died, or ` +
+      `NOTIFY_ATTEMPTS was lowered${before}`;
     await outbox.giveUp(delivery.id, owner, error);
     attempted(channel.name, "dead");
-    log.error(fields, "a notification's last attempt ended with its process; it waits for a person");
+    log.error(fields, "a notification has no attempt left; it waits for a person");
   }
 
   async function deliver(delivery: DueDelivery, owner: string, fields: object): Promise<void> {

@@ -20,7 +20,10 @@ function wasBegun({ code, cause }: Failed): boolean {
  */
 export function saysNothing(outcome: Outcome): boolean {
   if (outcome.ending === "refused") return outcome.code === "event_type_unknown";
-  return outcome.ending === "failed" && (!wasBegun(outcome) || outcome.cause instanceof SealKeyMissing);
+  if (outcome.ending !== "failed") return false;
+  // Other keys may be missing to a handler, the one of a user's tokens, say; that one was run, and has failed.
+  const isBodySealed = outcome.code === "internal" && outcome.cause instanceof SealKeyMissing;
+  return isBodySealed || !wasBegun(outcome);
 }
 
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */

@@ -55,6 +55,23 @@ describe("an operator at the command line", () => {
       expect((await run("events", "--id", "evt_c")).stdout).toContain("no such event was handled");
     }));
 
+  it("waits for a replay as long as it may take, though that is longer than a look-up may", async () => {
+    const slow = createServer((_request, response) => {
+      setTimeout(() => {
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ outcome: "success", result: { done: true } }));
+      }, 11_000);
+    });
+    await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+    try {
+      const { code, stdout } = await asking(String((slow.address() as AddressInfo).port))("replay", "e1");
+      expect([code, stdout]).toEqual([0, 'replayed: success {"done":true}\n']);
+    } finally {
+      slow.closeAllConnections();
+      slow.close();
+    }
+  });
+
   it("is told where a longer list goes on", () =>
     withRunning(async (receiver, run) => {
       for (const id of ["evt_1", "evt_2"]) await receiver.send(payment({ event_id: id }));

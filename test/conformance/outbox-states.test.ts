@@ -47,6 +47,21 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       expect(await sweptNow(store)).toMatchObject({ stale: MANY });
     }));
 
+  it("is known for more deliveries than one statement takes values", () =>
+    withStore(dialect, async (store) => {
+      const channels = Array.from({ length: 100 }, (_, n) => `email:${n}@example.org`);
+      await store.once(
+        newRecord("e1"),
+        async ({ enqueue }) => {
+          for (let n = 0; n < 200; n += 1) await enqueue({ topic: "order.paid", payload: { n } });
+          return { result: {} };
+        },
+        committing(),
+      );
+      expect(await store.outbox.spread(channels, T0, 200)).toBe(200);
+      expect(await store.outbox.counts()).toEqual({ waiting: 20_000, dead: 0 });
+    }));
+
   it("is right also when a process died as soon as the end of a delivery was stored", () =>
     withStore(dialect, async (store, target) => {
       await leased(store, ["e1"], ["webhook"]);

@@ -56,6 +56,21 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     ),
   );
 
+  it("of no life at all are refreshed once a round, and not in a circle", () =>
+    withTokens(
+      dialect,
+      async (test) => {
+        for (let number = 0; number < 20; number += 1) await test.expired(`user-${number}`, number);
+        expect(await test.keeper().refreshDue()).toBe(20);
+        expect(test.asked).toBe(20);
+      },
+      (_request, response) => {
+        response.setHeader("content-type", "application/json");
+        const tokens = { access_token: "new", refresh_token: "r", token_type: "Bearer", expires_in: 0 };
+        response.end(JSON.stringify(tokens));
+      },
+    ));
+
   it("are kept although the database is away when the platform has answered", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");

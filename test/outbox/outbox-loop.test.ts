@@ -140,7 +140,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           await until(() => settled(store));
           await loop.stop();
           expect(await deliveries(store)).toMatchObject([
-            { state: "dead", attempts: 1, error: expect.stringContaining("no attempt is left") },
+            { state: "dead", attempts: 1, error: expect.stringContaining("none of the 1 attempts is left") },
           ]);
           expect(asked).toBe(0);
         },

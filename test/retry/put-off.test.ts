@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
+import { createSealer } from "../../src/seal/index.ts";
 import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -79,6 +80,23 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       const again = await startReceiver(target, { handlers: [handler(false)] });
       await again.stop();
       expect(JSON.stringify(again.lines)).not.toContain("there is no handler");
+    }));
+
+  it("uses its retries up when its handler misses the key of something else", () =>
+    withDatabase(dialect, async (target) => {
+      const unreadable = createSealer(Buffer.alloc(32, 9)).seal(Buffer.of(1), "x");
+      const opening = defineHandler({
+        type: "stock_counted",
+        data: z.object({}),
+        handle: () => {
+          createSealer(Buffer.alloc(32, 7)).open(unreadable, "x");
+          return {};
+        },
+      });
+      const receiver = await startReceiver(target, retrying({ handlers: [opening] }));
+      await receiver.send(event("stock_counted", {}));
+      await until(async () => (await failure(target))?.state === "exhausted");
+      await receiver.stop();
     }));
 
   it("stays as it is when it is replayed while its type has no handler", () =>

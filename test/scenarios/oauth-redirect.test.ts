@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
+import { defineHandler, Rejected } from "../../src/index.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { type Answer, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -99,13 +99,36 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
     );
   });
 
-  it("leaves no failure behind when its code is refused in the end", () =>
+  it("leaves no failure behind when its code is refused in the end", () => {
+    let isDown = true;
+    const refusing = defineHandler({
+      type: "user_authorized",
+      data: z.object({ code: z.string() }),
+      handle: () => {
+        if (isDown) throw new Error("down");
+        throw new Rejected("the code is spent");
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await expectState(receiver);
+        expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(500);
+        expect(await receiver.count("oncehook_failures")).toBe(1);
+        isDown = false;
+        expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(400);
+        expect(await receiver.count("oncehook_failures")).toBe(0);
+      },
+      { handlers: [refusing], env: { HANDLERS: "none" } },
+    );
+  });
+
+  it("keeps the failure of a code, and its retry, whatever other code is refused under its state", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       expect((await redirect(receiver, `?code=sandbox_unavailable&state=${STATE}`)).status).toBe(500);
-      expect(await receiver.count("oncehook_failures")).toBe(1);
       expect((await redirect(receiver, `?code=sandbox_refused&state=${STATE}`)).status).toBe(400);
-      expect(await receiver.count("oncehook_failures")).toBe(0);
+      expect(await receiver.count("oncehook_failures", "state = 'waiting' AND lease_owner IS NULL")).toBe(1);
     }));
 
   it("is authenticated by the platform's signature as well, which counts as a use of the secret", () =>

@@ -126,9 +126,12 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
       const second = await startReceiver(target, {
         env: { ...env, ...rotated, PORT: "0" },
         handlers: [calling],
+        resealPollMs: 20,
       });
       expect((await ask(second)).accessToken).toBe(before.accessToken);
-      await until(() => second.lines.some(({ msg }) => String(msg).startsWith("everything is encrypted")));
+      await until(() =>
+        second.lines.some(({ msg }) => String(msg).startsWith("nothing is left to encrypt anew")),
+      );
       await second.stop();
       const third = await startReceiver(target, {
         env: { ...env, ...rotated, ENCRYPTION_KEY_PREVIOUS: "", PORT: "0" },

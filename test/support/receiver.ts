@@ -44,6 +44,7 @@ export interface ReceiverOptions {
   readonly retryPollMs?: number;
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
+  readonly resealPollMs?: number;
 }
 
 const ENVIRONMENT = {

@@ -6,6 +6,8 @@ export type TokenAnswer = JsonObject & { access_token: string };
 
 /** Refreshed this long before they expire, or at half of their life where that is short. */
 const REFRESH_AHEAD_MS = 300_000;
+/** However short their life is, nobody refreshes them in a circle; who asks for them in between gets new ones. */
+const LEAST_LIFE_MS = 10_000;
 const LONGEST_SECONDS = 3_155_760_000;
 
 export interface SealedTokens {
@@ -24,7 +26,8 @@ export function sealTokens(tokens: TokenAnswer, userId: string, sealer: Sealer, 
   }
   const lifeMs = seconds * 1000;
   const expiresAt = new Date(now.getTime() + lifeMs);
-  const refreshAt = new Date(expiresAt.getTime() - Math.min(REFRESH_AHEAD_MS, lifeMs / 2));
+  const beforeEnd = expiresAt.getTime() - Math.min(REFRESH_AHEAD_MS, lifeMs / 2);
+  const refreshAt = new Date(Math.max(beforeEnd, now.getTime() + LEAST_LIFE_MS));
   return { sealed, expiresAt, refreshAt: typeof tokens.refresh_token === "string" ? refreshAt : null };
 }
 

@@ -7,6 +7,8 @@ import { storableText, toDelivery, toNotification } from "./rows.ts";
 
 const NOTIFICATIONS = "oncehook_notifications";
 const DELIVERIES = "oncehook_deliveries";
+/** Each has five values, and a statement takes some 32,000 of them on SQLite, 65,000 on PostgreSQL. */
+const MOST_ROWS_AT_ONCE = 1_000;
 
 /** The outbox of `OutboxStore`, in SQL that both databases speak. */
 export function outboxQueries(access: Access): OutboxStore {
@@ -43,24 +45,27 @@ async function spread(
     .limit(limit)
     .execute();
   if (fresh.length === 0) return 0;
-  const ids = fresh.map(({ id }) => id);
   const at = now.toISOString();
-  const rows = ids.flatMap((notification_id) =>
-    channels.map((channel) => ({
-      notification_id,
-      channel,
-      state: "waiting" as const,
-      attempts: 0,
-      next_attempt_at: at,
-    })),
-  );
-  await write
-    .insertInto(DELIVERIES)
-    .values(rows)
-    .onConflict((conflict) => conflict.columns(["notification_id", "channel"]).doNothing())
-    .execute();
-  await write.updateTable(NOTIFICATIONS).set({ spread_at: at }).where("id", "in", ids).execute();
-  return ids.length;
+  const atOnce = Math.max(1, Math.floor(MOST_ROWS_AT_ONCE / channels.length));
+  for (let start = 0; start < fresh.length; start += atOnce) {
+    const ids = fresh.slice(start, start + atOnce).map(({ id }) => id);
+    const rows = ids.flatMap((notification_id) =>
+      channels.map((channel) => ({
+        notification_id,
+        channel,
+        state: "waiting" as const,
+        attempts: 0,
+        next_attempt_at: at,
+      })),
+    );
+    await write
+      .insertInto(DELIVERIES)
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(["notification_id", "channel"]).doNothing())
+      .execute();
+    await write.updateTable(NOTIFICATIONS).set({ spread_at: at }).where("id", "in", ids).execute();
+  }
+  return fresh.length;
 }
 
 async function leaseDue(
