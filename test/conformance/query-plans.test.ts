@@ -28,6 +28,8 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
     await withStore(
       dialect,
       async (store, target) => {
+        // What brought the schema up to date is run once, and may read whatever it changes.
+        seen.clear();
         await everyOperation(store);
         await seedRows(target);
         const statements = [...seen].filter(
