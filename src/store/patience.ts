@@ -15,7 +15,7 @@ export async function withPatience<T>(
   attempt: () => T | Promise<T>,
   hindrance: (error: unknown) => StoreFaultReason | undefined,
 ): Promise<T> {
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  for (const pause of pauses()) {
     try {
       return await attempt();
     } catch (error) {
@@ -23,9 +23,16 @@ export async function withPatience<T>(
       if (reason === undefined) throw error;
       const remaining = deadline - performance.now();
       if (remaining <= 0) throw new StoreFault(reason, SENTENCES[reason], error);
-      // The jitter keeps many processes from asking a database that just came back all at once.
-      await sleep(Math.min(remaining, pause * (0.5 + Math.random())));
+      await sleep(Math.min(remaining, pause));
     }
+  }
+  throw new TypeError("the pauses never end");
+}
+
+/** Milliseconds between attempts. The jitter keeps many processes from asking a database that just came back all at once. */
+export function* pauses(): Generator<number, never> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    yield pause * (0.5 + Math.random());
   }
 }
 

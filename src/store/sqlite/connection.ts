@@ -10,6 +10,7 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>();
   readonly #onStatement: ((sql: string) => void) | undefined;
   #isLent = false;
+  #reserved = "";
 
   constructor(path: string, onStatement?: (sql: string) => void) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
@@ -21,9 +22,19 @@ export class Connection {
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
-    this.database.setAuthorizer((action) =>
-      this.#isLent && action === constants.SQLITE_TRANSACTION ? constants.SQLITE_DENY : constants.SQLITE_OK,
+    this.database.setAuthorizer((action, _operation, name) =>
+      this.#isLent && this.#isRefused(action, name) ? constants.SQLITE_DENY : constants.SQLITE_OK,
     );
+  }
+
+  /** Keeps a savepoint's name from those to whom the connection is lent. */
+  reserve(savepoint: string): void {
+    this.#reserved = savepoint;
+  }
+
+  #isRefused(action: number, name: string | null): boolean {
+    if (action === constants.SQLITE_TRANSACTION) return true;
+    return action === constants.SQLITE_SAVEPOINT && name?.toLowerCase() === this.#reserved;
   }
 
   /** While `use` runs, no statement may begin, commit or roll back. */

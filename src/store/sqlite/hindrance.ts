@@ -1,7 +1,8 @@
-import type { StoreFaultReason } from "../store-fault.ts";
+import { FaultInRun, StoreFault, type StoreFaultReason } from "../store-fault.ts";
 
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
+const SQLITE_CONSTRAINT = 19;
 /** NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the machine's trouble, not the statement's. */
 const MACHINE_TROUBLE = new Set([7, 8, 10, 13, 14, 15]);
 
@@ -15,6 +16,21 @@ export function busy(error: unknown): StoreFaultReason | undefined {
 export function isMachineTrouble(error: unknown): boolean {
   const code = primaryCode(error);
   return code !== undefined && MACHINE_TROUBLE.has(code);
+}
+
+/** What a statement wrote is not allowed; at COMMIT, by a constraint that is checked no sooner. */
+export function isConstraint(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_CONSTRAINT;
+}
+
+/** The machine's trouble is the database's, also where a handler's statement met it; other errors are as they are. */
+export function unavailableWhereTroubled(error: unknown): unknown {
+  if (!(error instanceof FaultInRun) && !isMachineTrouble(error)) return error;
+  return new StoreFault(
+    "unavailable",
+    "the database cannot write: check its disk and its permissions",
+    error,
+  );
 }
 
 /** https://sqlite.org/rescode.html: the low byte of an extended code is the primary one. */

@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import { bindQuery } from "../bound-query.ts";
 import {
   assertKeepsTransaction,
+  assertOpen,
   counted,
   type GuardRules,
   guarded,
@@ -12,39 +13,45 @@ import {
 } from "../guarded.ts";
 import { withPatience } from "../patience.ts";
 import type { Deadline, OpenQuery, Transaction } from "../store.ts";
-import { FaultInRun, StoreFault } from "../store-fault.ts";
 import type { Connection } from "./connection.ts";
-import { busy, isMachineTrouble } from "./hindrance.ts";
+import { busy, unavailableWhereTroubled } from "./hindrance.ts";
 import { sqliteSpelling } from "./spelling.ts";
 
 /**
- * The one place that begins, commits and rolls back on SQLite. BEGIN IMMEDIATE takes the write lock at once: a
- * transaction that read first and wrote later could be refused in the middle.
+ * A transaction of its own, for the schema: nothing else is at work yet.
  * @throws whatever `run` threw, after the rollback; StoreFault when the database could not
  */
 export async function inTransaction<T>(
   connection: Connection,
   deadline: Deadline,
-  run: (tx: Transaction, lending: Lending) => Promise<T>,
-  endsIn: (value: T) => "commit" | "rollback",
+  run: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  await withPatience(deadline, () => connection.database.exec("BEGIN IMMEDIATE"), busy);
-  const lending = newLending(() => connection.database.isTransaction);
+  const { database } = connection;
+  await withPatience(deadline, () => database.exec("BEGIN IMMEDIATE"), busy);
   try {
-    const value = await connection.lent(() => run(lend(connection, lending), lending));
-    takeBack(lending);
-    if (endsIn(value) === "commit") commit(connection);
-    else rollback(connection);
+    const value = await lending(connection, ({ tx }) => run(tx));
+    database.exec("COMMIT");
     return value;
   } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw unavailableWhereTroubled(error);
+  }
+}
+
+/** Lends the open transaction, and takes it back before anything else happens to it. */
+export async function lending<T>(
+  connection: Connection,
+  run: (lent: { readonly tx: Transaction; readonly lending: Lending }) => Promise<T>,
+): Promise<T> {
+  const lending = newLending(() => connection.database.isTransaction);
+  try {
+    const value = await connection.lent(() => run({ tx: lend(connection, lending), lending }));
+    // Where the transaction is gone, what follows would commit by itself, one statement at a time.
+    assertOpen(lending);
+    takeBack(lending);
+    return value;
+  } finally {
     lending.open = false;
-    rollback(connection);
-    if (!(error instanceof FaultInRun) && !isMachineTrouble(error)) throw error;
-    throw new StoreFault(
-      "unavailable",
-      "the database cannot write: check its disk and its permissions",
-      error,
-    );
   }
 }
 
@@ -81,17 +88,4 @@ function lend(connection: Connection, lending: Lending): Transaction {
     },
     connection: guarded(connection.database, lending, RULES),
   };
-}
-
-function commit(connection: Connection): void {
-  try {
-    connection.database.exec("COMMIT");
-  } catch (cause) {
-    throw new StoreFault("commit_failed", "COMMIT failed", cause);
-  }
-}
-
-/** Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3). */
-function rollback(connection: Connection): void {
-  if (connection.database.isTransaction) connection.database.exec("ROLLBACK");
 }

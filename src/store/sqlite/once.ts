@@ -1,5 +1,5 @@
-import type { Clock, EventKey } from "../../domain/index.ts";
-import { assertOpen, counted, type Lending, takeBack } from "../guarded.ts";
+import { type Clock, type EventKey, keyText } from "../../domain/index.ts";
+import { counted, type Lending } from "../guarded.ts";
 import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
@@ -8,7 +8,8 @@ import type { RecordRow } from "../tables.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
 import { isMachineTrouble } from "./hindrance.ts";
-import { inTransaction } from "./in-transaction.ts";
+import { lending } from "./in-transaction.ts";
+import type { Writer } from "./writer.ts";
 
 const INSERT_RECORD = `INSERT INTO oncehook_records
   (source, event_id, event_type, version, status, body_sha256, created_at)
@@ -29,41 +30,32 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
 }
 type RowOfRecord = Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">;
 
-/** `Store.once` on the one writer of SQLite; the caller holds its turn. */
-export async function once(
+/** `Store.once` as a member of the writer's next group. */
+export function once(
   connection: Connection,
+  writer: Writer,
   clock: Clock,
   record: NewRecord,
   run: (scope: OnceScope) => Promise<Completion>,
   { deadline, mode }: OnceOptions,
 ): Promise<OnceEnding> {
-  return inTransaction(connection, deadline, body, (end) =>
-    end.ending === "completed" ? "commit" : "rollback",
-  );
-
-  async function body(tx: Transaction, lending: Lending): Promise<OnceEnding> {
-    if (!insertRecord(connection, record, clock.now()))
-      return already(findRecord(connection, record), record);
-    const running = run(scopeOf(connection, clock, record, tx, lending));
-    const { result, logRow } = await running.catch((error: unknown) => {
+  return writer.submit(keyText(record), deadline, async () => {
+    if (!insertRecord(connection, record, clock.now())) {
+      return { value: already(findRecord(connection, record), record), keep: false };
+    }
+    const { result, logRow } = await lending(connection, ({ tx, lending }) =>
+      run(scopeOf(connection, clock, record, tx, lending)),
+    ).catch((error: unknown) => {
       throw isMachineTrouble(error) ? new FaultInRun(error) : error;
     });
-    // Where the transaction is gone, what follows would commit by itself, one statement at a time.
-    assertOpen(lending);
-    takeBack(lending);
-    connection.run(
-      COMPLETE_RECORD,
-      JSON.stringify(result),
-      clock.now().toISOString(),
-      record.eventId,
-      record.source,
-    );
+    const at = clock.now().toISOString();
+    connection.run(COMPLETE_RECORD, JSON.stringify(result), at, record.eventId, record.source);
     connection.run(DELETE_FAILURE, record.eventId, record.source);
     connection.run(DELETE_PREPARATION, record.eventId, record.source);
-    if (mode === "rehearse") return { ending: "rehearsed", result };
+    if (mode === "rehearse") return { value: { ending: "rehearsed", result }, keep: false };
     if (logRow !== undefined) connection.run(INSERT_CALLBACK, ...callbackValues(logRow));
-    return { ending: "completed", result };
-  }
+    return { value: { ending: "completed", result }, keep: true };
+  });
 }
 
 function insertRecord(connection: Connection, record: NewRecord, now: Date): boolean {

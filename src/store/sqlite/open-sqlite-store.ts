@@ -1,6 +1,5 @@
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { keyText } from "../../domain/index.ts";
 import { bindQuery } from "../bound-query.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { OpenedStore, OpenOptions } from "../opened-store.ts";
@@ -14,7 +13,7 @@ import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { findRecord, once } from "./once.ts";
 import { sqliteSpelling } from "./spelling.ts";
-import { Turns } from "./turns.ts";
+import { Writer } from "./writer.ts";
 
 export interface SqliteOptions extends OpenOptions {
   /** A file; its folder is made when it does not exist. */
@@ -38,11 +37,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
-    const { applied, previousBaseUrl } = await inTransaction(
-      writer,
-      deadline,
-      (tx) => applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
-      () => "commit",
+    const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
+      applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
     const reader = new Connection(options.path, options.onStatement);
     reader.database.exec("PRAGMA query_only = ON");
@@ -55,35 +51,36 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 }
 
 function assemble(writer: Connection, reader: Connection, { clock }: SqliteOptions): Store {
-  const turns = new Turns();
-  const access = accessOf(writer, reader, turns);
+  const queue = new Writer(writer);
+  const access = accessOf(writer, reader, queue);
   return {
     dialect: "sqlite",
     find: (key, deadline) => withPatience(deadline, () => findRecord(reader, key), busy),
-    once: (record, run, options) =>
-      turns.take(keyText(record), options.deadline, () => once(writer, clock, record, run, options)),
+    once: (record, run, options) => once(writer, queue, clock, record, run, options),
     ...commonOperations(access),
     async ping() {
       reader.get("SELECT 1");
       writer.get("SELECT 1");
     },
-    close: () =>
-      turns.take(NO_EVENT, performance.now() + PATIENCE_MS, () => {
-        reader.close();
-        writer.close();
-      }),
+    async close() {
+      await queue.drain();
+      reader.close();
+      writer.close();
+    },
   };
 }
 
-function accessOf(writer: Connection, reader: Connection, turns: Turns): Access {
+function accessOf(writer: Connection, reader: Connection, queue: Writer): Access {
   return {
     dialect: "sqlite",
     read: bindQuery<Tables>(sqliteSpelling, (query) =>
       withPatience(performance.now() + PATIENCE_MS, () => reader.execute(query), busy),
     ),
-    write: bindQuery<Tables>(sqliteSpelling, (query) => {
-      const deadline = performance.now() + PATIENCE_MS;
-      return turns.take(NO_EVENT, deadline, () => withPatience(deadline, () => writer.execute(query), busy));
-    }),
+    write: bindQuery<Tables>(sqliteSpelling, (query) =>
+      queue.submit(NO_EVENT, performance.now() + PATIENCE_MS, () => ({
+        value: writer.execute(query),
+        keep: true,
+      })),
+    ),
   };
 }

@@ -1,0 +1,184 @@
+import type { StatementSync } from "node:sqlite";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { pauses } from "../patience.ts";
+import type { Deadline } from "../store.ts";
+import { StoreFault } from "../store-fault.ts";
+import type { Connection } from "./connection.ts";
+import { busy, isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
+import { WriterQueue } from "./writer-queue.ts";
+
+/** What a piece of work came to, and whether what it wrote shall stay. */
+export interface Worked<T> {
+  readonly value: T;
+  readonly keep: boolean;
+}
+
+/** A piece of work that waits for the writer, or for the commit of its group. */
+export interface Member {
+  /** The event at work, so that a late duplicate learns what it waited for. */
+  readonly topic: string;
+  readonly deadline: Deadline;
+  /** Set after its group was lost through no fault that is known to be its own: its next transaction holds nobody else. */
+  isAlone: boolean;
+  /** Runs it; resolves with whether to keep what it wrote. */
+  run(): Promise<boolean>;
+  settle(): void;
+  fail(error: unknown): void;
+}
+
+/** A group ends when it is this large, or this old: who is done must not wait long for who is not. */
+const MOST_MEMBERS = 256;
+const GROUP_MS = 20;
+const SAVEPOINT = "oncehook_member";
+
+/**
+ * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a commit is
+ * under way shares the next transaction: each member runs in a savepoint of its own, one after the other, and is
+ * answered after the commit. Nobody waits for a group to fill.
+ */
+export class Writer {
+  readonly #connection: Connection;
+  readonly #queue = new WriterQueue();
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #savepoint: StatementSync;
+  readonly #release: StatementSync;
+  readonly #undo: StatementSync;
+  #working: Promise<void> | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    const { database } = connection;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+    this.#savepoint = database.prepare(`SAVEPOINT ${SAVEPOINT}`);
+    this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
+    this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
+    connection.reserve(SAVEPOINT);
+  }
+
+  /** Whether no transaction is open, so that the connection shows what is committed and nothing else. */
+  get isIdle(): boolean {
+    return !this.#connection.database.isTransaction;
+  }
+
+  /**
+   * Runs `work` in a transaction, and resolves after its commit. It may run again where its group was lost, so it has
+   * no effect but on the database.
+   * @throws what `work` threw, all of it undone; StoreFault when the database could not do it before the deadline
+   */
+  submit<T>(topic: string, deadline: Deadline, work: () => Promise<Worked<T>> | Worked<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let value: T;
+      this.#queue.add({
+        topic,
+        deadline,
+        isAlone: false,
+        async run() {
+          const worked = await work();
+          value = worked.value;
+          return worked.keep;
+        },
+        settle: () => resolve(value),
+        fail: reject,
+      });
+      this.#working ??= this.#work();
+    });
+  }
+
+  /** Resolves when nothing is left to do. */
+  async drain(): Promise<void> {
+    while (this.#working !== undefined) await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0) {
+      // Whatever has arrived by the end of this turn of the event loop is in the group.
+      await nextTurn();
+      await this.#group();
+    }
+    this.#working = undefined;
+  }
+
+  async #group(): Promise<void> {
+    if (!(await this.#open())) return;
+    const done: Member[] = [];
+    const end = performance.now() + GROUP_MS;
+    for (;;) {
+      const member = this.#queue.next(done.length === 0);
+      if (member === undefined) break;
+      await this.#run(member, done);
+      // Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3).
+      if (!this.#connection.database.isTransaction) {
+        this.#again(done);
+        return;
+      }
+      if (member.isAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
+    }
+    this.#close(done);
+  }
+
+  /** Begins the transaction as soon as no other process holds the lock; false when nobody waits for it any more. */
+  async #open(): Promise<boolean> {
+    for (const pause of pauses()) {
+      if (this.#queue.length === 0) return false;
+      try {
+        // IMMEDIATE takes the lock at once: who read first and wrote later could be refused in the middle.
+        this.#begin.run();
+        return true;
+      } catch (error) {
+        if (busy(error) === undefined) {
+          this.#queue.failAll(unavailableWhereTroubled(error));
+          return false;
+        }
+        this.#queue.hindered = error;
+        await sleep(pause);
+      }
+    }
+    return false;
+  }
+
+  async #run(member: Member, done: Member[]): Promise<void> {
+    this.#queue.atWork.add(member.topic);
+    try {
+      this.#savepoint.run();
+      const keep = await member.run();
+      if (!keep) this.#undo.run();
+      this.#release.run();
+      done.push(member);
+    } catch (error) {
+      if (this.#connection.database.isTransaction) {
+        this.#undo.run();
+        this.#release.run();
+      }
+      this.#queue.atWork.delete(member.topic);
+      member.fail(unavailableWhereTroubled(error));
+    }
+  }
+
+  #close(done: readonly Member[]): void {
+    try {
+      this.#commit.run();
+    } catch (cause) {
+      if (this.#connection.database.isTransaction) this.#connection.database.exec("ROLLBACK");
+      // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
+      if (isConstraint(cause) && done.length > 1) {
+        this.#again(done);
+        return;
+      }
+      const fault = new StoreFault("commit_failed", "COMMIT failed", cause);
+      for (const member of done) member.fail(fault);
+      this.#queue.atWork.clear();
+      return;
+    }
+    this.#queue.atWork.clear();
+    for (const member of done) member.settle();
+  }
+
+  /** What the others did is undone with what one of them did; each runs again, alone. */
+  #again(done: readonly Member[]): void {
+    this.#queue.atWork.clear();
+    for (const member of done) member.isAlone = true;
+    this.#queue.putBack(done);
+  }
+}

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { walCommits } from "../support/wal-commits.ts";
+
+const migrations = [EFFECTS];
+const MEMBERS = 20;
+const MIDDLE = 10;
+
+type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
+
+/** Deliveries of as many events at once; the one in the middle is another than the others. */
+function together(store: Store, middle: Run): Promise<PromiseSettledResult<unknown>[]> {
+  const runs = Array.from({ length: MEMBERS }, (_, number) => {
+    const eventId = `e${number}`;
+    const run = number === MIDDLE ? middle : addEffect;
+    return store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
+  });
+  return Promise.allSettled(runs);
+}
+
+const rejected = (ended: PromiseSettledResult<unknown>[]) =>
+  ended.flatMap((one, number) => (one.status === "rejected" ? [number] : []));
+
+describe.each(DIALECTS)("events that are handled at the same time on %s", (dialect) => {
+  it("do not suffer from one among them that fails", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const ended = await together(store, async (scope, eventId) => {
+          await addEffect(scope, eventId);
+          throw new Error("down");
+        });
+        expect(rejected(ended)).toEqual([MIDDLE]);
+        expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+        expect(await countOf(target, "effects", `event_id = 'e${MIDDLE}'`)).toBe(0);
+        expect(await countOf(target, "oncehook_records", "status = 'completed'")).toBe(MEMBERS - 1);
+      },
+      { migrations },
+    ));
+
+  it("do not suffer from one whose statement fails and who goes on in vain", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const ended = await together(store, async (scope) => {
+          await sql.raw("INSERT INTO effects (event_id) VALUES (NULL)").execute(scope.tx.query);
+          return { result: {} };
+        });
+        expect(rejected(ended)).toEqual([MIDDLE]);
+        expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+      },
+      { migrations },
+    ));
+
+  it("do not suffer from one that breaks a constraint which only COMMIT checks", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const ended = await together(store, async (scope, eventId) => {
+          await scope.tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+          return addEffect(scope, eventId);
+        });
+        expect(rejected(ended)).toEqual([MIDDLE]);
+        expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
+        expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+        expect(await countOf(target, "children")).toBe(0);
+      },
+      { migrations },
+    ));
+
+  it("wait for one that takes its time, and are all kept", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const ended = await together(store, async (scope, eventId) => {
+          await sleep(50);
+          return addEffect(scope, eventId);
+        });
+        expect(rejected(ended)).toEqual([]);
+        expect(await countOf(target, "effects")).toBe(MEMBERS);
+      },
+      { migrations },
+    ));
+
+  it("are not touched by the late statements of one that was given up", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const late: Promise<unknown>[] = [];
+        const ended = await together(store, async (scope, eventId) => {
+          const write = sleep(20).then(() => addEffect(scope, eventId));
+          late.push(expect(write).rejects.toThrow("the transaction has ended"));
+          throw new Error("took too long");
+        });
+        expect(rejected(ended)).toEqual([MIDDLE]);
+        await Promise.all(late);
+        expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+      },
+      { migrations },
+    ));
+
+  it("have one effect where they are deliveries of one event", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const runs = Array.from({ length: MEMBERS }, () =>
+          store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing()),
+        );
+        const endings = (await Promise.all(runs)).map(({ ending }) => ending);
+        expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
+        expect(endings.filter((ending) => ending === "already")).toHaveLength(MEMBERS - 1);
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+
+  it("are run by a later delivery where an earlier one of the same moment failed", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const first = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            await addEffect(scope, "e1");
+            throw new Error("down");
+          },
+          committing(),
+        );
+        const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        await expect(first).rejects.toThrow("down");
+        expect((await second).ending).toBe("completed");
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+});
+
+describe("a group of events on sqlite", () => {
+  it("shares one commit", () =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const path = target.url.slice("sqlite:".length);
+        const before = walCommits(path);
+        expect(rejected(await together(store, addEffect))).toEqual([]);
+        expect(walCommits(path) - before).toBe(1);
+      },
+      { migrations },
+    ));
+
+  it("is run again, each event alone, where one of them made SQLite roll all of it back", () =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const trigger = "CREATE TRIGGER t BEFORE INSERT ON parents BEGIN SELECT RAISE(ROLLBACK, 'no'); END";
+        await store.once(
+          newRecord("setup"),
+          async ({ tx }) => {
+            await sql.raw(trigger).execute(tx.query);
+            return { result: {} };
+          },
+          committing(),
+        );
+        const ended = await together(store, async (scope, eventId) => {
+          await sql.raw("INSERT INTO parents (id) VALUES (1)").execute(scope.tx.query);
+          return addEffect(scope, eventId);
+        });
+        expect(rejected(ended)).toEqual([MIDDLE]);
+        expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+      },
+      { migrations },
+    ));
+
+  it.each(["RELEASE oncehook_member", "ROLLBACK TO OnceHook_Member", "SAVEPOINT oncehook_member"])(
+    "is not touched by a handler's %s",
+    (statement) =>
+      withStore(
+        "sqlite",
+        async (store, target) => {
+          const ended = await together(store, async (scope, eventId) => {
+            await addEffect(scope, eventId);
+            await sql.raw(statement).execute(scope.tx.query);
+            return { result: {} };
+          });
+          expect(rejected(ended)).toEqual([MIDDLE]);
+          expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+        },
+        { migrations },
+      ),
+  );
+});
