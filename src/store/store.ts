@@ -10,7 +10,7 @@ import type { SealedValueStore } from "./sealed-values.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
-export { sql } from "kysely";
+export { CompiledQuery, sql } from "kysely";
 export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
 export type {

@@ -1,11 +1,20 @@
 import { z } from "zod";
-import { type Migration, sql } from "../../store/index.ts";
+import { CompiledQuery, type Dialect, type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import { idText } from "./text-fields.ts";
 
-type Tables = {
-  orders: { order_id: string; status: string; amount: string; event_id: string; updated_at: string };
+/** Written out and not built for each event, which costs as much as running it; the databases number values otherwise. */
+const UPSERT: Record<Dialect, string> = {
+  sqlite: upsert("?", "?", "?", "?"),
+  postgres: upsert("$1", "$2", "$3", "$4"),
 };
+
+function upsert(orderId: string, amount: string, eventId: string, at: string): string {
+  return `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
+    VALUES (${orderId}, 'paid', ${amount}, ${eventId}, ${at})
+    ON CONFLICT (order_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
+      event_id = excluded.event_id, updated_at = excluded.updated_at`;
+}
 
 const orders: Migration = {
   name: "built-in-orders",
@@ -31,18 +40,8 @@ export const paymentNotify = defineHandler({
   migrations: [orders],
   async handle({ event, tx, notify, now }) {
     const { order_id, amount } = event.data;
-    const paid = {
-      status: "paid",
-      amount: String(amount),
-      event_id: event.event_id,
-      updated_at: now.toISOString(),
-    };
-    await tx.query
-      .withTables<Tables>()
-      .insertInto("orders")
-      .values({ order_id, ...paid })
-      .onConflict((conflict) => conflict.column("order_id").doUpdateSet(paid))
-      .execute();
+    const values = [order_id, String(amount), event.event_id, now.toISOString()];
+    await tx.query.executeQuery(CompiledQuery.raw(UPSERT[tx.dialect], values));
     await notify("order.paid", { order_id, amount, event_id: event.event_id });
     return { order_id };
   },

@@ -1,4 +1,4 @@
-import { type Clock, type EventKey, keyText } from "../../domain/index.ts";
+import { type Clock, type EventKey, type JsonObject, keyText } from "../../domain/index.ts";
 import { counted, type Lending } from "../guarded.ts";
 import { already, notificationKey } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
@@ -11,11 +11,15 @@ import { isMachineTrouble } from "./hindrance.ts";
 import { lending } from "./in-transaction.ts";
 import type { Writer } from "./writer.ts";
 
+/** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
+const SELECT_STANDING = `SELECT
+    EXISTS (SELECT 1 FROM oncehook_records r WHERE r.event_id = k.event_id AND r.source = k.source) AS recorded,
+    EXISTS (SELECT 1 FROM oncehook_failures f WHERE f.event_id = k.event_id AND f.source = k.source) AS failed,
+    EXISTS (SELECT 1 FROM oncehook_preparations p WHERE p.event_id = k.event_id AND p.source = k.source) AS prepared
+  FROM (SELECT ? AS event_id, ? AS source) k`;
 const INSERT_RECORD = `INSERT INTO oncehook_records
-  (source, event_id, event_type, version, status, body_sha256, created_at)
-  VALUES (?, ?, ?, ?, 'processing', ?, ?) ON CONFLICT (event_id, source) DO NOTHING`;
-const COMPLETE_RECORD = `UPDATE oncehook_records SET status = 'completed', result = ?, processed_at = ?
-  WHERE event_id = ? AND source = ?`;
+  (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at)
+  VALUES (?, ?, ?, ?, 'completed', ?, ?, ?, ?)`;
 const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND source = ?";
 const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
 const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";
@@ -30,7 +34,16 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
 }
 type RowOfRecord = Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">;
 
-/** `Store.once` as a member of the writer's next group. */
+interface Standing {
+  readonly recorded: number;
+  readonly failed: number;
+  readonly prepared: number;
+}
+
+/**
+ * `Store.once` as a member of the writer's next group. There is one writer, so that what was looked up at the begin
+ * still holds at the end: the record is written once, when it is complete.
+ */
 export function once(
   connection: Connection,
   writer: Writer,
@@ -39,29 +52,36 @@ export function once(
   run: (scope: OnceScope) => Promise<Completion>,
   { deadline, mode }: OnceOptions,
 ): Promise<OnceEnding> {
+  const { source, eventId } = record;
   return writer.submit(keyText(record), deadline, async () => {
-    if (!insertRecord(connection, record, clock.now())) {
+    const standing = connection.get(SELECT_STANDING, eventId, source) as Standing;
+    if (standing.recorded === 1) {
       return { value: already(findRecord(connection, record), record), keep: false };
     }
+    const begun = clock.now();
     const { result, logRow } = await lending(connection, ({ tx, lending }) =>
       run(scopeOf(connection, clock, record, tx, lending)),
     ).catch((error: unknown) => {
       throw isMachineTrouble(error) ? new FaultInRun(error) : error;
     });
-    const at = clock.now().toISOString();
-    connection.run(COMPLETE_RECORD, JSON.stringify(result), at, record.eventId, record.source);
-    connection.run(DELETE_FAILURE, record.eventId, record.source);
-    connection.run(DELETE_PREPARATION, record.eventId, record.source);
+    insertCompleted(connection, record, result, begun, clock.now());
+    if (standing.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
+    if (standing.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
     if (mode === "rehearse") return { value: { ending: "rehearsed", result }, keep: false };
     if (logRow !== undefined) connection.run(INSERT_CALLBACK, ...callbackValues(logRow));
     return { value: { ending: "completed", result }, keep: true };
   });
 }
 
-function insertRecord(connection: Connection, record: NewRecord, now: Date): boolean {
-  const { source, eventId, eventType, version, bodySha256 } = record;
-  const at = now.toISOString();
-  return connection.run(INSERT_RECORD, source, eventId, eventType, version, bodySha256, at).changes === 1;
+function insertCompleted(
+  connection: Connection,
+  { source, eventId, eventType, version, bodySha256 }: NewRecord,
+  result: JsonObject,
+  begun: Date,
+  ended: Date,
+): void {
+  const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
+  connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString());
 }
 
 function scopeOf(

@@ -1,8 +1,12 @@
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Spelling } from "../bound-query.ts";
 
+const adapter = new SqliteAdapter();
+/** Compiling is synchronous and begins afresh each time, so that one compiler serves every transaction. */
+const compiler = new SqliteQueryCompiler();
+
 export const sqliteSpelling: Spelling = {
-  createAdapter: () => new SqliteAdapter(),
-  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createAdapter: () => adapter,
+  createQueryCompiler: () => compiler,
   createIntrospector: (db) => new SqliteIntrospector(db),
 };
