@@ -1,5 +1,18 @@
+import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
-import type { Member } from "./writer.ts";
+
+/** A piece of work that waits for the writer, or for the commit of its group. */
+export interface Member {
+  /** The event at work, so that a late duplicate learns what it waited for. */
+  readonly topic: string;
+  readonly deadline: Deadline;
+  /** Set after its group was lost through no fault that is known to be its own: its next transaction holds nobody else. */
+  isAlone: boolean;
+  /** Runs it; resolves with whether to keep what it wrote. */
+  run(): Promise<boolean>;
+  settle(): void;
+  fail(error: unknown): void;
+}
 
 const LOOK_EVERY_MS = 20;
 

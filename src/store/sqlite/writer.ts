@@ -5,25 +5,12 @@ import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import type { Connection } from "./connection.ts";
 import { busy, isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
-import { WriterQueue } from "./writer-queue.ts";
+import { type Member, WriterQueue } from "./writer-queue.ts";
 
 /** What a piece of work came to, and whether what it wrote shall stay. */
 export interface Worked<T> {
   readonly value: T;
   readonly keep: boolean;
-}
-
-/** A piece of work that waits for the writer, or for the commit of its group. */
-export interface Member {
-  /** The event at work, so that a late duplicate learns what it waited for. */
-  readonly topic: string;
-  readonly deadline: Deadline;
-  /** Set after its group was lost through no fault that is known to be its own: its next transaction holds nobody else. */
-  isAlone: boolean;
-  /** Runs it; resolves with whether to keep what it wrote. */
-  run(): Promise<boolean>;
-  settle(): void;
-  fail(error: unknown): void;
 }
 
 /** A group ends when it is this large, or this old: who is done must not wait long for who is not. */
@@ -55,11 +42,6 @@ export class Writer {
     this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
     this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
     connection.reserve(SAVEPOINT);
-  }
-
-  /** Whether no transaction is open, so that the connection shows what is committed and nothing else. */
-  get isIdle(): boolean {
-    return !this.#connection.database.isTransaction;
   }
 
   /**
