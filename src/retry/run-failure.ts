@@ -14,7 +14,6 @@ import {
   runEvent,
   saysNothing,
   sealContext,
-  sha256Hex,
   type Work,
 } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
@@ -52,8 +51,7 @@ export async function runStored(
       return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
     const version = failure.version as Version;
     const { eventType } = failure;
-    const bodySha256 = failure.bodySha256 ?? sha256Hex(body);
-    const event = { key, json: parsed.object, body, bodySha256, version, eventType };
+    const event = { key, json: parsed.object, body, bodySha256: failure.bodySha256, version, eventType };
     return runEvent({ ...event, deadline, kind, mode }, receiver);
   });
 }

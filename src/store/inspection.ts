@@ -23,13 +23,9 @@ export interface SeenCredential {
   readonly lastUsedAt: string | null;
 }
 
-/** The schema since which uses are noted secret by secret. */
-export const USES_SINCE_SCHEMA = 6;
 export const SELECT_USES =
   "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
 
-/** The schema since which notifications have deliveries. */
-export const DELIVERIES_SINCE_SCHEMA = 3;
 export const COUNT_WAITING =
   "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
 

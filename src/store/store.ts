@@ -92,8 +92,8 @@ export interface StoredFailure extends EventKey {
   readonly error: string;
   /** The raw body, encrypted. */
   readonly sealedBody: Uint8Array;
-  /** What its record will say of the body; null for failures of earlier releases. */
-  readonly bodySha256: string | null;
+  /** What its record will say of the body. */
+  readonly bodySha256: string;
   readonly firstFailedAt: string;
   readonly lastFailedAt: string;
   readonly nextAttemptAt: string | null;

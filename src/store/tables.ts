@@ -49,7 +49,7 @@ export interface FailureRow {
   code: string;
   error: string;
   sealed_body: Uint8Array;
-  body_sha256: string | null;
+  body_sha256: string;
   first_failed_at: StoredTime;
   last_failed_at: StoredTime;
   next_attempt_at: StoredTime | null;
@@ -68,9 +68,10 @@ export interface PreparationRow {
 
 export interface NotificationRow {
   id: Generated<StoredInteger>;
-  idempotency_key: string;
   source: string;
   event_id: string;
+  /** From 1: which of its event's notifications it is. */
+  position: number;
   topic: string;
   payload: string;
   created_at: StoredTime;

@@ -24,7 +24,10 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         expect(ending).toEqual({ ending: "completed", result: { ok: true } });
         expect(await countOf(target, "effects")).toBe(1);
         const notifications = await rowsOf(target, "SELECT * FROM oncehook_notifications ORDER BY id");
-        expect(notifications.map((row) => row.idempotency_key)).toEqual(["platform/e1/1", "platform/e1/2"]);
+        expect(notifications.map((row) => [row.event_id, row.position])).toEqual([
+          ["e1", 1],
+          ["e1", 2],
+        ]);
         const [callback] = await store.listCallbacks({ limit: 10 }, { eventId: "e1" });
         expect(callback).toMatchObject(logRow({ eventId: "e1" }));
       },

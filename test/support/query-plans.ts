@@ -20,15 +20,15 @@ export async function seedRows(target: Target): Promise<void> {
       request_headers, request_body, outcome, response_status, response_body, processing_ms)
       SELECT 'r', ${time}, ${id}, 'POST', '/', 'a', '{}', '{}', 'success', 200, '{}', 1 FROM g`,
     `${numbers} INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
-      code, error, sealed_body, first_failed_at, last_failed_at, next_attempt_at)
+      code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
       SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
-      'c', 'e', ${bytes}, ${time}, ${time}, ${time} FROM g`,
+      'c', 'e', ${bytes}, 'a', ${time}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_preparations (source, event_id, created_at) SELECT 'platform', ${id}, ${time} FROM g`,
-    `${numbers} INSERT INTO oncehook_notifications (idempotency_key, source, event_id, topic, payload, created_at,
-      spread_at) SELECT ${id}, 'platform', ${id}, 't', '{}', ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
+    `${numbers} INSERT INTO oncehook_notifications (position, source, event_id, topic, payload, created_at,
+      spread_at) SELECT 1, 'platform', ${id}, 't', '{}', ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
       SELECT id, 'webhook', CASE WHEN id % 50 = 0 THEN 'waiting' ELSE 'delivered' END, 1, created_at
-      FROM oncehook_notifications WHERE idempotency_key LIKE 'seed-%'`,
+      FROM oncehook_notifications WHERE event_id LIKE 'seed-%'`,
     `${numbers} INSERT INTO oncehook_redirect_states (state_sha256, expires_at, created_at)
       SELECT ${id}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, refresh_at, updated_at)

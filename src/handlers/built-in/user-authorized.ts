@@ -36,29 +36,10 @@ type Tables = {
 const users: Migration = {
   name: "built-in-users",
   async up({ query, dialect }) {
-    const [bytes, time] = dialect === "postgres" ? ["bytea", "timestamptz"] : ["blob", "text"];
+    const time = dialect === "postgres" ? "timestamptz" : "text";
     await sql
-      .raw(`CREATE TABLE users (
-        user_id text PRIMARY KEY,
-        sealed_tokens ${bytes} NOT NULL,
-        expires_at ${time},
-        updated_at ${time} NOT NULL
-      )`)
+      .raw(`CREATE TABLE users (user_id text PRIMARY KEY, updated_at ${time} NOT NULL)`)
       .execute(query);
-  },
-};
-
-/** The tokens moved to a table of the service's own, which refreshes them. */
-const tokensApart: Migration = {
-  name: "built-in-users-tokens-apart",
-  async up({ query }) {
-    for (const statement of [
-      `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, updated_at)
-        SELECT user_id, sealed_tokens, expires_at, updated_at FROM users`,
-      "ALTER TABLE users DROP COLUMN sealed_tokens",
-      "ALTER TABLE users DROP COLUMN expires_at",
-    ])
-      await sql.raw(statement).execute(query);
   },
 };
 
@@ -73,7 +54,7 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
   return defineHandler({
     type: "user_authorized",
     data,
-    migrations: [users, tokensApart],
+    migrations: [users],
     // An authorization code works once, so its exchange must survive whatever happens to the transaction.
     // It has a time limit of its own: one that the handler's limit cut off may have spent the code.
     prepare({ event }) {

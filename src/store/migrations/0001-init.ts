@@ -1,14 +1,21 @@
-import type { SchemaStep } from "./schema-step.ts";
+import type { ColumnTypes, SchemaStep } from "./schema-step.ts";
 
 /**
- * The first schema. Records have a row id of their own because lists run newest first and a random event id
- * would scatter the table; times are ISO 8601 text on SQLite and timestamptz on PostgreSQL; bodies are bytes and
- * results text, so that nothing a platform may send can be refused by a column type.
+ * The first schema. Times are ISO 8601 text on SQLite and timestamptz on PostgreSQL; bodies are bytes and results text,
+ * so that nothing a platform may send can be refused by a column type.
+ *
+ * What every callback writes has a row id of its own, since lists run newest first and a random event id would scatter
+ * the table, and no index that is not needed to find something: the retention job walks along the ids, which grow with
+ * the time (decision 0017).
  */
 export const init: SchemaStep = {
   number: 1,
   name: "init",
-  statements: ({ id, time, bytes, bigint, eventId }) => [
+  statements: (types) => [...events(types), ...notifications(types), ...oauth(types), ...others(types)],
+};
+
+function events({ id, time, bytes, eventId }: ColumnTypes): string[] {
+  return [
     `CREATE TABLE oncehook_records (
       id ${id},
       source text NOT NULL,
@@ -22,7 +29,6 @@ export const init: SchemaStep = {
       processed_at ${time},
       UNIQUE (event_id, source)
     )`,
-    "CREATE INDEX oncehook_records_created ON oncehook_records (created_at)",
     `CREATE TABLE oncehook_callbacks (
       id ${id},
       request_id text NOT NULL,
@@ -41,8 +47,8 @@ export const init: SchemaStep = {
       processing_ms double precision NOT NULL,
       error text
     )`,
-    "CREATE INDEX oncehook_callbacks_received ON oncehook_callbacks (received_at)",
     "CREATE INDEX oncehook_callbacks_event ON oncehook_callbacks (event_id, id)",
+    // `body_sha256` is of what was sent, which is not always that of the bytes that are kept for the retry.
     `CREATE TABLE oncehook_failures (
       id ${id},
       source text NOT NULL,
@@ -55,6 +61,7 @@ export const init: SchemaStep = {
       code text NOT NULL,
       error text NOT NULL,
       sealed_body ${bytes} NOT NULL,
+      body_sha256 text NOT NULL,
       first_failed_at ${time} NOT NULL,
       last_failed_at ${time} NOT NULL,
       next_attempt_at ${time},
@@ -74,27 +81,79 @@ export const init: SchemaStep = {
       PRIMARY KEY (event_id, source)
     )`,
     "CREATE INDEX oncehook_preparations_created ON oncehook_preparations (created_at)",
+  ];
+}
+
+/** How far a notification is its deliveries alone say, one for each channel, made after the handler's commit. */
+function notifications({ id, time, bigint, eventId }: ColumnTypes): string[] {
+  return [
     `CREATE TABLE oncehook_notifications (
       id ${id},
-      idempotency_key text NOT NULL UNIQUE,
       source text NOT NULL,
       event_id ${eventId} NOT NULL,
+      position integer NOT NULL,
       topic text NOT NULL,
       payload text NOT NULL,
-      state text NOT NULL CHECK (state IN ('pending', 'delivered', 'dead')),
-      created_at ${time} NOT NULL
+      created_at ${time} NOT NULL,
+      spread_at ${time}
     )`,
+    "CREATE INDEX oncehook_notifications_fresh ON oncehook_notifications (id) WHERE spread_at IS NULL",
+    `CREATE TABLE oncehook_deliveries (
+      id ${id},
+      notification_id ${bigint} NOT NULL REFERENCES oncehook_notifications (id) ON DELETE CASCADE,
+      channel text NOT NULL,
+      state text NOT NULL CHECK (state IN ('waiting', 'delivered', 'dead')),
+      attempts integer NOT NULL,
+      error text,
+      next_attempt_at ${time},
+      delivered_at ${time},
+      lease_owner text,
+      leased_until ${time},
+      UNIQUE (notification_id, channel)
+    )`,
+    "CREATE INDEX oncehook_deliveries_due ON oncehook_deliveries (state, next_attempt_at)",
+    "CREATE INDEX oncehook_deliveries_listed ON oncehook_deliveries (state, notification_id)",
+  ];
+}
+
+function oauth({ time, bytes }: ColumnTypes): string[] {
+  return [
     `CREATE TABLE oncehook_redirect_states (
       state_sha256 text PRIMARY KEY,
+      sealed_flow ${bytes},
       expires_at ${time} NOT NULL,
       created_at ${time} NOT NULL
     )`,
     "CREATE INDEX oncehook_redirect_states_expires ON oncehook_redirect_states (expires_at)",
+    `CREATE TABLE oncehook_user_tokens (
+      user_id text PRIMARY KEY,
+      sealed_tokens ${bytes} NOT NULL,
+      expires_at ${time},
+      refresh_at ${time},
+      error text,
+      lease_owner text,
+      leased_until ${time},
+      updated_at ${time} NOT NULL
+    )`,
+    "CREATE INDEX oncehook_user_tokens_refresh ON oncehook_user_tokens (refresh_at)",
+  ];
+}
+
+function others({ time, bigint }: ColumnTypes): string[] {
+  return [
     `CREATE TABLE oncehook_rate_counters (
       key text PRIMARY KEY,
       points integer NOT NULL,
       reset_at_ms ${bigint} NOT NULL
     )`,
     "CREATE INDEX oncehook_rate_counters_reset ON oncehook_rate_counters (reset_at_ms)",
-  ],
-};
+    // One row a secret, whatever place it has in the configuration; keyed fingerprints, never the secrets themselves.
+    `CREATE TABLE oncehook_credential_uses (
+      method text NOT NULL,
+      fingerprint text NOT NULL,
+      previous_since ${time},
+      last_used_at ${time},
+      PRIMARY KEY (method, fingerprint)
+    )`,
+  ];
+}

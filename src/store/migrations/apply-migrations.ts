@@ -2,26 +2,12 @@ import { type Kysely, sql } from "kysely";
 import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
 import { init } from "./0001-init.ts";
-import { credentialUses } from "./0002-credential-uses.ts";
-import { deliveries } from "./0003-deliveries.ts";
-import { oauth } from "./0004-oauth.ts";
-import { failedBody } from "./0005-failed-body.ts";
-import { credentialsApart } from "./0006-credentials-apart.ts";
-import { deliveryStates } from "./0007-delivery-states.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [
-  init,
-  credentialUses,
-  deliveries,
-  oauth,
-  failedBody,
-  credentialsApart,
-  deliveryStates,
-];
+const STEPS: readonly SchemaStep[] = [init];
 export const NEWEST_SCHEMA = STEPS.length;
 
 /**

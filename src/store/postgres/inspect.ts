@@ -1,12 +1,10 @@
 import pg from "pg";
 import {
   COUNT_WAITING,
-  DELIVERIES_SINCE_SCHEMA,
   type Inspection,
   SELECT_USES,
   toSeenCredential,
   toWaitingByChannel,
-  USES_SINCE_SCHEMA,
 } from "../inspection.ts";
 import { durabilityWarnings } from "./durability.ts";
 
@@ -29,12 +27,11 @@ export async function inspectPostgres(url: string): Promise<Inspection> {
     const { rows: schema } = await client.query("SELECT max(number) AS number FROM oncehook_schema");
     const { rows: settings } = await client.query("SELECT name, value FROM oncehook_settings");
     const stored = new Map<string, string>(settings.map((row) => [row.name, row.value]));
-    const number = Number(schema[0]?.number ?? 0);
-    const uses = number < USES_SINCE_SCHEMA ? [] : (await client.query(SELECT_USES)).rows;
-    const waiting = number < DELIVERIES_SINCE_SCHEMA ? [] : (await client.query(COUNT_WAITING)).rows;
+    const { rows: uses } = await client.query(SELECT_USES);
+    const { rows: waiting } = await client.query(COUNT_WAITING);
     return {
       exists: true,
-      schema: number,
+      schema: Number(schema[0]?.number ?? 0),
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
       keyId: stored.get("key_id"),

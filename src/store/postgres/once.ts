@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Clock, EventKey } from "../../domain/index.ts";
 import { assertOpen, counted, type Lending, takeBack } from "../guarded.ts";
-import { already, notificationKey } from "../queries/already.ts";
+import { already } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type {
   Completion,
@@ -29,7 +29,7 @@ const STATEMENTS = {
     WHERE event_id = $3 AND source = $4`,
   selectRecord: "SELECT * FROM oncehook_records WHERE event_id = $1 AND source = $2",
   insertNotification: `INSERT INTO oncehook_notifications
-    (idempotency_key, source, event_id, topic, payload, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+    (source, event_id, position, topic, payload, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
   insertCallback: `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
     VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 1}`).join(", ")})`,
 } as const;
@@ -130,9 +130,8 @@ function scopeOf(
     tx,
     async enqueue({ topic, payload }) {
       position += 1;
-      const id = notificationKey(key, position);
       const at = clock.now().toISOString();
-      const values = [id, key.source, key.eventId, topic, JSON.stringify(payload), at];
+      const values = [key.source, key.eventId, position, topic, JSON.stringify(payload), at];
       await counted(lending, () => query(client, "insertNotification", values));
     },
   };

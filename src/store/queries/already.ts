@@ -11,8 +11,3 @@ export function already(record: StoredRecord | undefined, { eventId }: EventKey)
     `the record of event "${eventId}" is not completed: a handler committed the transaction itself`,
   );
 }
-
-/** What a receiver of notifications tells duplicates by. */
-export function notificationKey({ source, eventId }: EventKey, position: number): string {
-  return `${source}/${eventId}/${position}`;
-}

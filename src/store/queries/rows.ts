@@ -59,7 +59,7 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
 export function toNotification(row: Selectable<NotificationRow>): StoredNotification {
   return {
     id: Number(row.id),
-    idempotencyKey: row.idempotency_key,
+    idempotencyKey: `${row.source}/${row.event_id}/${row.position}`,
     source: row.source,
     eventId: row.event_id,
     topic: row.topic,

@@ -21,53 +21,61 @@ const DELIVERED = sql`AND spread_at IS NOT NULL AND 0 = (SELECT count(*) FROM on
 
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
 export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {
-  const { now } = limits;
-  const old = await inSteps(
-    access,
-    "oncehook_callbacks",
-    "id",
-    "received_at",
-    limits.callbacks.toISOString(),
-  );
+  const { callbacks, now } = limits;
+  const old = await alongIds(access, "oncehook_callbacks", "received_at", callbacks);
   const records =
     limits.records === undefined
       ? 0
-      : await inSteps(
-          access,
-          "oncehook_records",
-          "id",
-          "created_at",
-          limits.records.toISOString(),
-          NOT_OAUTH,
-        );
+      : await alongIds(access, "oncehook_records", "created_at", limits.records, NOT_OAUTH);
   const stale =
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
-    (await inSteps(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
-    (await inSteps(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
-    (await inSteps(
-      access,
-      "oncehook_notifications",
-      "id",
-      "created_at",
-      limits.callbacks.toISOString(),
-      DELIVERED,
-    ));
+    (await byTime(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
+    (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
+    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED));
   return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
 }
 
-function inSteps(
+/**
+ * Rows are numbered as they come, so that the old ones lie at the low end: no index by time has to be kept for each
+ * callback. A clock that was set forward makes rows that look young, and that hold up those behind them until then.
+ */
+async function alongIds(
+  { read, write }: Access,
+  name: string,
+  column: string,
+  before: Date,
+  and = sql``,
+): Promise<number> {
+  const [table, time] = [sql.table(name), sql.ref(column)];
+  const limit = before.toISOString();
+  let deleted = 0;
+  for (let last: number | string = 0; ; ) {
+    const { rows } = await sql<{
+      id: number | string;
+      is_old: number | boolean;
+    }>`SELECT id, ${time} < ${limit} AS is_old
+      FROM ${table} WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(STEP)}`.execute(read);
+    const newest = rows.at(-1);
+    if (newest === undefined || !rows.some((row) => Boolean(row.is_old))) return deleted;
+    const done = await sql`DELETE FROM ${table}
+      WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${limit} ${and}`.execute(write);
+    deleted += Number(done.numAffectedRows ?? 0n);
+    last = newest.id;
+  }
+}
+
+function byTime(
   access: Access,
   table: string,
   id: string,
   column: string,
   before: string | number,
-  and = sql``,
 ): Promise<number> {
   const [rows, key, time] = [sql.table(table), sql.ref(id), sql.ref(column)];
   return repeat(
     access,
     sql`DELETE FROM ${rows} WHERE ${time} < ${before} AND ${key} IN
-      (SELECT ${key} FROM ${rows} WHERE ${time} < ${before} ${and} ORDER BY ${time} LIMIT ${sql.lit(STEP)})`,
+      (SELECT ${key} FROM ${rows} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${sql.lit(STEP)})`,
   );
 }
 

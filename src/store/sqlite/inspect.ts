@@ -2,12 +2,10 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import {
   COUNT_WAITING,
-  DELIVERIES_SINCE_SCHEMA,
   type Inspection,
   SELECT_USES,
   toSeenCredential,
   toWaitingByChannel,
-  USES_SINCE_SCHEMA,
 } from "../inspection.ts";
 
 /** Looks at a database without changing it. @throws the driver's error when it is not a database */
@@ -22,12 +20,11 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
     const schema = database.prepare("SELECT max(number) AS number FROM oncehook_schema").get();
     const settings = database.prepare("SELECT name, value FROM oncehook_settings").all();
     const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
-    const number = Number(schema?.number ?? 0);
-    const uses = number < USES_SINCE_SCHEMA ? [] : database.prepare(SELECT_USES).all();
-    const waiting = number < DELIVERIES_SINCE_SCHEMA ? [] : database.prepare(COUNT_WAITING).all();
+    const uses = database.prepare(SELECT_USES).all();
+    const waiting = database.prepare(COUNT_WAITING).all();
     return {
       exists: true,
-      schema: number,
+      schema: Number(schema?.number ?? 0),
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
       keyId: stored.get("key_id"),

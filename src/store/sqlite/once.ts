@@ -1,6 +1,6 @@
 import { type Clock, type EventKey, type JsonObject, keyText } from "../../domain/index.ts";
 import { counted, type Lending } from "../guarded.ts";
-import { already, notificationKey } from "../queries/already.ts";
+import { already } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
 import { FaultInRun } from "../store-fault.ts";
@@ -24,7 +24,7 @@ const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND sou
 const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
 const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";
 const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
-  (idempotency_key, source, event_id, topic, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`;
+  (source, event_id, position, topic, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`;
 const INSERT_CALLBACK = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
   VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")})`;
 
@@ -97,14 +97,7 @@ function scopeOf(
     async enqueue({ topic, payload }) {
       position += 1;
       const at = clock.now().toISOString();
-      const values = [
-        notificationKey(key, position),
-        key.source,
-        key.eventId,
-        topic,
-        JSON.stringify(payload),
-        at,
-      ];
+      const values = [key.source, key.eventId, position, topic, JSON.stringify(payload), at];
       await counted(lending, () => connection.run(INSERT_NOTIFICATION, ...values));
     },
   };
