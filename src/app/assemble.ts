@@ -7,6 +7,7 @@ import {
   createMask,
   createMetrics,
   type Logger,
+  lineWriter,
   type Mask,
   type Metrics,
 } from "../observe/index.ts";
@@ -50,6 +51,7 @@ export function assemble(given: Given): Inner {
   const callbackLog = createCallbackLog({
     append: (rows) => store.appendCallbacks(rows),
     logger,
+    write: lineWriter(logger),
     clock,
     metrics,
   });

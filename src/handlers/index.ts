@@ -16,4 +16,4 @@ export {
 export { createRegistry, type Registry } from "./registry.ts";
 export { isRejected, Rejected } from "./rejected.ts";
 export { validateData } from "./validate-data.ts";
-export { HandlerTimedOut, withTimeLimit } from "./with-time-limit.ts";
+export { HandlerTimedOut, type TimeLimit, withTimeLimit } from "./with-time-limit.ts";

@@ -1,5 +1,5 @@
 import type { CallbackLogRow, Clock, Log } from "../domain/index.ts";
-import { writeLogLine } from "./log-line.ts";
+import { type WriteLine, writeLogLine } from "./log-line.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMinuteTally, type MinuteTally } from "./minute-tally.ts";
 import { createRowBuffer } from "./row-buffer.ts";
@@ -8,6 +8,7 @@ export interface CallbackLogOptions {
   /** Stores rows, all of them or none. */
   readonly append: (rows: readonly CallbackLogRow[]) => Promise<void>;
   readonly logger: Log;
+  readonly write: WriteLine;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "logRowsDropped">;
   readonly bounds?: Partial<Bounds>;
@@ -36,7 +37,7 @@ export interface CallbackLog {
 const MINUTE_MS = 60_000;
 
 export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
-  const { append, logger, clock, metrics } = options;
+  const { append, logger, write, clock, metrics } = options;
   const { rejectedPerMinute = 600, waiting = 10_000 } = options.bounds ?? {};
   const refused = createMinuteTally((count) =>
     logger.warn(
@@ -59,7 +60,7 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
   }
 
   return {
-    line: (row) => writeLogLine(logger, row),
+    line: (row) => writeLogLine(write, row),
     add(row) {
       if (!buffer.add(row)) leftOut(full, "buffer_full");
     },

@@ -1,24 +1,33 @@
-import type { CallbackLogRow, Log } from "../domain/index.ts";
+import type { CallbackLogRow } from "../domain/index.ts";
 
-/** One line for a callback, with what SPEC 1.8 lists; the logger adds the time. */
-export function writeLogLine(logger: Log, row: CallbackLogRow): void {
-  const fields = {
-    request_id: row.requestId,
-    source: row.source,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    method: row.method,
-    url: row.url,
-    remote_address: row.remoteAddress,
-    headers: row.requestHeaders,
-    body: row.requestBody,
-    outcome: row.outcome,
-    status: row.responseStatus,
-    response: row.responseBody,
-    duration_ms: Math.round(row.processingMs * 1000) / 1000,
-    error: row.error,
-  };
-  if (row.responseStatus >= 500) logger.error(fields, "callback");
-  else if (row.responseStatus >= 400) logger.warn(fields, "callback");
-  else logger.info(fields, "callback");
+/** Writes a line whose fields are JSON already; asked for them only where the level is on. */
+export type WriteLine = (level: "info" | "warn" | "error", fields: () => string, message: string) => void;
+
+/**
+ * One line for a callback, with what SPEC 1.8 lists. Headers and bodies are JSON text that was made a moment ago, and
+ * stand in the line as JSON: to escape them once more would cost more than all the rest of it.
+ */
+export function writeLogLine(write: WriteLine, row: CallbackLogRow): void {
+  const { responseStatus: status } = row;
+  write(status >= 500 ? "error" : status >= 400 ? "warn" : "info", () => fieldsOf(row), "callback");
+}
+
+function fieldsOf(row: CallbackLogRow): string {
+  const duration = Math.round(row.processingMs * 1000) / 1000;
+  return (
+    `"request_id":${quoted(row.requestId)},"source":${quoted(row.source)},"event_id":${quoted(row.eventId)},` +
+    `"event_type":${quoted(row.eventType)},"method":${quoted(row.method)},"url":${quoted(row.url)},` +
+    `"remote_address":${quoted(row.remoteAddress)},"headers":${row.requestHeaders},` +
+    `"body":${jsonOf(row.requestBody)},"outcome":${quoted(row.outcome)},"status":${row.responseStatus},` +
+    `"response":${jsonOf(row.responseBody)},"duration_ms":${duration},"error":${quoted(row.error)}`
+  );
+}
+
+function quoted(text: string | null): string {
+  return JSON.stringify(text);
+}
+
+/** A masked body is an object in JSON, or another text. */
+function jsonOf(body: string): string {
+  return body.startsWith("{") ? body : quoted(body);
 }

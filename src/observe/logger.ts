@@ -5,6 +5,7 @@ import {
   pino,
   stdSerializers,
 } from "pino";
+import type { WriteLine } from "./log-line.ts";
 import type { Mask } from "./mask.ts";
 
 export type { Logger } from "pino";
@@ -35,6 +36,18 @@ export function createLogger({ level, mask, destination }: LoggerOptions): Logge
   };
   // With a least length of 0 the destination would take a flush for done while lines are still being written.
   return pino(options, destination ?? pino.destination({ fd: 1, sync: false, minLength: 1 }));
+}
+
+/** Writes lines of the logger's own form around fields that are JSON already. */
+export function lineWriter(logger: Logger): WriteLine {
+  const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym];
+  return (level, fields, message) => {
+    if (!logger.isLevelEnabled(level)) return;
+    const time = new Date().toISOString();
+    stream?.write(
+      `{"level":${pino.levels.values[level]},"time":"${time}",${fields()},"msg":${JSON.stringify(message)}}\n`,
+    );
+  };
 }
 
 /** Writes what still waits, before the process exits. */

@@ -46,22 +46,22 @@ async function runHandler(
   { clock, log, rules }: Receiver,
 ): Promise<Completion> {
   const { event, key, version, kind, handler } = work;
-  const result = await withTimeLimit(
-    rules.handlerTimeoutMs,
-    `the handler of "${event.event_type}"`,
-    (signal) =>
-      handler.handle({
-        event,
-        source: key.source,
-        version,
-        signal,
-        log,
-        tx: scope.tx,
-        prepared,
-        attempt: kind,
-        now: clock.now(),
-        notify: (topic, payload) => scope.enqueue({ topic, payload }),
-      }),
+  const what = `the handler of "${event.event_type}"`;
+  const result = await withTimeLimit(rules.handlerTimeoutMs, what, (limit) =>
+    handler.handle({
+      event,
+      source: key.source,
+      version,
+      get signal() {
+        return limit.signal;
+      },
+      log,
+      tx: scope.tx,
+      prepared,
+      attempt: kind,
+      now: clock.now(),
+      notify: (topic, payload) => scope.enqueue({ topic, payload }),
+    }),
   );
   const stored = storable(result);
   return work.rowOf === undefined

@@ -94,7 +94,7 @@ async function runPrepare(
   const limit = Math.min(receiver.rules.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
   const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
-  return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, async (signal) => {
+  return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, async ({ signal }) => {
     const outside = handler.prepare?.({ ...context, signal });
     signal.addEventListener("abort", () => keepLate(work, claim, outside, receiver));
     return outside;

@@ -10,7 +10,7 @@ import type { SealedValueStore } from "./sealed-values.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
-export { CompiledQuery, sql } from "kysely";
+export { sql } from "kysely";
 export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
 export type {
@@ -25,7 +25,7 @@ export type {
 export type { Page } from "./page.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
-export type { Dialect, OpenQuery, Transaction } from "./transaction.ts";
+export type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
 export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-token-store.ts";
 
 /** Milliseconds on the scale of `performance.now()`, which no clock change can move. */

@@ -8,10 +8,18 @@ export type Dialect = "sqlite" | "postgres";
 // biome-ignore lint/suspicious/noExplicitAny: the tables are the user's, and Kysely has no weaker type that still builds queries
 export type OpenQuery = Kysely<any>;
 
+export interface Executed {
+  readonly rows: readonly Record<string, unknown>[];
+  /** How many rows it changed, where it returns none. */
+  readonly changes: number;
+}
+
 /** The open transaction as a handler sees it. Every use after its end throws. */
 export interface Transaction {
   readonly dialect: Dialect;
   readonly query: OpenQuery;
+  /** One statement as this database spells it, with its values: `?` on SQLite, `$1` on PostgreSQL. */
+  execute(statement: string, values?: readonly unknown[]): Promise<Executed>;
   /** The driver's own: `DatabaseSync` of `node:sqlite`, or `Client` of `pg`, inside the transaction. */
   readonly connection: unknown;
 }

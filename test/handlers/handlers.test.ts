@@ -4,6 +4,7 @@ import {
   createRegistry,
   HandlerTimedOut,
   isRejected,
+  type TimeLimit,
   validateData,
   withTimeLimit,
 } from "../../src/handlers/index.ts";
@@ -57,18 +58,32 @@ describe("the registry", () => {
 describe("the time limit", () => {
   it("ends the wait and tells the work through its signal", async () => {
     let signal: AbortSignal | undefined;
-    const work = withTimeLimit(20, "the handler", (given) => {
-      signal = given;
+    const work = withTimeLimit(20, "the handler", (limit) => {
+      signal = limit.signal;
       return never;
     });
     await expect(work).rejects.toBeInstanceOf(HandlerTimedOut);
     expect(signal?.aborted).toBe(true);
+    expect(signal?.reason).toBeInstanceOf(HandlerTimedOut);
+  });
+
+  it("tells work that asks for its signal only after its end", async () => {
+    let limit: TimeLimit | undefined;
+    const work = withTimeLimit(20, "the handler", (given) => {
+      limit = given;
+      return never;
+    });
+    await expect(work).rejects.toBeInstanceOf(HandlerTimedOut);
+    expect(limit?.signal.aborted).toBe(true);
   });
 
   it("does not touch work that ends in time, well or not", async () => {
     expect(await withTimeLimit(1_000, "x", () => "done")).toBe("done");
     await expect(withTimeLimit(1_000, "x", () => Promise.reject(new Error("own")))).rejects.toThrow("own");
-    expect(() => withTimeLimit(1_000, "x", () => "sync")).not.toThrow();
+    const throwing = () => {
+      throw new Error("at once");
+    };
+    await expect(withTimeLimit(1_000, "x", throwing)).rejects.toThrow("at once");
   });
 });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CompiledQuery, type Dialect, type Migration, sql } from "../../store/index.ts";
+import { type Dialect, type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import { idText } from "./text-fields.ts";
 
@@ -41,7 +41,7 @@ export const paymentNotify = defineHandler({
   async handle({ event, tx, notify, now }) {
     const { order_id, amount } = event.data;
     const values = [order_id, String(amount), event.event_id, now.toISOString()];
-    await tx.query.executeQuery(CompiledQuery.raw(UPSERT[tx.dialect], values));
+    await tx.execute(UPSERT[tx.dialect], values);
     await notify("order.paid", { order_id, amount, event_id: event.event_id });
     return { order_id };
   },

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Kysely } from "kysely";
+import type { CompiledQuery, Kysely } from "kysely";
 import type pg from "pg";
 import { bindQuery } from "../bound-query.ts";
 import {
@@ -109,18 +109,28 @@ function assertKeepsSession(text: unknown): void {
   );
 }
 
+/** Each part is made on first use: a handler does not pay for the ways that it does not go. */
 function lend(client: pg.ClientBase, lending: Lending): Transaction {
   let query: Kysely<unknown> | undefined;
+  let driver: object | undefined;
+  const run = (compiled: Pick<CompiledQuery, "sql" | "parameters">) => {
+    assertKeepsTransaction(compiled.sql);
+    assertKeepsSession(compiled.sql);
+    return counted(lending, () => executeOn(client, compiled));
+  };
   return {
     dialect: "postgres",
     get query(): OpenQuery {
-      query ??= bindQuery(postgresSpelling, (compiled) => {
-        assertKeepsTransaction(compiled.sql);
-        assertKeepsSession(compiled.sql);
-        return counted(lending, () => executeOn(client, compiled));
-      });
+      query ??= bindQuery(postgresSpelling, run);
       return query;
     },
-    connection: guarded(client, lending, RULES),
+    async execute(sql, parameters = []) {
+      const { rows, numAffectedRows } = await run({ sql, parameters });
+      return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
+    },
+    get connection() {
+      driver ??= guarded(client, lending, RULES);
+      return driver;
+    },
   };
 }

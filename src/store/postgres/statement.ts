@@ -43,7 +43,7 @@ export async function ask(client: pg.ClientBase, statement: pg.QueryConfig): Pro
 /** Runs a statement that Kysely compiled and returns what Kysely expects. */
 export async function executeOn(
   client: pg.ClientBase,
-  { sql, parameters }: CompiledQuery,
+  { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
 ): Promise<QueryResult<unknown>> {
   // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
   const statement = { text: sql, values: parameters as unknown[], queryMode: "extended" };

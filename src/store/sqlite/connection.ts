@@ -71,7 +71,7 @@ export class Connection {
     return this.prepare(sql).get(...values);
   }
 
-  execute({ sql, parameters }: CompiledQuery): QueryResult<unknown> {
+  execute({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">): QueryResult<unknown> {
     const statement = this.prepare(sql);
     const values = parameters.map(toSqliteValue);
     if (statement.columns().length > 0) return { rows: statement.all(...values) };

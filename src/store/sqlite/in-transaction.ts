@@ -1,5 +1,5 @@
 import { StatementSync } from "node:sqlite";
-import type { Kysely } from "kysely";
+import type { CompiledQuery, Kysely } from "kysely";
 import { bindQuery } from "../bound-query.ts";
 import {
   assertKeepsTransaction,
@@ -74,18 +74,27 @@ const RULES: GuardRules = {
   },
 };
 
+/** Each part is made on first use: a handler does not pay for the ways that it does not go. */
 function lend(connection: Connection, lending: Lending): Transaction {
   let query: Kysely<unknown> | undefined;
+  let driver: object | undefined;
+  const run = (compiled: Pick<CompiledQuery, "sql" | "parameters">) => {
+    assertKeepsTransaction(compiled.sql);
+    return counted(lending, () => connection.execute(compiled));
+  };
   return {
     dialect: "sqlite",
-    // Built on first use: a handler that writes plain SQL, or nothing, does not pay for it.
     get query(): OpenQuery {
-      query ??= bindQuery(sqliteSpelling, (compiled) => {
-        assertKeepsTransaction(compiled.sql);
-        return counted(lending, () => connection.execute(compiled));
-      });
+      query ??= bindQuery(sqliteSpelling, run);
       return query;
     },
-    connection: guarded(connection.database, lending, RULES),
+    async execute(sql, parameters = []) {
+      const { rows, numAffectedRows } = await run({ sql, parameters });
+      return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
+    },
+    get connection() {
+      driver ??= guarded(connection.database, lending, RULES);
+      return driver;
+    },
   };
 }
