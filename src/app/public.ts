@@ -65,11 +65,12 @@ function gateRules(config: Config, store: Store, clock: Clock, log: Log): GateRu
   const { limits, listen } = config;
   const policy = (name: string, limit: Config["limits"]["default"]): Policy[] =>
     limit === null ? [] : [{ name, ...limit }];
+  const everywhere = policy("default", limits.default);
   return {
     isAllowed: createAllowList(config.ipAllowList),
     requireHttps:
       config.environment === "production" || listen.tls !== undefined || listen.trustProxy.length > 0,
-    limits: { everywhere: policy("default", limits.default), callbacks: policy("callback", limits.callback) },
+    limits: { everywhere, callbacks: [...everywhere, ...policy("callback", limits.callback)] },
     count:
       limits.store === "database"
         ? withFallback((key, windowMs, now) => store.hitRate(key, windowMs, now), clock, log)

@@ -7,13 +7,13 @@ export interface Arrival {
   readonly address: string;
   readonly protocol: string;
   readonly contentEncoding: string | undefined;
-  /** The callback and OAuth routes have a limit of their own on top of the default one. */
   readonly isCallback: boolean;
 }
 
 export interface GateRules {
   readonly isAllowed: (address: string) => boolean;
   readonly requireHttps: boolean;
+  /** The callback and OAuth routes have a limit of their own on top of the default one. */
   readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
   readonly count: CountHit;
   readonly clock: Clock;
@@ -27,9 +27,8 @@ export interface Passage {
 /** Phase (a): what is refused before any work on the body, in the order of the design. */
 export async function passGate(arrival: Arrival, rules: GateRules): Promise<Passage> {
   if (!rules.isAllowed(arrival.address)) return { refusal: refused("address_not_allowed"), headers: {} };
-  const policies = arrival.isCallback
-    ? [...rules.limits.everywhere, ...rules.limits.callbacks]
-    : rules.limits.everywhere;
+  const policies = arrival.isCallback ? rules.limits.callbacks : rules.limits.everywhere;
+  if (policies.length === 0) return { refusal: protocolFault(arrival, rules), headers: {} };
   const { refusal, headers } = await limit(
     policies,
     rateKey(arrival.address),

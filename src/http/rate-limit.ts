@@ -89,7 +89,6 @@ export async function limit(
   count: CountHit,
   now: Date,
 ): Promise<LimitVerdict> {
-  if (policies.length === 0) return { headers: {}, refusal: undefined };
   const counting = policies.map((policy) =>
     count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now),
   );

@@ -4,8 +4,22 @@ import ipaddr from "ipaddr.js";
 /** Some proxies write the port too: `192.0.2.1:4000`, `[2001:db8::1]:4000`, or the brackets alone. */
 const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\](?::\d+)?|(?<v4>\d+\.\d+\.\d+\.\d+):\d+)$/;
 
+/** A platform calls from a handful of addresses, and a stranger's must not pile up here. */
+const MOST_REMEMBERED = 1_000;
+const remembered = new Map<string, string>();
+
 /** The address in its shortest form, IPv4-mapped ones unmapped, so that one host has one name. */
 export function normalAddress(written: string): string {
+  let address = remembered.get(written);
+  if (address === undefined) {
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    address = shortest(written);
+    remembered.set(written, address);
+  }
+  return address;
+}
+
+function shortest(written: string): string {
   const { v4, v6 } = WITH_PORT.exec(written)?.groups ?? {};
   const address = v4 ?? v6 ?? written;
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;

@@ -12,18 +12,21 @@ export interface SingleFlight {
  */
 export function createSingleFlight(): SingleFlight {
   const last = new Map<string, Promise<unknown>>();
+  const forget = (name: string, tail: Promise<unknown>) => {
+    if (last.get(name) === tail) last.delete(name);
+  };
   return {
     async take(key, deadline, run) {
       const name = keyText(key);
       const before = last.get(name);
       const mine = before === undefined ? guardedRun(run) : after(before, deadline, run);
       // Whoever comes next waits for the runs themselves, not for an answer that was given up at its deadline.
-      const tail = Promise.all([before, mine]);
+      const tail = before === undefined ? mine : Promise.all([before, mine]);
       last.set(name, tail);
-      void tail.then(() => {
-        if (last.get(name) === tail) last.delete(name);
-      });
-      return mine;
+      const outcome = await mine;
+      if (before === undefined) forget(name, tail);
+      else void tail.then(() => forget(name, tail));
+      return outcome;
     },
   };
 }
