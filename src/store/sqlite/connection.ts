@@ -18,7 +18,8 @@ export class Connection {
     // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
     this.database.exec(`PRAGMA busy_timeout = ${OPENING_PATIENCE_MS}`);
     this.database.exec("PRAGMA journal_mode = WAL");
-    this.database.exec("PRAGMA synchronous = FULL");
+    // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
+    this.database.exec("PRAGMA synchronous = NORMAL");
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.

@@ -9,6 +9,7 @@ import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { Connection } from "./connection.ts";
+import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { findRecord, once } from "./once.ts";
@@ -40,9 +41,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
+    const flusher = new Flusher(logFileOf(options.path));
+    await flusher.flush();
     const reader = new Connection(options.path, options.onStatement);
     reader.database.exec("PRAGMA query_only = ON");
-    const store = assemble(writer, reader, options);
+    const store = assemble(writer, reader, flusher, options);
     return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [] };
   } catch (error) {
     writer.close();
@@ -50,22 +53,32 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-function assemble(writer: Connection, reader: Connection, { clock }: SqliteOptions): Store {
-  const queue = new Writer(writer);
+function assemble(writer: Connection, reader: Connection, flusher: Flusher, { clock }: SqliteOptions): Store {
+  const queue = new Writer(writer, flusher);
   const access = accessOf(writer, reader, queue);
+  let closed: Promise<void> | undefined;
   return {
     dialect: "sqlite",
-    find: (key, deadline) => withPatience(deadline, () => findRecord(reader, key), busy),
+    async find(key, deadline) {
+      const record = await withPatience(deadline, () => findRecord(reader, key), busy);
+      // It may have been committed a moment ago, here or by another process, and be on its way to the disk.
+      if (record !== undefined) await flusher.flush();
+      return record;
+    },
     once: (record, run, options) => once(writer, queue, clock, record, run, options),
     ...commonOperations(access),
     async ping() {
       reader.get("SELECT 1");
       writer.get("SELECT 1");
     },
-    async close() {
-      await queue.drain();
-      reader.close();
-      writer.close();
+    close() {
+      closed ??= (async () => {
+        await queue.drain();
+        await flusher.close();
+        reader.close();
+        writer.close();
+      })();
+      return closed;
     },
   };
 }

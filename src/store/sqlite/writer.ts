@@ -4,6 +4,7 @@ import { pauses } from "../patience.ts";
 import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import type { Connection } from "./connection.ts";
+import type { Flusher } from "./flusher.ts";
 import { busy, isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
 import { type Member, WriterQueue } from "./writer-queue.ts";
 
@@ -19,12 +20,13 @@ const GROUP_MS = 20;
 const SAVEPOINT = "oncehook_member";
 
 /**
- * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a commit is
- * under way shares the next transaction: each member runs in a savepoint of its own, one after the other, and is
- * answered after the commit. Nobody waits for a group to fill.
+ * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
+ * work shares the next transaction: each member runs in a savepoint of its own, one after the other, and is answered
+ * after the commit and its flush. Nobody waits for a group to fill.
  */
 export class Writer {
   readonly #connection: Connection;
+  readonly #flusher: Flusher;
   readonly #queue = new WriterQueue();
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
@@ -33,8 +35,9 @@ export class Writer {
   readonly #undo: StatementSync;
   #working: Promise<void> | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, flusher: Flusher) {
     this.#connection = connection;
+    this.#flusher = flusher;
     const { database } = connection;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
@@ -71,6 +74,8 @@ export class Writer {
   /** Resolves when nothing is left to do. */
   async drain(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
+    // Whoever waits for a flush that fails is told so; this only waits for its end.
+    await this.#flusher.flush().catch(() => {});
   }
 
   async #work(): Promise<void> {
@@ -105,6 +110,7 @@ export class Writer {
     for (const pause of pauses()) {
       if (this.#queue.length === 0) return false;
       try {
+        this.#flusher.assertIntact();
         // IMMEDIATE takes the lock at once: who read first and wrote later could be refused in the middle.
         this.#begin.run();
         return true;
@@ -148,13 +154,23 @@ export class Writer {
         this.#again(done);
         return;
       }
-      const fault = new StoreFault("commit_failed", "COMMIT failed", cause);
-      for (const member of done) member.fail(fault);
-      this.#queue.atWork.clear();
+      this.#fail(done, cause);
       return;
     }
     this.#queue.atWork.clear();
-    for (const member of done) member.settle();
+    // The next group is at work while the disk takes this one.
+    this.#flusher.flush().then(
+      () => {
+        for (const member of done) member.settle();
+      },
+      (cause: unknown) => this.#fail(done, cause),
+    );
+  }
+
+  #fail(done: readonly Member[], cause: unknown): void {
+    this.#queue.atWork.clear();
+    const fault = new StoreFault("commit_failed", "COMMIT failed", cause);
+    for (const member of done) member.fail(fault);
   }
 
   /** What the others did is undone with what one of them did; each runs again, alone. */

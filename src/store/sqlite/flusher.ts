@@ -1,0 +1,85 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { StoreFault } from "../store-fault.ts";
+
+/** The flush of the write-ahead log of a database, in a thread of its own; what was written before it is on the disk after. */
+export interface LogFile {
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function logFileOf(path: string): LogFile {
+  let file: FileHandle | undefined;
+  return {
+    async sync() {
+      if (file === undefined) {
+        file = await open(`${path}-wal`, "r+").catch(unlessAbsent);
+        if (file !== undefined) await syncFolder(dirname(path));
+      }
+      await file?.datasync();
+    },
+    async close() {
+      await file?.close();
+    },
+  };
+}
+
+/** SQLite makes the log with the first write, so that without one there is nothing to flush. */
+function unlessAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
+
+/** A new file is found again after a power failure only when its folder is on the disk too; Windows needs no such word. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** One flush at a time, shared by all who wait for the next. */
+export class Flusher {
+  readonly #file: LogFile;
+  #underWay: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #broken: StoreFault | undefined;
+
+  constructor(file: LogFile) {
+    this.#file = file;
+  }
+
+  /** @throws StoreFault after a flush has failed: what the disk has then nobody can tell, until the next start reads it */
+  assertIntact(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  /** Resolves when all that was committed before this call is on the disk. */
+  flush(): Promise<void> {
+    this.#next ??= this.#begin();
+    return this.#next;
+  }
+
+  async close(): Promise<void> {
+    await this.#underWay;
+    await this.#file.close();
+  }
+
+  async #begin(): Promise<void> {
+    // The one under way may have begun before the commit that this one is for.
+    await this.#underWay;
+    this.assertIntact();
+    this.#next = undefined;
+    const flush = this.#file.sync();
+    this.#underWay = flush.catch(() => {});
+    try {
+      await flush;
+    } catch (cause) {
+      const words = "the disk did not take what was committed; restart, and look at the disk";
+      this.#broken = new StoreFault("unavailable", words, cause);
+      throw this.#broken;
+    }
+  }
+}
