@@ -12,12 +12,15 @@ export interface PoolOptions {
   readonly lockTimeoutMs: number;
 }
 
+/** A server that is busy, not away, may take this long to let somebody in; requests have deadlines of their own. */
+const CONNECT_MS = 2_000;
+
 export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: size,
     application_name: "oncehook",
-    connectionTimeoutMillis: lockTimeoutMs,
+    connectionTimeoutMillis: Math.max(lockTimeoutMs, CONNECT_MS),
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: silenceLimit(statementTimeoutMs),
