@@ -96,6 +96,21 @@ module.exports = {
       to: { path: "^(node:)?sqlite$|node_modules/pg/" },
     },
     {
+      name: "nothing-needs-the-benchmark",
+      comment: "The benchmark looks at the product from outside; what is installed for it is nobody else's.",
+      severity: "error",
+      from: { path: "^(src|test/support|scripts|examples)/" },
+      to: { path: "^bench/" },
+    },
+    {
+      name: "the-benchmark-measures-processes",
+      comment:
+        "Servers are started as users start them. Only bench/servers/ may use the product's code, through a room's door.",
+      severity: "error",
+      from: { path: "^bench/", pathNot: "^bench/servers/" },
+      to: { path: "^src/" },
+    },
+    {
       name: "no-cycle",
       comment: "A cycle makes its members one unit.",
       severity: "error",
