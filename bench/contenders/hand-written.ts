@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import type { Place } from "./contender.ts";
+import { nodeServer } from "./node-server.ts";
+
+/** On two cores 8, 16 and 32 measured alike, and 64 slower. */
+const POOL_SIZE = "16";
+
+const waiting = ({ isSlow }: Place) => ({ BENCH_WAIT_MS: isSlow ? "20" : "0" });
+
+export const bare = nodeServer({
+  name: "bare",
+  title: "bare node:http + HMAC",
+  store: "none",
+  file: "bare.mjs",
+  packages: [],
+});
+
+export const expressSqlite = nodeServer({
+  name: "express-sqlite",
+  title: "Express 5 + better-sqlite3",
+  store: "sqlite",
+  file: "express-sqlite.mjs",
+  packages: ["express", "better-sqlite3"],
+  env: (place) => ({ DATABASE_FILE: join(place.folder, "events.db"), ...waiting(place) }),
+});
+
+export const expressPostgres = nodeServer({
+  name: "express-postgres",
+  title: "Express 5 + pg",
+  store: "postgres",
+  file: "express-postgres.mjs",
+  packages: ["express", "pg"],
+  env: (place) => ({ DATABASE_URL: place.databaseUrl, BENCH_POOL_SIZE: POOL_SIZE, ...waiting(place) }),
+});

@@ -1,0 +1,22 @@
+import type { Contender } from "./contender.ts";
+import { bare, expressPostgres, expressSqlite } from "./hand-written.ts";
+import { oncehookPostgres, oncehookSqlite } from "./oncehook.ts";
+import { pgbench, pgbenchPipeline } from "./pgbench.ts";
+import { restate } from "./restate.ts";
+import { webhook } from "./webhook.ts";
+
+export type { Contender, Place, Serving } from "./contender.ts";
+export { databaseFile } from "./oncehook.ts";
+
+/** In the order in which each round goes through them. */
+export const CONTENDERS: readonly Contender[] = [
+  bare,
+  oncehookSqlite,
+  oncehookPostgres,
+  expressSqlite,
+  expressPostgres,
+  webhook,
+  restate,
+  pgbench,
+  pgbenchPipeline,
+];

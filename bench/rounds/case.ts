@@ -1,0 +1,82 @@
+import type { Traffic } from "../load/event-file.ts";
+
+/** What runs in each round of a case: a contender, perhaps in several processes or with events stored before. */
+export interface Entrant {
+  readonly label: string;
+  readonly contender: string;
+  readonly processes: number;
+  readonly stored: number;
+}
+
+export type Kind = "load" | "startup" | "memory";
+
+export interface Case {
+  readonly name: string;
+  readonly title: string;
+  readonly kind: Kind;
+  readonly traffic: Traffic;
+  readonly entrants: readonly Entrant[];
+  /** Times the connections that were asked for. */
+  readonly crowd: number;
+  /** Handlers take 20 ms of outside work before the transaction. */
+  readonly isSlow: boolean;
+  /** Half of the best rate, instead of as much as can be. */
+  readonly isPaced: boolean;
+  /** Being turned away with 503 is an answer here. */
+  readonly mayRefuse: boolean;
+}
+
+const RECEIVERS = ["oncehook-sqlite", "oncehook-postgres"];
+const HAND_WRITTEN = ["express-sqlite", "express-postgres"];
+const LIMITS = ["pgbench", "pgbench-pipeline"];
+const SERVERS = ["bare", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
+
+/** All cases; `sizes` are the numbers of stored events that `growth` compares. */
+export function casesOf(sizes: readonly number[]): Case[] {
+  const load = (
+    name: string,
+    title: string,
+    contenders: readonly string[],
+    more: Partial<Case> = {},
+  ): Case => ({
+    name,
+    title,
+    kind: "load",
+    traffic: "fresh",
+    entrants: contenders.map((contender) => entrant(contender)),
+    crowd: 1,
+    isSlow: false,
+    isPaced: false,
+    mayRefuse: false,
+    ...more,
+  });
+  return [
+    load("fresh", "Fresh events", [...SERVERS, ...LIMITS]),
+    load("duplicates", "One event over and over", SERVERS, { traffic: "duplicates" }),
+    load("bad-signatures", "Bad signatures", SERVERS, { traffic: "bad-signatures" }),
+    load("mixed", "Three in ten events sent again", SERVERS, { traffic: "mixed" }),
+    // More callbacks wait at the same time than connections could carry otherwise.
+    load("prepare", "20 ms of outside work", [...RECEIVERS, ...HAND_WRITTEN], { isSlow: true, crowd: 4 }),
+    load("large", "16 KiB bodies", SERVERS, { traffic: "large" }),
+    load("processes", "1, 2 and 4 processes on one PostgreSQL", [], {
+      entrants: [1, 2, 4].map((processes) => entrant("oncehook-postgres", { processes })),
+    }),
+    load("latency", "Latency at half of the best rate", SERVERS, { isPaced: true }),
+    load("growth", "With events stored before", [], {
+      entrants: RECEIVERS.flatMap((name) => sizes.map((stored) => entrant(name, { stored }))),
+    }),
+    load("overload", "Ten times the connections", RECEIVERS, { crowd: 10, mayRefuse: true }),
+    load("memory", "Memory over a longer run", SERVERS, { kind: "memory" }),
+    load("startup", "From the start to ready", SERVERS, { kind: "startup" }),
+  ];
+}
+
+function entrant(
+  contender: string,
+  { processes = 1, stored }: { processes?: number; stored?: number } = {},
+): Entrant {
+  const parts = [contender];
+  if (processes > 1) parts.push(`${processes} processes`);
+  if (stored !== undefined) parts.push(`${stored.toLocaleString("en")} stored`);
+  return { label: parts.join(", "), contender, processes, stored: stored ?? 0 };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { judgeGoals } from "../../bench/report/goals.ts";
+import { plot } from "../../bench/report/plot.ts";
+import type { Results } from "../../bench/report/results.ts";
+import { figureOf, median, percentile, summarise } from "../../bench/report/summary.ts";
+import { report } from "../../bench/report/tables.ts";
+import { withFigures } from "../../bench/report/write-docs.ts";
+import type { Measurement } from "../../bench/rounds/measurement.ts";
+
+function round(entrant: string, rate: number, invalid: string[] = [], name = "fresh"): Measurement {
+  return { case: name, entrant, round: 1, rate, p99: rate / 100, invalid };
+}
+
+function results(measurements: Measurement[]): Results {
+  return {
+    date: "2026-01-02T03:04:05.678Z",
+    machine: { processor: "2 × a processor" },
+    options: { rounds: 1, seconds: 2, connections: 64 },
+    cases: [{ name: "fresh", title: "Fresh & new" }],
+    versions: {},
+    missing: { webhook: "the command webhook is not there" },
+    measurements,
+  };
+}
+
+describe("the benchmark's report", () => {
+  it("takes the middle value, and the mean of the two middle ones", () => {
+    expect(median([9, 1, 5])).toBe(5);
+    expect(median([10, 1, 2, 100])).toBe(6);
+    expect(median([3])).toBe(3);
+    expect(() => median([])).toThrow(RangeError);
+  });
+
+  it("takes the smallest latency that so many percent do not exceed", () => {
+    const values = Array.from({ length: 1_000 }, (_, index) => 1_000 - index);
+    expect([50, 99, 99.9].map((percent) => percentile(values, percent))).toEqual([500, 990, 999]);
+    expect(percentile([], 99)).toBeNaN();
+  });
+
+  it("counts no invalid round, and says how many there were and why", () => {
+    const [summary] = summarise([
+      round("bare", 100),
+      round("bare", 9_999, ["3 timeouts"]),
+      round("bare", 120),
+      round("bare", 9_999, ["3 timeouts"]),
+      round("bare", 110),
+    ]);
+    expect(summary).toMatchObject({ rounds: 5, valid: 3, faults: ["3 timeouts"], rates: [100, 120] });
+    expect(summary?.medians).toEqual({ rate: 110, p99: 1.1 });
+  });
+
+  it("has no figure of an entrant whose every round is invalid", () => {
+    const summaries = summarise([round("restate", 50, ["7 unexpected answers"])]);
+    expect(figureOf(summaries, "fresh", "restate", "rate")).toBeUndefined();
+    expect(report(results([round("restate", 50, ["7 unexpected answers"])]))).toContain(
+      "0 of 1 count: 7 unexpected answers",
+    );
+  });
+
+  it("divides medians of one case, and knows what was not measured", () => {
+    const summaries = summarise([
+      round("oncehook-sqlite", 40),
+      round("oncehook-sqlite", 60),
+      round("bare", 100),
+    ]);
+    const own = ["fresh", "oncehook-sqlite", "rate"] as const;
+    const judged = judgeGoals(summaries, [
+      { title: "reached", of: own, against: ["fresh", "bare", "rate"], least: 0.5 },
+      { title: "missed", of: own, against: ["fresh", "bare", "rate"], least: 0.51 },
+      { title: "absolute", of: own, most: 50, unit: " MB" },
+      { title: "absent", of: own, against: ["fresh", "webhook", "rate"], least: 2 },
+    ]);
+    expect(judged.map(({ value, isReached }) => [value, isReached])).toEqual([
+      [0.5, true],
+      [0.5, false],
+      [50, true],
+      [undefined, undefined],
+    ]);
+    expect(judged.map(({ goal }) => goal)).toEqual(["≥ 0.5 ×", "≥ 0.51 ×", "≤ 50 MB", "≥ 2 ×"]);
+  });
+
+  it("says what is missing, and that a short trial is one", () => {
+    const text = report(results([round("bare", 100)]));
+    expect(text).toContain("- `webhook`: the command webhook is not there");
+    expect(text).toContain("A short trial");
+  });
+
+  it("draws what it tells, for dark pages too", () => {
+    const svg = plot(results([round("bare", 12_345), round("oncehook-sqlite", 6_000)]));
+    expect(svg).toContain("12,345");
+    expect(svg).toContain("Fresh &amp; new");
+    expect(svg).toContain("prefers-color-scheme:dark");
+  });
+
+  it("replaces the figures of a page and nothing else, and refuses a page without a place for them", () => {
+    const begin = "<!-- figures: written by npm run bench -- --write-docs -->";
+    const page = `before\n${begin}\nold\n<!-- end of figures -->\nafter\n`;
+    const once = withFigures(page, "new");
+    expect(once).toBe(`before\n${begin}\n\nnew\n\n<!-- end of figures -->\nafter\n`);
+    expect(withFigures(once, "new")).toBe(once);
+    expect(() => withFigures("before\nafter\n", "new")).toThrow("end of figures");
+  });
+});
