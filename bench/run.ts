@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CONTENDERS } from "./contenders/index.ts";
+import { CONTENDERS, type Contender } from "./contenders/index.ts";
 import { wrkVersion } from "./load/wrk.ts";
 import { machineFacts } from "./machine/machine-facts.ts";
 import { type Postgres, startPostgres } from "./machine/postgres.ts";
@@ -13,7 +13,7 @@ import { plot } from "./report/plot.ts";
 import type { Results } from "./report/results.ts";
 import { report } from "./report/tables.ts";
 import { writeDocs } from "./report/write-docs.ts";
-import { casesOf } from "./rounds/case.ts";
+import { type Case, casesOf } from "./rounds/case.ts";
 import { runCases } from "./rounds/run-cases.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -28,23 +28,34 @@ process.once("SIGTERM", () => process.exit(INTERRUPTED));
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
+  let choice: Choice;
   try {
-    const options = readOptions(args, join(HERE, "results/latest.json"));
-    if (options.writesDocs) {
-      writeDocs(JSON.parse(readFileSync(options.out, "utf8")), new URL("../docs/", import.meta.url));
-      return 0;
-    }
-    return await bench(options);
+    choice = choiceOf(args);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     say(`${error.message}\n\n${USAGE}`);
     return CANNOT;
   }
+  const { writesDocs, out } = choice.options;
+  if (!writesDocs) return bench(choice);
+  writeDocs(JSON.parse(readFileSync(out, "utf8")), new URL("../docs/", import.meta.url));
+  return 0;
 }
 
-async function bench(options: Options): Promise<number> {
+interface Choice {
+  readonly options: Options;
+  readonly cases: readonly Case[];
+  readonly contenders: readonly Contender[];
+}
+
+/** @throws TypeError that names the option that nobody can understand */
+function choiceOf(args: readonly string[]): Choice {
+  const options = readOptions(args, join(HERE, "results/latest.json"));
   const cases = choose("case", casesOf(options.sizes), options.cases);
-  const contenders = choose("contender", CONTENDERS, options.contenders);
+  return { options, cases, contenders: choose("contender", CONTENDERS, options.contenders) };
+}
+
+async function bench({ options, cases, contenders }: Choice): Promise<number> {
   const wrk = await wrkVersion();
   if (wrk === undefined) {
     say("The benchmark needs wrk to make the load. On Debian and Ubuntu: apt-get install wrk");
@@ -62,21 +73,18 @@ async function bench(options: Options): Promise<number> {
   try {
     const shared = { ...options, folder, postgres };
     const machine = { ...machineFacts(folder), wrk, ...(postgres && { PostgreSQL: postgres.version }) };
-    const date = new Date().toISOString();
-    const outcome = await runCases(shared, cases, contenders, options.rounds, say);
-    const { measurements, versions, missing } = outcome;
-    const { rounds, seconds, connections } = options;
-    const shown = cases.map(({ name, title }) => ({ name, title }));
-    const results: Results = {
-      date,
+    const { rounds, seconds, connections, out } = options;
+    const facts = {
+      date: new Date().toISOString(),
       machine,
       options: { rounds, seconds, connections },
-      cases: shown,
-      versions,
-      missing,
-      measurements,
+      cases: cases.map(({ name, title }) => ({ name, title })),
     };
-    publish(results, options.out);
+    // A run takes hours; what it has is kept after each case.
+    const outcome = await runCases(shared, cases, contenders, say, (sofar) =>
+      keep({ ...facts, ...sofar }, out),
+    );
+    process.stdout.write(`${report({ ...facts, ...outcome })}\n`);
     return 0;
   } finally {
     await postgres?.stop();
@@ -103,9 +111,8 @@ async function postgresOrNone(): Promise<Postgres | undefined> {
   }
 }
 
-function publish(results: Results, out: string): void {
+function keep(results: Results, out: string): void {
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, `${JSON.stringify(results, null, 2)}\n`);
   writeFileSync(out.replace(/(\.json)?$/, ".svg"), plot(results));
-  process.stdout.write(`${report(results)}\n`);
 }

@@ -23,7 +23,7 @@ export function plot(results: Results): string {
   const summaries = summarise(results.measurements);
   const { rounds, seconds } = results.options;
   const trial = isShortTrial(results.options) ? ", a short trial" : "";
-  const heading = `Medians of ${rounds} rounds of ${seconds} s${trial}, ${results.date.slice(0, 10)}`;
+  const heading = `Medians of ${rounds} ${rounds === 1 ? "round" : "rounds"} of ${seconds} s${trial}, ${results.date.slice(0, 10)}`;
   const parts = [text(8, 20, heading, "quiet")];
   let y = 48;
   for (const { name, title } of results.cases) {

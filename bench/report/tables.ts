@@ -44,7 +44,7 @@ function facts(results: Results): string {
     : [];
   return [
     ...trial,
-    `- ${date}, ${options.rounds} alternating rounds of ${options.seconds} s, ${options.connections} connections`,
+    `- ${date}, rounds: ${options.rounds}, alternating, of ${options.seconds} s each, ${options.connections} connections`,
     ...Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`),
     ...Object.entries(versions).map(([name, version]) => `- \`${name}\`: ${version}`),
   ].join("\n");

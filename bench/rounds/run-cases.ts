@@ -21,27 +21,28 @@ export async function runCases(
   bench: Bench,
   cases: readonly Case[],
   contenders: readonly Contender[],
-  rounds: number,
   say: Say,
+  keep: (sofar: Outcome) => void,
 ): Promise<Outcome> {
   const run = new Run(bench, say);
   for (const contender of contenders) await run.admit(contender);
   for (const spec of cases) {
     // Memory is watched once, and long.
-    const times = spec.kind === "memory" ? 1 : rounds;
+    const times = spec.kind === "memory" ? 1 : bench.rounds;
     for (let round = 1; round <= times; round += 1) {
       for (const entrant of spec.entrants) {
         await run.round(spec, entrant, round);
       }
     }
+    keep(run.outcome);
   }
-  return run;
+  return run.outcome;
 }
 
-class Run implements Outcome {
-  readonly measurements: Measurement[] = [];
-  readonly versions: Record<string, string> = {};
-  readonly missing: Record<string, string> = {};
+class Run {
+  readonly #measurements: Measurement[] = [];
+  readonly #versions: Record<string, string> = {};
+  readonly #missing: Record<string, string> = {};
   readonly #bench: Bench;
   readonly #say: Say;
   readonly #present: Contender[] = [];
@@ -52,12 +53,16 @@ class Run implements Outcome {
     this.#say = say;
   }
 
+  get outcome(): Outcome {
+    return { measurements: this.#measurements, versions: this.#versions, missing: this.#missing };
+  }
+
   /** Takes a contender in; one that cannot run here is missing, with the reason. */
   async admit(contender: Contender): Promise<void> {
     try {
       const needsPostgres = contender.store === "postgres";
       if (needsPostgres && this.#bench.postgres === undefined) throw new Error("there is no PostgreSQL");
-      this.versions[contender.name] = `${contender.title}: ${await contender.version()}`;
+      this.#versions[contender.name] = `${contender.title}: ${await contender.version()}`;
       this.#present.push(contender);
     } catch (error) {
       this.#miss(contender.name, error);
@@ -68,12 +73,12 @@ class Run implements Outcome {
     const contender = this.#present.find(({ name }) => name === entrant.contender);
     if (contender === undefined) return;
     // What failed once in a case would fail again; it is told once.
-    if (this.missing[`${entrant.label}, case ${spec.name}`] !== undefined) return;
+    if (this.#missing[`${entrant.label}, case ${spec.name}`] !== undefined) return;
     try {
       const rate = spec.isPaced ? await this.#halfOfBest(spec, contender) : undefined;
       const result = await this.#tryRound(spec, entrant, contender, rate);
       const measurement = { case: spec.name, entrant: entrant.label, round, ...result };
-      this.measurements.push(measurement);
+      this.#measurements.push(measurement);
       this.#say(lineOf(measurement));
     } catch (error) {
       this.#miss(`${entrant.label}, case ${spec.name}`, error);
@@ -102,7 +107,7 @@ class Run implements Outcome {
   async #halfOfBest(spec: Case, contender: Contender): Promise<number> {
     const receiver = this.#present.find(({ name }) => name === "oncehook-sqlite");
     const like = contender.name === "bare" && receiver !== undefined ? receiver : contender;
-    const rates = this.measurements.flatMap(({ case: name, entrant, invalid, rate }) =>
+    const rates = this.#measurements.flatMap(({ case: name, entrant, invalid, rate }) =>
       name === "fresh" && entrant === like.name && invalid.length === 0 && rate !== undefined ? [rate] : [],
     );
     const best =
@@ -122,8 +127,8 @@ class Run implements Outcome {
   }
 
   #miss(name: string, error: unknown): void {
-    this.missing[name] = error instanceof Error ? error.message : String(error);
-    this.#say(`${name}: missing: ${this.missing[name]}`);
+    this.#missing[name] = error instanceof Error ? error.message : String(error);
+    this.#say(`${name}: missing: ${this.#missing[name]}`);
   }
 }
 

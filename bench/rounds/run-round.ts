@@ -12,6 +12,7 @@ import { growthOf, watchMemory } from "./watch-memory.ts";
 export interface Bench {
   readonly folder: string;
   readonly postgres: Postgres | undefined;
+  readonly rounds: number;
   readonly seconds: number;
   readonly memorySeconds: number;
   readonly connections: number;
