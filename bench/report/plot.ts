@@ -34,7 +34,7 @@ export function plot(results: Results): string {
     y += bars.length * ROW + GAP;
   }
   const size = `width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}"`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n<style>${STYLE}</style>\n${parts.join("\n")}\n</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">\n<title>${heading}</title>\n<style>${STYLE}</style>\n${parts.join("\n")}\n</svg>\n`;
 }
 
 function block(bars: readonly Summary[], figure: Figure, top: number): string[] {
