@@ -103,7 +103,7 @@ function transaction(isPipelined: boolean): string {
     }),
     insertNotification({
       ...texts,
-      idempotency_key: `'platform/' || ${eventId} || '/1'`,
+      position: "1",
       topic: "'order.paid'",
       payload: result,
       created_at: "now()",

@@ -27,8 +27,8 @@ function inserts(from: string, notificationOf: string): string[] {
       FROM ${from}`,
     `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
       SELECT 'order-' || event_id, 'paid', 12.5, event_id, at FROM ${from}`,
-    `INSERT INTO oncehook_notifications (idempotency_key, source, event_id, topic, payload, created_at, spread_at)
-      SELECT 'platform/' || event_id || '/1', 'platform', event_id, 'order.paid', ${RESULT}, at, at FROM ${from}`,
+    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, spread_at)
+      SELECT 'platform', event_id, 1, 'order.paid', ${RESULT}, at, at FROM ${from}`,
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
       SELECT ${notificationOf}, 'log', 'delivered', 1, at FROM ${from}`,
     `INSERT INTO oncehook_callbacks (request_id, received_at, source, event_id, event_type, method, url, remote_address,

@@ -47,7 +47,7 @@ export function orderValues({ event_id, data }: Payment): unknown[] {
 
 export function notificationValues({ event_id, data }: Payment): unknown[] {
   const payload = JSON.stringify({ order_id: data.order_id, amount: data.amount, event_id });
-  return [`${SOURCE}/${event_id}/1`, SOURCE, event_id, "order.paid", payload, new Date().toISOString()];
+  return [SOURCE, event_id, 1, "order.paid", payload, new Date().toISOString()];
 }
 
 export interface Logged {

@@ -13,7 +13,7 @@ const RECORD = [
   "processed_at",
 ] as const;
 const ORDER = ["order_id", "status", "amount", "event_id", "updated_at"] as const;
-const NOTIFICATION = ["idempotency_key", "source", "event_id", "topic", "payload", "created_at"] as const;
+const NOTIFICATION = ["source", "event_id", "position", "topic", "payload", "created_at"] as const;
 const CALLBACK = [
   "request_id",
   "received_at",
