@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { fileURLToPath } from "node:url";
 import { unfitNode } from "./unfit-node.ts";
 
 // A reader that has seen enough, such as `head`, is no error: what is left to print is dropped.
@@ -10,7 +11,10 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const refusal = unfitNode(process.versions.node);
 if (refusal === undefined) {
-  // Only now: what it imports does not exist in an older Node.
+  // Only now: what these import does not exist in an older Node.
+  const { enableCompileCache } = await import("node:module");
+  // Beside the code and not in the folder for all users' temporary files, where a stranger could put compiled code.
+  enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/oncehook", import.meta.url)));
   const { run } = await import("./run.ts");
   process.exitCode = await run(process.argv);
 } else {
