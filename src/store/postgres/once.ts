@@ -18,20 +18,25 @@ import { inTransaction } from "./in-transaction.ts";
 import { withClient } from "./pool.ts";
 import { ask } from "./statement.ts";
 
+/** What an earlier delivery of the event has left. */
+const LEFT_BEHIND = `failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
+    preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)`;
+const COMPLETE = `UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2
+    WHERE event_id = $3 AND source = $4`;
+
 /** Named statements are parsed and planned once for each connection. */
 const STATEMENTS = {
   // A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
   insertRecord: `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
     VALUES ($1, $2, $3, $4, 'processing', $5, $6) ON CONFLICT (event_id, source) DO NOTHING`,
-  completeRecord: `WITH failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
-    preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)
-    UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2
-    WHERE event_id = $3 AND source = $4`,
+  completeRecord: `WITH ${LEFT_BEHIND} ${COMPLETE}`,
+  // The same with the log row, in one round trip.
+  completeAndLog: `WITH ${LEFT_BEHIND},
+    callback AS (INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
+      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 5}`).join(", ")})) ${COMPLETE}`,
   selectRecord: "SELECT * FROM oncehook_records WHERE event_id = $1 AND source = $2",
   insertNotification: `INSERT INTO oncehook_notifications
     (source, event_id, position, topic, payload, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-  insertCallback: `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
-    VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 1}`).join(", ")})`,
 } as const;
 
 export const HOT_STATEMENTS: readonly string[] = Object.values(STATEMENTS);
@@ -90,18 +95,14 @@ export function once(
     assertOpen(lending);
     takeBack(lending);
     const { eventId, source } = record;
-    await query(client, "completeRecord", [
-      JSON.stringify(result),
-      clock.now().toISOString(),
-      eventId,
-      source,
-    ]);
+    const values = [JSON.stringify(result), clock.now().toISOString(), eventId, source];
+    if (logRow === undefined || mode === "rehearse") await query(client, "completeRecord", values);
+    else await query(client, "completeAndLog", [...values, ...callbackValues(logRow)]);
     if (mode === "rehearse") {
       // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
       await ask(client, { text: "SET CONSTRAINTS ALL IMMEDIATE" });
       return { ending: "rehearsed", result };
     }
-    if (logRow !== undefined) await query(client, "insertCallback", callbackValues(logRow));
     return { ending: "completed", result };
   }
 }
