@@ -42,7 +42,7 @@ export const AUTHENTICATION_VARIABLES = {
     schema: text,
   }),
   SIGNING_SECRET_PREVIOUS: variable({
-    expects: SECRET_WORDS,
+    expects: "at least 16 bytes without white space around it",
     default: "",
     secret: true,
     meaning: "The secret before it: both verify while it is rotated",
