@@ -10,6 +10,7 @@ import type {
 } from "../store.ts";
 import type { Access } from "./access.ts";
 import { storableText, toFailure } from "./rows.ts";
+import { unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_failures";
 
@@ -65,7 +66,7 @@ async function leaseDue({ write, dialect }: Access, lease: Lease, limit: number)
         .select("id")
         .where("state", "=", "waiting")
         .where("next_attempt_at", "<=", now)
-        .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", now)]))
+        .where(unleased(lease.now))
         .orderBy("next_attempt_at")
         .limit(limit);
       // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
@@ -89,7 +90,7 @@ async function leaseOne(
     .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
     .where("event_id", "=", key.eventId)
     .where("source", "=", key.source)
-    .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", lease.now.toISOString())]))
+    .where(unleased(lease.now))
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) return toFailure(row);

@@ -1,5 +1,6 @@
 import type { Revived } from "../outbox-store.ts";
 import type { Access } from "./access.ts";
+import { unleased } from "./unleased.ts";
 
 const DELIVERIES = "oncehook_deliveries";
 
@@ -36,13 +37,13 @@ export async function discard(
   channel: string | undefined,
   now: Date,
 ): Promise<number | "leased"> {
-  let unleased = write
+  let doomed = write
     .deleteFrom(DELIVERIES)
     .where("notification_id", "=", notificationId)
     .where("state", "in", ["waiting", "dead"])
-    .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", now.toISOString())]));
-  if (channel !== undefined) unleased = unleased.where("channel", "=", channel);
-  const gone = Number((await unleased.executeTakeFirst()).numDeletedRows);
+    .where(unleased(now));
+  if (channel !== undefined) doomed = doomed.where("channel", "=", channel);
+  const gone = Number((await doomed.executeTakeFirst()).numDeletedRows);
   if (gone > 0) return gone;
   let kept = read
     .selectFrom(DELIVERIES)

@@ -4,6 +4,7 @@ import type { Access } from "./access.ts";
 import { discard, revive } from "./outbox-by-hand.ts";
 import { counts, list, waitingByChannel } from "./outbox-views.ts";
 import { storableText, toDelivery, toNotification } from "./rows.ts";
+import { unleased } from "./unleased.ts";
 
 const NOTIFICATIONS = "oncehook_notifications";
 const DELIVERIES = "oncehook_deliveries";
@@ -83,7 +84,7 @@ async function leaseDue(
         .where("state", "=", "waiting")
         .where("next_attempt_at", "<=", now)
         .where("channel", "in", channels)
-        .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", now)]))
+        .where(unleased(lease.now))
         .orderBy("next_attempt_at")
         .limit(limit);
       return dialect === "postgres" ? due.forUpdate().skipLocked() : due;

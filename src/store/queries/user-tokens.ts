@@ -9,6 +9,7 @@ import type {
 } from "../user-token-store.ts";
 import type { Access } from "./access.ts";
 import { isoTime, storableText } from "./rows.ts";
+import { unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_user_tokens";
 
@@ -47,7 +48,7 @@ async function leaseOne(
     .updateTable(TABLE)
     .set({ lease_owner: owner, leased_until: until.toISOString() })
     .where("user_id", "=", userId)
-    .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", now.toISOString())]))
+    .where(unleased(now))
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) return toUserTokens(row);
@@ -66,7 +67,7 @@ async function leaseDue(
         .selectFrom(TABLE)
         .select("user_id")
         .where("refresh_at", "<=", now)
-        .where((eb) => eb.or([eb("leased_until", "is", null), eb("leased_until", "<=", now)]))
+        .where(unleased(lease.now))
         .orderBy("refresh_at")
         .limit(limit);
       return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
