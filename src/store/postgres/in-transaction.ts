@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CompiledQuery, Kysely } from "kysely";
 import type pg from "pg";
-import { bindQuery } from "../bound-query.ts";
 import {
   assertKeepsTransaction,
-  counted,
   type GuardRules,
   guarded,
   type Lending,
   newLending,
   takeBack,
 } from "../guarded.ts";
-import type { Deadline, OpenQuery, Transaction } from "../store.ts";
+import { lend } from "../lend.ts";
+import type { Deadline, Transaction } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { passing } from "./hindrance.ts";
 import { withClient } from "./pool.ts";
@@ -40,7 +38,7 @@ export async function inTransaction<T>(
     const lending = newLending(() => client.getTransactionStatus() !== "I");
     await ask(client, { text: beginStatement(limits) });
     try {
-      const value = await run(lend(client, lending), client, lending);
+      const value = await run(lent(client, lending), client, lending);
       takeBack(lending);
       if (endsIn(value) === "commit") await commit(client);
       else await client.query("ROLLBACK");
@@ -109,28 +107,15 @@ function assertKeepsSession(text: unknown): void {
   );
 }
 
-/** Each part is made on first use: a handler does not pay for the ways that it does not go. */
-function lend(client: pg.ClientBase, lending: Lending): Transaction {
-  let query: Kysely<unknown> | undefined;
-  let driver: object | undefined;
-  const run = (compiled: Pick<CompiledQuery, "sql" | "parameters">) => {
-    assertKeepsTransaction(compiled.sql);
-    assertKeepsSession(compiled.sql);
-    return counted(lending, () => executeOn(client, compiled));
-  };
-  return {
+function lent(client: pg.ClientBase, lending: Lending): Transaction {
+  return lend(lending, {
     dialect: "postgres",
-    get query(): OpenQuery {
-      query ??= bindQuery(postgresSpelling, run);
-      return query;
+    spelling: postgresSpelling,
+    assertAllowed(sql) {
+      assertKeepsTransaction(sql);
+      assertKeepsSession(sql);
     },
-    async execute(sql, parameters = []) {
-      const { rows, numAffectedRows } = await run({ sql, parameters });
-      return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
-    },
-    get connection() {
-      driver ??= guarded(client, lending, RULES);
-      return driver;
-    },
-  };
+    execute: (statement) => executeOn(client, statement),
+    driver: () => guarded(client, lending, RULES),
+  });
 }

@@ -1,18 +1,16 @@
 import { StatementSync } from "node:sqlite";
-import type { CompiledQuery, Kysely } from "kysely";
-import { bindQuery } from "../bound-query.ts";
 import {
   assertKeepsTransaction,
   assertOpen,
-  counted,
   type GuardRules,
   guarded,
   type Lending,
   newLending,
   takeBack,
 } from "../guarded.ts";
+import { lend } from "../lend.ts";
 import { withPatience } from "../patience.ts";
-import type { Deadline, OpenQuery, Transaction } from "../store.ts";
+import type { Deadline, Transaction } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { busy, unavailableWhereTroubled } from "./hindrance.ts";
 import { sqliteSpelling } from "./spelling.ts";
@@ -45,7 +43,7 @@ export async function lending<T>(
 ): Promise<T> {
   const lending = newLending(() => connection.database.isTransaction);
   try {
-    const value = await connection.lent(() => run({ tx: lend(connection, lending), lending }));
+    const value = await connection.lent(() => run({ tx: lent(connection, lending), lending }));
     // Where the transaction is gone, what follows would commit by itself, one statement at a time.
     assertOpen(lending);
     takeBack(lending);
@@ -74,27 +72,12 @@ const RULES: GuardRules = {
   },
 };
 
-/** Each part is made on first use: a handler does not pay for the ways that it does not go. */
-function lend(connection: Connection, lending: Lending): Transaction {
-  let query: Kysely<unknown> | undefined;
-  let driver: object | undefined;
-  const run = (compiled: Pick<CompiledQuery, "sql" | "parameters">) => {
-    assertKeepsTransaction(compiled.sql);
-    return counted(lending, () => connection.execute(compiled));
-  };
-  return {
+function lent(connection: Connection, lending: Lending): Transaction {
+  return lend(lending, {
     dialect: "sqlite",
-    get query(): OpenQuery {
-      query ??= bindQuery(sqliteSpelling, run);
-      return query;
-    },
-    async execute(sql, parameters = []) {
-      const { rows, numAffectedRows } = await run({ sql, parameters });
-      return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
-    },
-    get connection() {
-      driver ??= guarded(connection.database, lending, RULES);
-      return driver;
-    },
-  };
+    spelling: sqliteSpelling,
+    assertAllowed: assertKeepsTransaction,
+    execute: (statement) => connection.execute(statement),
+    driver: () => guarded(connection.database, lending, RULES),
+  });
 }
