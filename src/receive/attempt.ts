@@ -1,5 +1,4 @@
 import {
-  alreadyProcessed,
   failed,
   isJsonObject,
   type JsonObject,
@@ -11,6 +10,7 @@ import {
 import { HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
+import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptWork } from "./work.ts";
 
@@ -31,9 +31,7 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
       { deadline, mode },
     );
     if (ending.ending !== "already") return success(ending.result);
-    const isSameBody = ending.record.bodySha256 === bodySha256;
-    if (!isSameBody) receiver.observer.bodyMismatch(key);
-    return alreadyProcessed(ending.record.result, isSameBody);
+    return handledBefore(ending.record, bodySha256, receiver);
   } catch (error) {
     return outcomeOf(error);
   }

@@ -1,6 +1,7 @@
-import { alreadyProcessed, isRefused, type Outcome, type Refused, type Version } from "../domain/index.ts";
+import { isRefused, type Outcome, type Refused, type Version } from "../domain/index.ts";
 import type { Deadline } from "../store/index.ts";
 import type { Receiver, Reception, RowOf } from "./callback.ts";
+import { handledBefore } from "./handled-before.ts";
 import type { Identified } from "./identify.ts";
 import { keepFailure } from "./keep-failure.ts";
 import { runEvent } from "./run-event.ts";
@@ -26,9 +27,7 @@ export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: Ro
     const record = await receiver.store.find(key, deadline);
     if (record !== undefined) {
       facts.eventType = record.eventType;
-      const isSameBody = record.bodySha256 === bodySha256;
-      if (!isSameBody) receiver.observer.bodyMismatch(key);
-      return alreadyProcessed(record.result, isSameBody);
+      return handledBefore(record, bodySha256, receiver);
     }
 
     // (d) dispatch on the event's type.
