@@ -2,8 +2,12 @@ import type { Config } from "../config/index.ts";
 
 const MARGIN_MS = 10_000;
 
-/** A lease outlives the longest run: waiting for its turn, `prepare`, then `handle`. */
+/** The longest run of an event: waiting for its turn, `prepare`, then `handle`. */
+export function longestRunMs({ requestTimeoutMs, handlerTimeoutMs }: Config): number {
+  return requestTimeoutMs + 2 * handlerTimeoutMs;
+}
+
+/** A lease outlives the longest run. */
 export function leaseTiming(config: Config): { timeLimitMs: number; leaseMs: number } {
-  const timeLimitMs = config.requestTimeoutMs;
-  return { timeLimitMs, leaseMs: timeLimitMs + 2 * config.handlerTimeoutMs + MARGIN_MS };
+  return { timeLimitMs: config.requestTimeoutMs, leaseMs: longestRunMs(config) + MARGIN_MS };
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { longestRunMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { askingCommand } from "./look-up-commands.ts";
@@ -30,16 +31,15 @@ export function replayCommand(): Command {
 async function replay(eventId: string, options: ReplayOptions): Promise<void> {
   const key = `${encodeURIComponent(options.source)}/${encodeURIComponent(eventId)}`;
   const path = `/api/failures/${key}/replay?dry_run=${options.dryRun ?? false}`;
-  const replayed = await askAdmin<Replayed>(options, { method: "POST", path, timeLimitMs: longestReplay });
+  const replayed = await askAdmin<Replayed>(options, { method: "POST", path, timeLimitMs: longestReplayMs });
   process.stdout.write(
     options.json === true ? `${JSON.stringify(replayed, null, 2)}\n` : sentence(replayed, options),
   );
   if (!WELL_ENDED.includes(replayed.outcome)) process.exitCode = 1;
 }
 
-/** Waiting for its turn, `prepare` and `handle`. */
-function longestReplay({ requestTimeoutMs, handlerTimeoutMs }: Config): number {
-  return requestTimeoutMs + 2 * handlerTimeoutMs + MARGIN_MS;
+function longestReplayMs(config: Config): number {
+  return longestRunMs(config) + MARGIN_MS;
 }
 
 function sentence({ outcome, result, error }: Replayed, { dryRun }: ReplayOptions): string {
