@@ -121,6 +121,7 @@ function transaction(isPipelined: boolean): string {
       response_status: "200",
       response_body: result,
       processing_ms: "1.5",
+      with_record: "1",
     }),
   ].map((text) => `${text.replaceAll(/\s+/g, " ")};`);
   const [begin, end] = isPipelined ? ["\\startpipeline", "\\endpipeline"] : [];

@@ -23,8 +23,8 @@ const ANSWER = `'{"status":"success","data":{"order_id":"order-0123456789abcdef"
 function inserts(from: string, notificationOf: string): string[] {
   return [
     `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, result, created_at,
-      processed_at) SELECT 'platform', event_id, 'payment_notify', 'v1', 'completed', '${"0".repeat(64)}', ${RESULT}, at, at
-      FROM ${from}`,
+      processed_at, callback_id) SELECT 'platform', event_id, 'payment_notify', 'v1', 'completed', '${"0".repeat(64)}',
+      ${RESULT}, at, at, n + 1 FROM ${from}`,
     `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
       SELECT 'order-' || event_id, 'paid', 12.5, event_id, at FROM ${from}`,
     `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, spread_at)
@@ -32,9 +32,9 @@ function inserts(from: string, notificationOf: string): string[] {
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
       SELECT ${notificationOf}, 'log', 'delivered', 1, at FROM ${from}`,
     `INSERT INTO oncehook_callbacks (request_id, received_at, source, event_id, event_type, method, url, remote_address,
-      request_headers, request_body, outcome, response_status, response_body, processing_ms)
+      request_headers, request_body, outcome, response_status, response_body, processing_ms, with_record)
       SELECT event_id, at, 'platform', event_id, 'payment_notify', 'POST', '/api/platform/callback', '127.0.0.1',
-      ${HEADERS}, ${BODY}, 'success', 200, ${ANSWER}, 1.5 FROM ${from}`,
+      ${HEADERS}, ${BODY}, 'success', 200, ${ANSWER}, 1.5, 1 FROM ${from}`,
   ];
 }
 

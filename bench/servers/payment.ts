@@ -73,6 +73,7 @@ export function callbackValues(payment: Payment, { headers, outcome, answer, beg
     200,
     answer,
     performance.now() - begun,
+    outcome === "success" ? 1 : 0,
   ];
 }
 

@@ -29,6 +29,7 @@ const CALLBACK = [
   "response_status",
   "response_body",
   "processing_ms",
+  "with_record",
 ] as const;
 
 export const COLUMNS = { record: RECORD, order: ORDER, notification: NOTIFICATION, callback: CALLBACK };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { nextDeliveryAt } from "../domain/index.ts";
 import type { DueDelivery } from "../store/index.ts";
 import { type Channel, DeliveryPostponed, DeliveryRefused } from "./channel.ts";
@@ -10,18 +11,21 @@ const LEASE_MARGIN_MS = 10_000;
 /** Leases deliveries of one channel and tries them; nothing that happens to an attempt is thrown. */
 export interface Attempt {
   lease(owner: string, limit: number): Promise<DueDelivery[]>;
-  make(delivery: DueDelivery, owner: string): Promise<void>;
+  /** What is leased together has one time limit. */
+  limit(): AbortSignal;
+  make(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void>;
 }
 
 /** @param stopping aborted when the process can wait no longer for what is under way */
 export function createAttempt(channel: Channel, stopping: AbortSignal, deps: OutboxDeps): Attempt {
   const { outbox, clock, log, attempted } = deps;
+  const settle = createSettling(deps);
 
-  async function make(delivery: DueDelivery, owner: string): Promise<void> {
+  async function make(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void> {
     const fields = { id: messageId(delivery.notification), channel: delivery.channel };
     try {
       if (delivery.attempts > deps.policy.attempts) await giveUp(delivery, owner, fields);
-      else await deliver(delivery, owner, fields);
+      else await deliver(delivery, owner, limit, fields);
     } catch (error) {
       log.error(
         { ...fields, err: error },
@@ -41,16 +45,20 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
     log.error(fields, "a notification has no attempt left; it waits for a person");
   }
 
-  async function deliver(delivery: DueDelivery, owner: string, fields: object): Promise<void> {
-    const signal = AbortSignal.any([AbortSignal.timeout(channel.timeLimitMs), stopping]);
+  async function deliver(
+    delivery: DueDelivery,
+    owner: string,
+    limit: AbortSignal,
+    fields: object,
+  ): Promise<void> {
     let failure: unknown;
     try {
-      await channel.deliver(delivery.notification, signal, delivery.channel);
+      await channel.deliver(delivery.notification, limit, delivery.channel);
     } catch (error) {
       failure = error ?? new Error("the channel failed without a reason");
     }
     if (failure === undefined) {
-      await outbox.delivered(delivery.id, owner, clock.now());
+      await settle(delivery.id, owner);
       attempted(channel.name, "delivered");
       log.debug(fields, "notification delivered");
     } else if (stopping.aborted && failure === stopping.reason) {
@@ -80,7 +88,27 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
       const until = new Date(now.getTime() + channel.timeLimitMs + LEASE_MARGIN_MS);
       return outbox.leaseDue(channel.destinations, { owner, now, until }, limit);
     },
+    limit: () => AbortSignal.any([AbortSignal.timeout(channel.timeLimitMs), stopping]),
     make,
+  };
+}
+
+/** Deliveries of one lease that are done in the same turn of the event loop end with one statement. */
+function createSettling({ outbox, clock }: OutboxDeps): (id: number, owner: string) => Promise<unknown> {
+  const turns = new Map<string, { readonly ids: number[]; readonly settled: Promise<unknown> }>();
+  return (id, owner) => {
+    let turn = turns.get(owner);
+    if (turn === undefined) {
+      const ids: number[] = [];
+      const settled = nextTurn().then(() => {
+        turns.delete(owner);
+        return outbox.delivered(ids, owner, clock.now());
+      });
+      turn = { ids, settled };
+      turns.set(owner, turn);
+    }
+    turn.ids.push(id);
+    return turn.settled;
   };
 }
 

@@ -4,8 +4,7 @@ import { createAttempt } from "./attempt.ts";
 import type { Channel } from "./channel.ts";
 import type { OutboxDeps } from "./outbox-deps.ts";
 
-const AT_ONCE = 16;
-const SPREAD_AT_ONCE = 200;
+const SPREAD_AT_ONCE = 250;
 const STOP_PATIENCE_MS = 4_000;
 
 /**
@@ -56,12 +55,14 @@ function createWorker(
   /** Takes on what is due and there is room for; resolves with whether there may be more of it. */
   async function takeOn(): Promise<boolean> {
     await spread();
-    const room = AT_ONCE - underWay.size;
+    const room = channel.atOnce - underWay.size;
     if (room === 0) return true;
     const owner = randomUUID();
     const due = await attempt.lease(owner, room);
+    if (due.length === 0) return false;
+    const limit = attempt.limit();
     for (const delivery of due) {
-      const running = attempt.make(delivery, owner).finally(() => underWay.delete(running));
+      const running = attempt.make(delivery, owner, limit).finally(() => underWay.delete(running));
       underWay.add(running);
     }
     return due.length === room;

@@ -54,8 +54,8 @@ export interface OutboxStore {
    * here already, so that one during which the process dies counts too.
    */
   leaseDue(channels: readonly string[], lease: Lease, limit: number): Promise<DueDelivery[]>;
-  /** False when the lease was lost to somebody else meanwhile. */
-  delivered(id: number, owner: string, now: Date): Promise<boolean>;
+  /** Ends deliveries that were taken; returns how many, without those whose lease was lost to somebody else meanwhile. */
+  delivered(ids: readonly number[], owner: string, now: Date): Promise<number>;
   /** `nextAttemptAt` null: no further attempt, the delivery is dead. */
   failed(id: number, owner: string, error: string, nextAttemptAt: Date | null): Promise<void>;
   /** Gives a lease back: the attempt that it counted was not made to its end, by no fault of the other side. */

@@ -16,6 +16,8 @@ export interface RecordRow {
   result: string | null;
   created_at: StoredTime;
   processed_at: StoredTime | null;
+  /** The log row that was committed with it, as long as it is kept. */
+  callback_id: StoredInteger | null;
 }
 
 export interface CallbackRow {
@@ -35,6 +37,8 @@ export interface CallbackRow {
   response_body: string;
   processing_ms: number;
   error: string | null;
+  /** 1 where an event's record names this row, and the index by event does not. */
+  with_record: 0 | 1;
 }
 
 export interface FailureRow {

@@ -41,7 +41,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       const events = Array.from({ length: MANY }, (_, n) => `e${n}`);
       const due = await leased(store, events);
       expect(due).toHaveLength(2 * MANY);
-      await Promise.all(due.map(({ id }) => store.outbox.delivered(id, "a", at(1))));
+      await Promise.all(due.map(({ id }) => store.outbox.delivered([id], "a", at(1))));
       expect(await listed(store, "waiting")).toEqual([]);
       expect(await listed(store, "delivered")).toHaveLength(MANY);
       expect(await sweptNow(store)).toMatchObject({ stale: MANY });
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       for (const { id, channel, notification } of await leased(store, ["mixed", "done"])) {
         if (notification.eventId === "mixed" && channel === "email")
           await store.outbox.failed(id, "a", "no", null);
-        else await store.outbox.delivered(id, "a", at(1));
+        else await store.outbox.delivered([id], "a", at(1));
       }
       await notify(store, "fresh");
       expect(await listed(store, "dead")).toEqual(["mixed"]);
@@ -122,7 +122,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       const discard = (channel?: string) => store.outbox.discard(row?.id ?? 0, channel, at(2));
       expect(await discard()).toBe("leased");
       await store.outbox.failed(idOf("email"), "a", "no", null);
-      await store.outbox.delivered(idOf("log"), "a", at(1));
+      await store.outbox.delivered([idOf("log")], "a", at(1));
       expect(await discard("log")).toBe(0);
       expect(await discard()).toBe(1);
       await store.outbox.release(idOf("webhook"), "a");
@@ -136,7 +136,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
   it("are counted by channel while they wait", () =>
     withStore(dialect, async (store) => {
       const due = await leased(store, ["e1", "e2"]);
-      await store.outbox.delivered(due[0]?.id ?? 0, "a", at(1));
+      await store.outbox.delivered([due[0]?.id ?? 0], "a", at(1));
       const counts = await store.outbox.waitingByChannel();
       expect([...counts.values()].sort()).toEqual([1, 2]);
       expect([...counts.keys()]).toEqual(BOTH);

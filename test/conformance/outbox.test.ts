@@ -71,8 +71,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       await store.outbox.spread(["email", "webhook"], T0, 10);
       const due = await store.outbox.leaseDue(["email", "webhook"], lease("a", T0), 10);
       const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
-      expect(await store.outbox.delivered(idOf("email"), "b", T0)).toBe(false);
-      expect(await store.outbox.delivered(idOf("email"), "a", at(1))).toBe(true);
+      expect(await store.outbox.delivered([idOf("email")], "b", T0)).toBe(0);
+      expect(await store.outbox.delivered([idOf("email")], "a", at(1))).toBe(1);
       await store.outbox.failed(idOf("webhook"), "a", "down\u0000", at(5));
       expect(await store.outbox.leaseDue(["webhook"], lease("a", at(4)), 10)).toEqual([]);
       expect(await store.outbox.list({ limit: 1 }, {})).toMatchObject([
@@ -135,7 +135,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       await store.outbox.spread(["webhook"], T0, 10);
       const due = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
       for (const { id, notification } of due) {
-        if (notification.eventId === "done") await store.outbox.delivered(id, "a", T0);
+        if (notification.eventId === "done") await store.outbox.delivered([id], "a", T0);
         if (notification.eventId === "dead") await store.outbox.failed(id, "a", "gone", null);
       }
       const future = new Date(Date.now() + 60_000);

@@ -26,7 +26,7 @@ async function withWriter(use: (writer: Writer, disk: ReturnType<typeof slowDisk
   connection.database.exec("CREATE TABLE t (n integer)");
   const disk = slowDisk();
   try {
-    await use(new Writer(connection, new Flusher(disk.file)), disk);
+    await use(new Writer(connection, new Flusher(disk.file), () => {}), disk);
   } finally {
     connection.close();
     await rm(folder, { recursive: true });

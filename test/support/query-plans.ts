@@ -17,8 +17,8 @@ export async function seedRows(target: Target): Promise<void> {
     `${numbers} INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
       SELECT 'platform', ${id}, 't', 'v1', 'completed', 'a', ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_callbacks (request_id, received_at, event_id, method, url, remote_address,
-      request_headers, request_body, outcome, response_status, response_body, processing_ms)
-      SELECT 'r', ${time}, ${id}, 'POST', '/', 'a', '{}', '{}', 'success', 200, '{}', 1 FROM g`,
+      request_headers, request_body, outcome, response_status, response_body, processing_ms, with_record)
+      SELECT 'r', ${time}, ${id}, 'POST', '/', 'a', '{}', '{}', 'success', 200, '{}', 1, 0 FROM g`,
     `${numbers} INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
       code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
       SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
@@ -120,7 +120,11 @@ function withDecidingValues(statement: string): { text: string; count: number } 
 }
 
 /** These hold only the rows that are looked for. */
-const PARTIAL: ReadonlySet<string> = new Set(["oncehook_notifications_fresh"]);
+const PARTIAL: ReadonlySet<string> = new Set([
+  "oncehook_notifications_fresh",
+  "oncehook_deliveries_due",
+  "oncehook_deliveries_listed",
+]);
 
 /** An index read without a condition reads every row too, only in another order. */
 function isFullScan(node: PlanNode): boolean {

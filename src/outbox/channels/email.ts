@@ -35,6 +35,7 @@ export function emailChannel(options: EmailOptions): Channel {
   return {
     name: "email",
     destinations: emailDestinations(to),
+    atOnce: 16,
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal, destination) {
       addresses.assertHost(host);

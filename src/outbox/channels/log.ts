@@ -10,6 +10,7 @@ export function logChannel(log: Log): Channel {
   return {
     name: LOG,
     destinations: [LOG],
+    atOnce: 250,
     timeLimitMs: 5_000,
     async deliver(notification) {
       const { topic, payload, source, eventId } = notification;

@@ -33,6 +33,7 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
   return {
     name: WEBHOOK,
     destinations: [WEBHOOK],
+    atOnce: 16,
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal) {
       addresses.assertHost(hostname);

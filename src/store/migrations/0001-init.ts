@@ -14,7 +14,7 @@ export const init: SchemaStep = {
   statements: (types) => [...events(types), ...notifications(types), ...oauth(types), ...others(types)],
 };
 
-function events({ id, time, bytes, eventId }: ColumnTypes): string[] {
+function events({ id, time, bytes, bigint, eventId }: ColumnTypes): string[] {
   return [
     `CREATE TABLE oncehook_records (
       id ${id},
@@ -27,6 +27,7 @@ function events({ id, time, bytes, eventId }: ColumnTypes): string[] {
       result text,
       created_at ${time} NOT NULL,
       processed_at ${time},
+      callback_id ${bigint},
       UNIQUE (event_id, source)
     )`,
     `CREATE TABLE oncehook_callbacks (
@@ -45,9 +46,11 @@ function events({ id, time, bytes, eventId }: ColumnTypes): string[] {
       response_status integer NOT NULL,
       response_body text NOT NULL,
       processing_ms double precision NOT NULL,
-      error text
+      error text,
+      with_record smallint NOT NULL
     )`,
-    "CREATE INDEX oncehook_callbacks_event ON oncehook_callbacks (event_id, id)",
+    // The row that commits with an event's record is found through the record: of two indexes by event, one is enough.
+    "CREATE INDEX oncehook_callbacks_event ON oncehook_callbacks (event_id, id) WHERE with_record = 0",
     // `body_sha256` is of what was sent, which is not always that of the bytes that are kept for the retry.
     `CREATE TABLE oncehook_failures (
       id ${id},
@@ -111,8 +114,10 @@ function notifications({ id, time, bigint, eventId }: ColumnTypes): string[] {
       leased_until ${time},
       UNIQUE (notification_id, channel)
     )`,
-    "CREATE INDEX oncehook_deliveries_due ON oncehook_deliveries (state, next_attempt_at)",
-    "CREATE INDEX oncehook_deliveries_listed ON oncehook_deliveries (state, notification_id)",
+    // Nearly all deliveries are done, and nobody looks for those.
+    "CREATE INDEX oncehook_deliveries_due ON oncehook_deliveries (next_attempt_at) WHERE state = 'waiting'",
+    `CREATE INDEX oncehook_deliveries_listed ON oncehook_deliveries (state, notification_id)
+      WHERE state IN ('waiting', 'dead')`,
   ];
 }
 

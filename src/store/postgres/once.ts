@@ -21,19 +21,20 @@ import { ask } from "./statement.ts";
 /** What an earlier delivery of the event has left. */
 const LEFT_BEHIND = `failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
     preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)`;
-const COMPLETE = `UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2
-    WHERE event_id = $3 AND source = $4`;
+const COMPLETE = "UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2";
+const OF_EVENT = "WHERE event_id = $3 AND source = $4";
 
 /** Named statements are parsed and planned once for each connection. */
 const STATEMENTS = {
   // A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
   insertRecord: `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
     VALUES ($1, $2, $3, $4, 'processing', $5, $6) ON CONFLICT (event_id, source) DO NOTHING`,
-  completeRecord: `WITH ${LEFT_BEHIND} ${COMPLETE}`,
+  completeRecord: `WITH ${LEFT_BEHIND} ${COMPLETE} ${OF_EVENT}`,
   // The same with the log row, in one round trip.
   completeAndLog: `WITH ${LEFT_BEHIND},
     callback AS (INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
-      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 5}`).join(", ")})) ${COMPLETE}`,
+      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${index + 5}`).join(", ")}) RETURNING id)
+    ${COMPLETE}, callback_id = (SELECT id FROM callback) ${OF_EVENT}`,
   selectRecord: "SELECT * FROM oncehook_records WHERE event_id = $1 AND source = $2",
   insertNotification: `INSERT INTO oncehook_notifications
     (source, event_id, position, topic, payload, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -97,7 +98,7 @@ export function once(
     const { eventId, source } = record;
     const values = [JSON.stringify(result), clock.now().toISOString(), eventId, source];
     if (logRow === undefined || mode === "rehearse") await query(client, "completeRecord", values);
-    else await query(client, "completeAndLog", [...values, ...callbackValues(logRow)]);
+    else await query(client, "completeAndLog", [...values, ...callbackValues(logRow, 1)]);
     if (mode === "rehearse") {
       // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
       await ask(client, { text: "SET CONSTRAINTS ALL IMMEDIATE" });

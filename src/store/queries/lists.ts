@@ -1,6 +1,7 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { CallbackLogRow } from "../../domain/index.ts";
 import type { LoggedCallback, Page, StoredRecord } from "../store.ts";
+import type { CallbackRow } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { CALLBACK_COLUMNS, callbackValues, toLoggedCallback, toRecord } from "./rows.ts";
 
@@ -8,7 +9,7 @@ import { CALLBACK_COLUMNS, callbackValues, toLoggedCallback, toRecord } from "./
 export async function appendCallbacks({ write }: Access, rows: readonly CallbackLogRow[]): Promise<void> {
   if (rows.length === 0) return;
   const columns = sql.join(CALLBACK_COLUMNS.map((column) => sql.ref(column)));
-  const tuples = sql.join(rows.map((row) => sql`(${sql.join(callbackValues(row))})`));
+  const tuples = sql.join(rows.map((row) => sql`(${sql.join(callbackValues(row, 0))})`));
   await sql`INSERT INTO oncehook_callbacks (${columns}) VALUES ${tuples}`.execute(write);
 }
 
@@ -17,10 +18,25 @@ export async function listCallbacks(
   page: Page,
   filter: { eventId?: string },
 ): Promise<LoggedCallback[]> {
+  if (filter.eventId !== undefined) return callbacksOf(read, page, filter.eventId);
   let query = read.selectFrom("oncehook_callbacks").selectAll().orderBy("id", "desc").limit(page.limit);
   if (page.before !== undefined) query = query.where("id", "<", page.before);
-  if (filter.eventId !== undefined) query = query.where("event_id", "=", filter.eventId);
   return (await query.execute()).map(toLoggedCallback);
+}
+
+/** The rows that the index by event holds, and the one that the event's record names. */
+async function callbacksOf(
+  read: Access["read"],
+  { before = Number.MAX_SAFE_INTEGER, limit }: Page,
+  eventId: string,
+): Promise<LoggedCallback[]> {
+  const { rows } = await sql<Selectable<CallbackRow>>`SELECT * FROM (
+      SELECT * FROM oncehook_callbacks WHERE event_id = ${eventId} AND with_record = 0
+      UNION ALL
+      SELECT * FROM oncehook_callbacks WHERE id IN
+        (SELECT callback_id FROM oncehook_records WHERE event_id = ${eventId})
+    ) AS of_event WHERE id < ${before} ORDER BY id DESC LIMIT ${limit}`.execute(read);
+  return rows.map(toLoggedCallback);
 }
 
 export async function listRecords(

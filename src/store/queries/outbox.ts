@@ -1,6 +1,9 @@
+import { type Selectable, sql } from "kysely";
 import type { DueDelivery, OutboxStore } from "../outbox-store.ts";
 import type { Lease } from "../store.ts";
+import type { NotificationRow } from "../tables.ts";
 import type { Access } from "./access.ts";
+import { idList } from "./id-list.ts";
 import { discard, revive } from "./outbox-by-hand.ts";
 import { counts, list, waitingByChannel } from "./outbox-views.ts";
 import { storableText, toDelivery, toNotification } from "./rows.ts";
@@ -8,15 +11,13 @@ import { unleased } from "./unleased.ts";
 
 const NOTIFICATIONS = "oncehook_notifications";
 const DELIVERIES = "oncehook_deliveries";
-/** Each has five values, and a statement takes some 32,000 of them on SQLite, 65,000 on PostgreSQL. */
-const MOST_ROWS_AT_ONCE = 1_000;
 
 /** The outbox of `OutboxStore`, in SQL that both databases speak. */
 export function outboxQueries(access: Access): OutboxStore {
   return {
     spread: (channels, now, limit) => spread(access, channels, now, limit),
     leaseDue: (channels, lease, limit) => leaseDue(access, channels, lease, limit),
-    delivered: (id, owner, now) => delivered(access, id, owner, now),
+    delivered: (ids, owner, now) => delivered(access, ids, owner, now),
     failed: (id, owner, error, next) => failed(access, id, owner, error, next),
     release: (id, owner) => release(access, id, owner),
     giveUp: (id, owner, error) => giveUp(access, id, owner, error),
@@ -33,7 +34,7 @@ export function outboxQueries(access: Access): OutboxStore {
  * again, to the deliveries it has.
  */
 async function spread(
-  { write, read }: Access,
+  { write, read, dialect }: Access,
   channels: readonly string[],
   now: Date,
   limit: number,
@@ -47,25 +48,18 @@ async function spread(
     .execute();
   if (fresh.length === 0) return 0;
   const at = now.toISOString();
-  const atOnce = Math.max(1, Math.floor(MOST_ROWS_AT_ONCE / channels.length));
-  for (let start = 0; start < fresh.length; start += atOnce) {
-    const ids = fresh.slice(start, start + atOnce).map(({ id }) => id);
-    const rows = ids.flatMap((notification_id) =>
-      channels.map((channel) => ({
-        notification_id,
-        channel,
-        state: "waiting" as const,
-        attempts: 0,
-        next_attempt_at: at,
-      })),
-    );
-    await write
-      .insertInto(DELIVERIES)
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(["notification_id", "channel"]).doNothing())
-      .execute();
-    await write.updateTable(NOTIFICATIONS).set({ spread_at: at }).where("id", "in", ids).execute();
-  }
+  const ids = idList(
+    dialect,
+    fresh.map(({ id }) => id),
+  );
+  // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
+  const deliveries = channels.map((channel) =>
+    sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
+      SELECT fresh.id, ${channel}, 'waiting', 0, ${at} FROM ${ids} AS fresh WHERE true
+      ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write),
+  );
+  await Promise.all(deliveries);
+  await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(write);
   return fresh.length;
 }
 
@@ -81,7 +75,7 @@ async function leaseDue(
       const due = db
         .selectFrom(DELIVERIES)
         .select("id")
-        .where("state", "=", "waiting")
+        .where("state", "=", sql.lit("waiting"))
         .where("next_attempt_at", "<=", now)
         .where("channel", "in", channels)
         .where(unleased(lease.now))
@@ -99,9 +93,14 @@ async function leaseDue(
     .returningAll()
     .execute();
   if (leased.length === 0) return [];
-  const ids = leased.map((row) => row.notification_id);
-  const notifications = await write.selectFrom(NOTIFICATIONS).selectAll().where("id", "in", ids).execute();
-  const byId = new Map(notifications.map((row) => [String(row.id), toNotification(row)]));
+  const ids = idList(
+    dialect,
+    leased.map((row) => row.notification_id),
+  );
+  const notifications = await sql<
+    Selectable<NotificationRow>
+  >`SELECT * FROM oncehook_notifications WHERE id IN ${ids}`.execute(write);
+  const byId = new Map(notifications.rows.map((row) => [String(row.id), toNotification(row)]));
   return leased.flatMap((row) => {
     const notification = byId.get(String(row.notification_id));
     return notification === undefined ? [] : [{ ...toDelivery(row), notification }];
@@ -110,20 +109,17 @@ async function leaseDue(
 
 const NO_LEASE = { lease_owner: null, leased_until: null };
 
-async function delivered({ write }: Access, id: number, owner: string, now: Date): Promise<boolean> {
-  const done = await write
-    .updateTable(DELIVERIES)
-    .set({
-      state: "delivered",
-      delivered_at: now.toISOString(),
-      next_attempt_at: null,
-      error: null,
-      ...NO_LEASE,
-    })
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .executeTakeFirst();
-  return Number(done.numUpdatedRows) > 0;
+async function delivered(
+  { write, dialect }: Access,
+  deliveries: readonly number[],
+  owner: string,
+  now: Date,
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`UPDATE oncehook_deliveries
+    SET state = 'delivered', delivered_at = ${now.toISOString()}, next_attempt_at = NULL, error = NULL,
+      lease_owner = NULL, leased_until = NULL
+    WHERE id IN ${idList(dialect, deliveries)} AND lease_owner = ${owner}`.execute(write);
+  return Number(numAffectedRows);
 }
 
 async function failed(

@@ -118,10 +118,11 @@ export const CALLBACK_COLUMNS = [
   "response_body",
   "processing_ms",
   "error",
+  "with_record",
 ] as const satisfies readonly (keyof CallbackRow)[];
 
 /** The values of a log row in the order of `CALLBACK_COLUMNS`. */
-export function callbackValues(row: CallbackLogRow): (string | number | null)[] {
+export function callbackValues(row: CallbackLogRow, withRecord: 0 | 1): (string | number | null)[] {
   return [
     row.requestId,
     row.receivedAt,
@@ -138,5 +139,6 @@ export function callbackValues(row: CallbackLogRow): (string | number | null)[] 
     storableText(row.responseBody),
     row.processingMs,
     row.error === null ? null : storableText(row.error),
+    withRecord,
   ];
 }

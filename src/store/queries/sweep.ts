@@ -82,13 +82,13 @@ function byTime(
 /** The log rows of requests that never came to an event are bounded in number: anybody can make them. */
 async function sweepStrangers(access: Access, kept: number): Promise<number> {
   const newestToGo = await sql<{ id: number | string }>`SELECT id FROM oncehook_callbacks
-    WHERE event_id IS NULL ORDER BY id DESC LIMIT 1 OFFSET ${kept}`.execute(access.read);
+    WHERE event_id IS NULL AND with_record = 0 ORDER BY id DESC LIMIT 1 OFFSET ${kept}`.execute(access.read);
   const [row] = newestToGo.rows;
   if (row === undefined) return 0;
   return repeat(
     access,
     sql`DELETE FROM oncehook_callbacks WHERE id IN (SELECT id FROM oncehook_callbacks
-      WHERE event_id IS NULL AND id <= ${row.id} ORDER BY id LIMIT ${sql.lit(STEP)})`,
+      WHERE event_id IS NULL AND with_record = 0 AND id <= ${row.id} ORDER BY id LIMIT ${sql.lit(STEP)})`,
   );
 }
 

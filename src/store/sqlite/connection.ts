@@ -3,11 +3,18 @@ import type { CompiledQuery, QueryResult } from "kysely";
 
 const STATEMENTS_KEPT = 256;
 const OPENING_PATIENCE_MS = 5_000;
+/** In pages: 128 MB. */
+const LONGEST_LOG = 32_768;
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
 
 /** One SQLite connection with its prepared statements; every call is synchronous. */
 export class Connection {
   readonly database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Prepared>();
   readonly #onStatement: ((sql: string) => void) | undefined;
   #isLent = false;
   #reserved = "";
@@ -20,6 +27,8 @@ export class Connection {
     this.database.exec("PRAGMA journal_mode = WAL");
     // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
     this.database.exec("PRAGMA synchronous = NORMAL");
+    // The log is copied by `Checkpointer` long before; this is for the day it cannot.
+    this.database.exec(`PRAGMA wal_autocheckpoint = ${LONGEST_LOG}`);
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
@@ -48,34 +57,36 @@ export class Connection {
     }
   }
 
-  /** The prepared statement for a text; the least recently used ones are dropped. */
-  prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.database.prepare(sql);
+  /** The prepared statement for a text; the oldest ones are dropped, since handlers may write values into their texts. */
+  #prepared(sql: string): Prepared {
+    let prepared = this.#statements.get(sql);
+    if (prepared === undefined) {
+      const statement = this.database.prepare(sql);
       assertOneStatement(sql, statement);
       this.#onStatement?.(sql);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
-    } else {
-      this.#statements.delete(sql);
+      // Asking a statement for its columns costs as much as running a small one. A table that changes under `*` does
+      // not make a statement with columns one without.
+      prepared = { statement, hasRows: statement.columns().length > 0 };
+      this.#statements.set(sql, prepared);
     }
-    this.#statements.set(sql, statement);
-    return statement;
+    return prepared;
   }
 
-  run(sql: string, ...values: SQLInputValue[]): { changes: number } {
-    return { changes: Number(this.prepare(sql).run(...values).changes) };
+  run(sql: string, ...values: SQLInputValue[]): { changes: number; lastId: number } {
+    const { changes, lastInsertRowid } = this.#prepared(sql).statement.run(...values);
+    return { changes: Number(changes), lastId: Number(lastInsertRowid) };
   }
 
   get(sql: string, ...values: SQLInputValue[]): unknown {
-    return this.prepare(sql).get(...values);
+    return this.#prepared(sql).statement.get(...values);
   }
 
   execute({ sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">): QueryResult<unknown> {
-    const statement = this.prepare(sql);
+    const { statement, hasRows } = this.#prepared(sql);
     const values = parameters.map(toSqliteValue);
-    if (statement.columns().length > 0) return { rows: statement.all(...values) };
+    if (hasRows) return { rows: statement.all(...values) };
     const { changes, lastInsertRowid } = statement.run(...values);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }

@@ -1,4 +1,10 @@
-import { type Clock, type EventKey, type JsonObject, keyText } from "../../domain/index.ts";
+import {
+  type CallbackLogRow,
+  type Clock,
+  type EventKey,
+  type JsonObject,
+  keyText,
+} from "../../domain/index.ts";
 import { counted, type Lending } from "../guarded.ts";
 import { already } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
@@ -18,8 +24,8 @@ const SELECT_STANDING = `SELECT
     EXISTS (SELECT 1 FROM oncehook_preparations p WHERE p.event_id = k.event_id AND p.source = k.source) AS prepared
   FROM (SELECT ? AS event_id, ? AS source) k`;
 const INSERT_RECORD = `INSERT INTO oncehook_records
-  (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at)
-  VALUES (?, ?, ?, ?, 'completed', ?, ?, ?, ?)`;
+  (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at, callback_id)
+  VALUES (?, ?, ?, ?, 'completed', ?, ?, ?, ?, ?)`;
 const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND source = ?";
 const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
 const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";
@@ -64,24 +70,29 @@ export function once(
     ).catch((error: unknown) => {
       throw isMachineTrouble(error) ? new FaultInRun(error) : error;
     });
-    insertCompleted(connection, record, result, begun, clock.now());
+    const logged = logRow !== undefined && mode === "commit" ? insertCallback(connection, logRow) : null;
+    insertCompleted(connection, record, result, [begun, clock.now()], logged);
     if (standing.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
     if (standing.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
     if (mode === "rehearse") return { value: { ending: "rehearsed", result }, keep: false };
-    if (logRow !== undefined) connection.run(INSERT_CALLBACK, ...callbackValues(logRow));
     return { value: { ending: "completed", result }, keep: true };
   });
+}
+
+/** Returns the row's id. */
+function insertCallback(connection: Connection, row: CallbackLogRow): number {
+  return connection.run(INSERT_CALLBACK, ...callbackValues(row, 1)).lastId;
 }
 
 function insertCompleted(
   connection: Connection,
   { source, eventId, eventType, version, bodySha256 }: NewRecord,
   result: JsonObject,
-  begun: Date,
-  ended: Date,
+  [begun, ended]: readonly [Date, Date],
+  callbackId: number | null,
 ): void {
   const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
-  connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString());
+  connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString(), callbackId);
 }
 
 function scopeOf(

@@ -8,6 +8,7 @@ import type { Access } from "../queries/access.ts";
 import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
+import { Checkpointer } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
@@ -53,8 +54,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-function assemble(writer: Connection, reader: Connection, flusher: Flusher, { clock }: SqliteOptions): Store {
-  const queue = new Writer(writer, flusher);
+function assemble(
+  writer: Connection,
+  reader: Connection,
+  flusher: Flusher,
+  { clock, path }: SqliteOptions,
+): Store {
+  const queue = new Writer(writer, flusher, () => checkpointer.committed());
+  const checkpointer = new Checkpointer(path, (during) => queue.rest(during));
   const access = accessOf(writer, reader, queue);
   let closed: Promise<void> | undefined;
   return {
@@ -74,6 +81,7 @@ function assemble(writer: Connection, reader: Connection, flusher: Flusher, { cl
     close() {
       closed ??= (async () => {
         await queue.drain();
+        await checkpointer.close();
         await flusher.close();
         reader.close();
         writer.close();

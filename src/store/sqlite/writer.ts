@@ -27,6 +27,7 @@ const SAVEPOINT = "oncehook_member";
 export class Writer {
   readonly #connection: Connection;
   readonly #flusher: Flusher;
+  readonly #committed: () => void;
   readonly #queue = new WriterQueue();
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
@@ -34,10 +35,14 @@ export class Writer {
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
   #working: Promise<void> | undefined;
+  #atWork: Promise<void> = Promise.resolve();
+  #resting: Promise<unknown> | undefined;
 
-  constructor(connection: Connection, flusher: Flusher) {
+  /** @param committed told of each commit */
+  constructor(connection: Connection, flusher: Flusher, committed: () => void) {
     this.#connection = connection;
     this.#flusher = flusher;
+    this.#committed = committed;
     const { database } = connection;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
@@ -78,11 +83,24 @@ export class Writer {
     await this.#flusher.flush().catch(() => {});
   }
 
+  /** Runs `during` between two groups; it must be short, since everybody waits for it. */
+  async rest(during: () => Promise<unknown>): Promise<void> {
+    const resting = this.#atWork.then(during);
+    this.#resting = resting.catch(() => {});
+    try {
+      await resting;
+    } finally {
+      this.#resting = undefined;
+    }
+  }
+
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       // Whatever has arrived by the end of this turn of the event loop is in the group.
       await nextTurn();
-      await this.#group();
+      if (this.#resting !== undefined) await this.#resting;
+      this.#atWork = this.#group();
+      await this.#atWork;
     }
     this.#working = undefined;
   }
@@ -158,6 +176,7 @@ export class Writer {
       return;
     }
     this.#queue.atWork.clear();
+    this.#committed();
     // The next group is at work while the disk takes this one.
     this.#flusher.flush().then(
       () => {

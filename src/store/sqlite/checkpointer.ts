@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+
+/** What one pass came to: how many frames the write-ahead log has, and how many of them it could not copy. */
+export interface CheckpointAnswer {
+  readonly frames: number;
+  readonly left: number;
+}
+
+/** Runs something between two groups of the writer. */
+export type Rest = (during: () => Promise<unknown>) => Promise<unknown>;
+
+const EVERY_MS = 1_000;
+const MOST_PASSES = 5;
+/** So few frames take some milliseconds. */
+const FEW_FRAMES = 256;
+/** 32 MB, from which the log shall begin anew. The longer it is, the fewer pages are written twice. */
+const LONG_LOG = 8_192;
+
+/**
+ * Copies the write-ahead log into the database, in a thread of its own: inside a commit it would hold up everybody. A log
+ * that is written to all the time is never copied to its end, and grows; so each pass leaves fewer frames than the one
+ * before, and the last one is done while the writer rests, after which the next commit begins the log anew.
+ *
+ * What goes wrong here loses nothing, and is tried again; SQLite's own checkpoint in a commit stays on, for a log that
+ * has become far longer than it should be.
+ */
+export class Checkpointer {
+  readonly #path: string;
+  readonly #rest: Rest;
+  #thread: Worker | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #underWay: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(path: string, rest: Rest) {
+    this.#path = path;
+    this.#rest = rest;
+  }
+
+  /** Something was committed: within a second it is looked after. */
+  committed(): void {
+    if (this.#timer !== undefined || this.#underWay !== undefined || this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#underWay = this.#run()
+        .catch(() => {})
+        .finally(() => {
+          this.#underWay = undefined;
+        });
+    }, EVERY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#underWay;
+    await this.#thread?.terminate();
+  }
+
+  async #run(): Promise<void> {
+    for (let passes = 0; passes < MOST_PASSES && !this.#isClosed; passes += 1) {
+      const { frames, left } = await this.#pass();
+      if (left === 0 || frames < LONG_LOG) return;
+      if (left <= FEW_FRAMES) break;
+    }
+    if (!this.#isClosed) await this.#rest(() => this.#pass());
+  }
+
+  async #pass(): Promise<CheckpointAnswer> {
+    this.#thread ??= this.#begin();
+    const answered = once(this.#thread, "message");
+    this.#thread.postMessage("pass");
+    const [answer] = (await answered) as [CheckpointAnswer];
+    return answer;
+  }
+
+  #begin(): Worker {
+    const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+    const thread = new Worker(new URL(`checkpoint-thread.${extension}`, import.meta.url), {
+      workerData: this.#path,
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+    });
+    // It keeps no process alive that wants to end.
+    thread.unref();
+    // One that could not begin, or has died, is begun anew for the next pass; `once` tells whoever waits.
+    const forget = () => {
+      this.#thread = undefined;
+    };
+    thread.on("error", forget).on("exit", forget);
+    return thread;
+  }
+}
