@@ -7,6 +7,7 @@ import {
 } from "pino";
 import type { WriteLine } from "./log-line.ts";
 import type { Mask } from "./mask.ts";
+import { standardOutput } from "./standard-output.ts";
 
 export type { Logger } from "pino";
 
@@ -34,8 +35,7 @@ export function createLogger({ level, mask, destination }: LoggerOptions): Logge
       },
     },
   };
-  // With a least length of 0 the destination would take a flush for done while lines are still being written.
-  return pino(options, destination ?? pino.destination({ fd: 1, sync: false, minLength: 1 }));
+  return pino(options, destination ?? standardOutput());
 }
 
 /** Writes lines of the logger's own form around fields that are JSON already. */

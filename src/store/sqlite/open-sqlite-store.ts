@@ -13,7 +13,8 @@ import { Connection } from "./connection.ts";
 import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { findRecord, once } from "./once.ts";
+import { LookUps } from "./look-ups.ts";
+import { once } from "./once.ts";
 import { sqliteSpelling } from "./spelling.ts";
 import { Writer } from "./writer.ts";
 
@@ -63,11 +64,12 @@ function assemble(
   const queue = new Writer(writer, flusher, () => checkpointer.committed());
   const checkpointer = new Checkpointer(path, (during) => queue.rest(during));
   const access = accessOf(writer, reader, queue);
+  const lookUps = new LookUps(reader);
   let closed: Promise<void> | undefined;
   return {
     dialect: "sqlite",
     async find(key, deadline) {
-      const record = await withPatience(deadline, () => findRecord(reader, key), busy);
+      const record = await withPatience(deadline, () => lookUps.find(key), busy);
       // It may have been committed a moment ago, here or by another process, and be on its way to the disk.
       if (record !== undefined) await flusher.flush();
       return record;
