@@ -6,6 +6,8 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text (SPEC 2.5). */
   readonly body: string;
+  /** What the text was made of, where it is still at hand. */
+  readonly value?: JsonValue;
 }
 
 const RETRY_SOON_SECONDS = 5;
@@ -33,7 +35,7 @@ export function answerTo(outcome: Outcome, challenge: string): Answer {
 }
 
 function answer(status: number, body: JsonValue, headers: Record<string, string> = {}): Answer {
-  return { status, headers, body: JSON.stringify(body) };
+  return { status, headers, body: JSON.stringify(body), value: body };
 }
 
 function refusalHeaders(

@@ -14,7 +14,9 @@ export function logRow(
   answer: Answer,
   mask: Mask,
 ): CallbackLogRow {
-  const { outcome, eventId = null, eventType = null } = reception;
+  const { outcome, eventId = null, eventType = null, bodyJson } = reception;
+  const body = bodyOf(request);
+  const answered = () => Buffer.from(answer.body);
   const error = errorOf(outcome);
   return {
     requestId: facts.requestId,
@@ -26,13 +28,18 @@ export function logRow(
     url: mask.url(request.url),
     remoteAddress: facts.address,
     requestHeaders: JSON.stringify(mask.headers(request.raw.headersDistinct)),
-    requestBody: Buffer.isBuffer(request.body) ? mask.body(request.body) : "",
+    requestBody: bodyJson === undefined ? mask.body(body) : mask.parsed(bodyJson, () => body),
     outcome: "code" in outcome ? outcome.code : outcome.ending,
     responseStatus: answer.status,
-    responseBody: mask.body(Buffer.from(answer.body)),
+    responseBody: answer.value === undefined ? mask.body(answered()) : mask.parsed(answer.value, answered),
     processingMs: performance.now() - facts.startedAt,
     error: error === null ? null : mask.text(error),
   };
+}
+
+/** No bytes where none were received, or none were waited for. */
+export function bodyOf(request: FastifyRequest): Uint8Array {
+  return Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
 }
 
 function errorOf(outcome: Outcome): string | null {

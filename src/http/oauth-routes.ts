@@ -3,9 +3,10 @@ import { failed, refused } from "../domain/index.ts";
 import { receiveRedirect, startFlow } from "../oauth/index.ts";
 import { StoreFault } from "../store/index.ts";
 import type { Concluder, Render } from "./conclude.ts";
+import { bodyOf } from "./log-row.ts";
 import { DONE_PAGE, pageAnswer, pageFor, wantsPage } from "./page.ts";
 import type { PublicDeps } from "./public-deps.ts";
-import { bodyOf, concludedRoute, type Route } from "./routes.ts";
+import { concludedRoute, type Route } from "./routes.ts";
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
 export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {

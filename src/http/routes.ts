@@ -3,6 +3,7 @@ import type { CallbackLogRow, Version } from "../domain/index.ts";
 import { type Reception, type RowOf, receive } from "../receive/index.ts";
 import { versionOf } from "./addresses.ts";
 import type { Concluder, Render } from "./conclude.ts";
+import { bodyOf } from "./log-row.ts";
 import type { PublicDeps } from "./public-deps.ts";
 
 export type Route = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
@@ -52,8 +53,4 @@ export function concludedRoute(
       metrics.inFlight.dec();
     }
   };
-}
-
-export function bodyOf(request: FastifyRequest): Uint8Array {
-  return Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
 }

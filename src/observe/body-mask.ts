@@ -14,17 +14,25 @@ const START_CHARACTERS = 2_048;
 /** The first pair must have a short name and a value: base64 text may end in `=`, and is no form. */
 const FORM = /^[A-Za-z0-9%+._~*!'()[\]-]{1,128}=[A-Za-z0-9%+._~*!'()&:/,@-][A-Za-z0-9%+._~*!'()&=:/,@[\]-]*$/;
 
+interface BodyMask {
+  body(bytes: Uint8Array): string;
+  parsed(value: JsonValue, bytes: () => Uint8Array): string;
+}
+
 /** Masks a body: JSON or form text; of anything else only length and fingerprint are told, never the content. */
-export function createBodyMask({ json, parameters }: Rules): (bytes: Uint8Array) => string {
-  return (bytes) => {
-    if (bytes.length === 0) return "";
-    if (bytes.length > MAX_PARSED_BYTES || !isUtf8(bytes)) return unparsed(bytes);
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-    const value = parseJson(text);
-    if (typeof value === "object" && value !== null) {
-      return nestsTooDeep(value) ? unparsed(bytes) : bounded(JSON.stringify(json(value)), bytes);
-    }
-    return FORM.test(text) ? bounded(parameters(text), bytes) : unparsed(bytes);
+export function createBodyMask({ json, parameters }: Rules): BodyMask {
+  return {
+    body(bytes) {
+      if (bytes.length === 0) return "";
+      if (bytes.length > MAX_PARSED_BYTES || !isUtf8(bytes)) return unparsed(bytes);
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+      const value = parseJson(text);
+      if (typeof value === "object" && value !== null) {
+        return nestsTooDeep(value) ? unparsed(bytes) : bounded(JSON.stringify(json(value)), () => bytes);
+      }
+      return FORM.test(text) ? bounded(parameters(text), () => bytes) : unparsed(bytes);
+    },
+    parsed: (value, bytes) => bounded(JSON.stringify(json(value)), bytes),
   };
 }
 
@@ -32,8 +40,9 @@ function unparsed(bytes: Uint8Array): string {
   return JSON.stringify({ unparsed: true, ...fingerprint(bytes) });
 }
 
-function bounded(text: string, bytes: Uint8Array): string {
+function bounded(text: string, of: () => Uint8Array): string {
   if (Buffer.byteLength(text) <= MAX_STORED_BYTES) return text;
+  const bytes = of();
   const start = text.slice(0, START_CHARACTERS).toWellFormed();
   return JSON.stringify({ truncated: true, ...fingerprint(bytes), start });
 }

@@ -30,6 +30,11 @@ export interface Mask {
    * text over 64 KiB is cut to its first 2,048 characters, in JSON of the same kind.
    */
   body(bytes: Uint8Array): string;
+  /**
+   * The same for a body that was parsed already, of 64 levels at most.
+   * @param bytes asked for where the text is cut, for their length and SHA-256
+   */
+  parsed(value: JsonValue, bytes: () => Uint8Array): string;
 }
 
 const MAX_HEADER_CHARACTERS = 1_024;
@@ -40,19 +45,27 @@ export function createMask({ headers = [], keys = [], secretValues = [] }: MaskO
   const text = createTextMask({ isSecretKey, shapes });
   const json = createJsonMask({ isSecretKey, shapes });
   const { parameters, url } = createParameterMask({ isSecretKey, shapes, text });
-  const body = createBodyMask({ json, parameters });
-  return { headers: createHeadersMask(sensitiveHeaders(headers), text), url, json, text, body };
+  const { body, parsed } = createBodyMask({ json, parameters });
+  return { headers: createHeadersMask(sensitiveHeaders(headers), text), url, json, text, body, parsed };
 }
 
 function createHeadersMask(isSecret: (name: string) => boolean, text: Mask["text"]): Mask["headers"] {
   return (headers) => {
     const shown: [string, string][] = [];
+    let values = "";
     for (const [name, value] of Object.entries(headers)) {
       if (value === undefined) continue;
-      const joined = typeof value === "string" ? value : value.join(", ");
-      // A Referer may hold the code of a redirect, so that values are read like any other text.
-      const masked = isSecret(name.toLowerCase()) ? MASKED : text(joined).slice(0, MAX_HEADER_CHARACTERS);
-      shown.push([name, masked]);
+      const isHidden = isSecret(name.toLowerCase());
+      const joined = isHidden ? MASKED : typeof value === "string" ? value : value.join(", ");
+      if (!isHidden) values += `${joined}\n`;
+      shown.push([name, joined]);
+    }
+    // A Referer may hold the code of a redirect, so that values are read like any other text: all at once first, since
+    // they are clean nearly always, and what would be found in one is found in all of them too.
+    const areClean = text(values) === values;
+    for (const pair of shown) {
+      if (pair[1] !== MASKED && !areClean) pair[1] = text(pair[1]);
+      pair[1] = pair[1].slice(0, MAX_HEADER_CHARACTERS);
     }
     // fromEntries defines a key such as __proto__ instead of assigning through it.
     return Object.fromEntries(shown);

@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Outcome } from "../domain/index.ts";
+import { createTally } from "./tally.ts";
 
 export interface MetricsOptions {
   /** The only values that the label `event_type` may take, besides `unknown`. */
@@ -23,12 +24,12 @@ export function createMetrics({ knownTypes, failureCounts, deliveryCounts }: Met
   const registers = [registry];
   const types = new Set(knownTypes);
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
-    name: "callback_requests_total",
-    help: "Callbacks answered, by event type and HTTP status.",
-    labelNames: ["event_type", "status"],
+  const requests = createTally(
     registers,
-  });
+    "callback_requests_total",
+    "Callbacks answered, by event type and HTTP status.",
+    ["event_type", "status"],
+  );
   const duration = new Histogram({
     name: "callback_duration_seconds",
     help: "Processing time of a callback, from its arrival to its answer.",
@@ -58,21 +59,21 @@ export function createMetrics({ knownTypes, failureCounts, deliveryCounts }: Met
       seconds: number,
     ): void {
       const event_type = eventType !== undefined && types.has(eventType) ? eventType : UNKNOWN;
-      requests.inc({ event_type, status: String(status) });
+      requests([event_type, String(status)]);
       duration.observe(seconds);
-      counters.outcomes.inc({ outcome: nameOf(outcome) });
+      counters.outcomes([nameOf(outcome)]);
     },
     attempt: (kind: "inline" | "retry" | "replay", outcome: Outcome) =>
-      counters.attempts.inc({ kind, outcome: nameOf(outcome) }),
+      counters.attempts([kind, nameOf(outcome)]),
     /** An accepted credential; shows when a secret that is being rotated out is no longer in use. */
     credentialUsed: ({ method, secret }: { method: string; secret: string }) =>
-      counters.credentials.inc({ method, secret }),
+      counters.credentials([method, secret]),
     delivery: (channel: string, ending: "delivered" | "failed" | "dead") =>
-      counters.deliveries.inc({ channel, ending }),
-    bodyMismatch: () => counters.bodyMismatch.inc(),
-    typeMismatch: () => counters.typeMismatch.inc(),
+      counters.deliveries([channel, ending]),
+    bodyMismatch: () => counters.bodyMismatch(),
+    typeMismatch: () => counters.typeMismatch(),
     logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
-      counters.dropped.inc({ reason }, rows),
+      counters.dropped([reason], rows),
     async render(): Promise<{ contentType: string; text: string }> {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
@@ -86,7 +87,7 @@ function nameOf(outcome: Outcome): string {
 
 function createCounters(registers: Registry[]) {
   const counter = (name: string, help: string, labelNames: string[] = []) =>
-    new Counter({ name: `oncehook_${name}`, help, labelNames, registers });
+    createTally(registers, `oncehook_${name}`, help, labelNames);
   return {
     outcomes: counter("callback_outcomes_total", "Callbacks answered, by how they ended.", ["outcome"]),
     attempts: counter("attempts_total", "Runs of a handler.", ["kind", "outcome"]),

@@ -29,19 +29,22 @@ const LONGEST_REMEMBERED = 64;
 /** Tells header names whose values are secrets. Names are in lower case. */
 export function sensitiveHeaders(configured: readonly string[]): (name: string) => boolean {
   const names = new Set(configured.map((name) => name.toLowerCase()));
-  return (name) => HEADER.test(name) || names.has(name);
+  return remembering((name) => HEADER.test(name) || names.has(name));
 }
 
 /** Tells JSON keys and parameters whose values are secrets, however they are written: `cardNumber`, `card_number`. */
 export function sensitiveKeys(configured: readonly string[]): (key: string) => boolean {
   const keys = new Set([...KEYS, ...configured.map(plain)]);
-  const known = new Map<string, boolean>();
-  const decide = (key: string): boolean => {
+  return remembering((key) => {
     const name = plain(key);
     return keys.has(name) || SUFFIX.test(name);
-  };
+  });
+}
+
+/** The short keys and headers of one platform's events repeat; the long ones of a stranger must not pile up here. */
+function remembering(decide: (key: string) => boolean): (key: string) => boolean {
+  const known = new Map<string, boolean>();
   return (key) => {
-    // The short keys of one platform's events repeat; the long ones of a stranger must not pile up here.
     if (key.length > LONGEST_REMEMBERED) return decide(key);
     const before = known.get(key);
     if (before !== undefined) return before;

@@ -1,4 +1,4 @@
-import type { CallbackLogRow, Clock, EventKey, Log, Outcome, Version } from "../domain/index.ts";
+import type { CallbackLogRow, Clock, EventKey, JsonObject, Log, Outcome, Version } from "../domain/index.ts";
 import type { AttemptKind, Registry, UserTokens } from "../handlers/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
@@ -26,6 +26,8 @@ export interface Reception {
   readonly outcome: Outcome;
   readonly eventId?: string;
   readonly eventType?: string;
+  /** The body, where it is JSON of an event. */
+  readonly bodyJson?: JsonObject;
 }
 
 /** The rules of the sequence that configuration sets. */

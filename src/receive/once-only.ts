@@ -1,4 +1,4 @@
-import { isRefused, type Outcome, type Refused, type Version } from "../domain/index.ts";
+import { isRefused, type JsonObject, type Outcome, type Refused, type Version } from "../domain/index.ts";
 import type { Deadline } from "../store/index.ts";
 import type { Receiver, Reception, RowOf } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
@@ -14,14 +14,21 @@ export interface Delivery extends Identified {
   readonly bodySha256: string;
   readonly version: Version;
   readonly deadline: Deadline;
+  /** What the body held, for the log, where that is JSON. */
+  readonly bodyJson?: JsonObject;
   /** Asked only for an event that was not handled before: a duplicate is one whatever its type (SPEC 4.1). */
   typeOf(): string | Refused;
 }
 
+interface Facts extends Omit<Reception, "outcome"> {
+  readonly eventId: string;
+  eventType?: string;
+}
+
 /** Phases (c) to (g) of SPEC 1.7, for callbacks and OAuth redirects alike. Deliveries of one event go one by one. */
 export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: RowOf): Promise<Reception> {
-  const { key, bodySha256, deadline } = delivery;
-  const facts: { eventId: string; eventType?: string } = { eventId: key.eventId };
+  const { key, bodySha256, bodyJson, deadline } = delivery;
+  const facts: Facts = { eventId: key.eventId, ...(bodyJson && { bodyJson }) };
   const outcome = await receiver.flights.take(key, deadline, async (): Promise<Outcome> => {
     // (c) the idempotency check.
     const record = await receiver.store.find(key, deadline);

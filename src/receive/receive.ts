@@ -22,5 +22,8 @@ export async function receive(callback: Callback, receiver: Receiver, rowOf: Row
   // (c) to (g): the look-up, dispatch, the handler, the record and the log.
   const typeOf = () => chooseType(callback, identified, receiver);
   const bodySha256 = sha256Hex(callback.body);
-  return onceOnly({ ...callback, ...identified, bodySha256, typeOf }, receiver, rowOf);
+  const { key, json } = identified;
+  const { version, body, deadline } = callback;
+  const delivery = { key, json, bodyJson: json, body, bodySha256, version, deadline, typeOf };
+  return onceOnly(delivery, receiver, rowOf);
 }

@@ -1,11 +1,11 @@
 import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import { bindQuery, type Spelling } from "./bound-query.ts";
 import { counted, type Lending } from "./guarded.ts";
-import type { Dialect, OpenQuery, Transaction } from "./transaction.ts";
+import type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
-/** What differs between the databases. */
+/** What differs between the databases, the same for every transaction on one connection. */
 export interface Lender {
   readonly dialect: Dialect;
   readonly spelling: Spelling;
@@ -13,33 +13,42 @@ export interface Lender {
   readonly assertAllowed: (sql: string) => void;
   readonly execute: (statement: Statement) => QueryResult<unknown> | Promise<QueryResult<unknown>>;
   /** The driver's own connection, guarded. */
-  readonly driver: () => object;
+  readonly driver: (lending: Lending) => object;
 }
 
 /** The open transaction for a handler. Each part is made on first use: nobody pays for the ways that he does not go. */
-export function lend(
-  lending: Lending,
-  { dialect, spelling, assertAllowed, execute, driver }: Lender,
-): Transaction {
-  let query: Kysely<unknown> | undefined;
-  let connection: object | undefined;
-  const run = (statement: Statement) => {
-    assertAllowed(statement.sql);
-    return counted(lending, () => execute(statement));
-  };
-  return {
-    dialect,
-    get query(): OpenQuery {
-      query ??= bindQuery(spelling, run);
-      return query;
-    },
-    async execute(sql, parameters = []) {
-      const { rows, numAffectedRows } = await run({ sql, parameters });
-      return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
-    },
-    get connection() {
-      connection ??= driver();
-      return connection;
-    },
-  };
+export class LentTransaction implements Transaction {
+  readonly #lending: Lending;
+  readonly #lender: Lender;
+  #query: OpenQuery | undefined;
+  #connection: object | undefined;
+
+  constructor(lending: Lending, lender: Lender) {
+    this.#lending = lending;
+    this.#lender = lender;
+  }
+
+  get dialect(): Dialect {
+    return this.#lender.dialect;
+  }
+
+  get query(): OpenQuery {
+    this.#query ??= bindQuery(this.#lender.spelling, (statement) => this.#run(statement)) as Kysely<unknown>;
+    return this.#query;
+  }
+
+  async execute(sql: string, parameters: readonly unknown[] = []): Promise<Executed> {
+    const { rows, numAffectedRows } = await this.#run({ sql, parameters });
+    return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
+  }
+
+  get connection(): object {
+    this.#connection ??= this.#lender.driver(this.#lending);
+    return this.#connection;
+  }
+
+  #run(statement: Statement): Promise<QueryResult<unknown>> {
+    this.#lender.assertAllowed(statement.sql);
+    return counted(this.#lending, () => this.#lender.execute(statement));
+  }
 }

@@ -8,7 +8,7 @@ import {
   newLending,
   takeBack,
 } from "../guarded.ts";
-import { lend } from "../lend.ts";
+import { LentTransaction } from "../lend.ts";
 import type { Deadline, Transaction } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { passing } from "./hindrance.ts";
@@ -108,7 +108,7 @@ function assertKeepsSession(text: unknown): void {
 }
 
 function lent(client: pg.ClientBase, lending: Lending): Transaction {
-  return lend(lending, {
+  return new LentTransaction(lending, {
     dialect: "postgres",
     spelling: postgresSpelling,
     assertAllowed(sql) {

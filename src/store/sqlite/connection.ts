@@ -16,7 +16,8 @@ export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, Prepared>();
   readonly #onStatement: ((sql: string) => void) | undefined;
-  #isLent = false;
+  /** While it is lent to somebody, no statement may begin, commit or roll back. */
+  isLent = false;
   #reserved = "";
 
   constructor(path: string, onStatement?: (sql: string) => void) {
@@ -33,7 +34,7 @@ export class Connection {
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
     this.database.setAuthorizer((action, _operation, name) =>
-      this.#isLent && this.#isRefused(action, name) ? constants.SQLITE_DENY : constants.SQLITE_OK,
+      this.isLent && this.#isRefused(action, name) ? constants.SQLITE_DENY : constants.SQLITE_OK,
     );
   }
 
@@ -45,16 +46,6 @@ export class Connection {
   #isRefused(action: number, name: string | null): boolean {
     if (action === constants.SQLITE_TRANSACTION) return true;
     return action === constants.SQLITE_SAVEPOINT && name?.toLowerCase() === this.#reserved;
-  }
-
-  /** While `use` runs, no statement may begin, commit or roll back. */
-  async lent<T>(use: () => Promise<T>): Promise<T> {
-    this.#isLent = true;
-    try {
-      return await use();
-    } finally {
-      this.#isLent = false;
-    }
   }
 
   /** The prepared statement for a text; the oldest ones are dropped, since handlers may write values into their texts. */

@@ -8,7 +8,7 @@ import {
   newLending,
   takeBack,
 } from "../guarded.ts";
-import { lend } from "../lend.ts";
+import { type Lender, LentTransaction } from "../lend.ts";
 import { withPatience } from "../patience.ts";
 import type { Deadline, Transaction } from "../store.ts";
 import type { Connection } from "./connection.ts";
@@ -27,7 +27,7 @@ export async function inTransaction<T>(
   const { database } = connection;
   await withPatience(deadline, () => database.exec("BEGIN IMMEDIATE"), busy);
   try {
-    const value = await lending(connection, ({ tx }) => run(tx));
+    const value = await lending(connection, run);
     database.exec("COMMIT");
     return value;
   } catch (error) {
@@ -39,16 +39,18 @@ export async function inTransaction<T>(
 /** Lends the open transaction, and takes it back before anything else happens to it. */
 export async function lending<T>(
   connection: Connection,
-  run: (lent: { readonly tx: Transaction; readonly lending: Lending }) => Promise<T>,
+  run: (tx: Transaction, lending: Lending) => Promise<T>,
 ): Promise<T> {
   const lending = newLending(() => connection.database.isTransaction);
+  connection.isLent = true;
   try {
-    const value = await connection.lent(() => run({ tx: lent(connection, lending), lending }));
+    const value = await run(new LentTransaction(lending, lenderOf(connection)), lending);
     // Where the transaction is gone, what follows would commit by itself, one statement at a time.
     assertOpen(lending);
     takeBack(lending);
     return value;
   } finally {
+    connection.isLent = false;
     lending.open = false;
   }
 }
@@ -72,12 +74,19 @@ const RULES: GuardRules = {
   },
 };
 
-function lent(connection: Connection, lending: Lending): Transaction {
-  return lend(lending, {
-    dialect: "sqlite",
-    spelling: sqliteSpelling,
-    assertAllowed: assertKeepsTransaction,
-    execute: (statement) => connection.execute(statement),
-    driver: () => guarded(connection.database, lending, RULES),
-  });
+const lenders = new WeakMap<Connection, Lender>();
+
+function lenderOf(connection: Connection): Lender {
+  let lender = lenders.get(connection);
+  if (lender === undefined) {
+    lender = {
+      dialect: "sqlite",
+      spelling: sqliteSpelling,
+      assertAllowed: assertKeepsTransaction,
+      execute: (statement) => connection.execute(statement),
+      driver: (lending) => guarded(connection.database, lending, RULES),
+    };
+    lenders.set(connection, lender);
+  }
+  return lender;
 }

@@ -65,7 +65,7 @@ export function once(
       return { value: already(findRecord(connection, record), record), keep: false };
     }
     const begun = clock.now();
-    const { result, logRow } = await lending(connection, ({ tx, lending }) =>
+    const { result, logRow } = await lending(connection, (tx, lending) =>
       run(scopeOf(connection, clock, record, tx, lending)),
     ).catch((error: unknown) => {
       throw isMachineTrouble(error) ? new FaultInRun(error) : error;
