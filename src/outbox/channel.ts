@@ -16,6 +16,8 @@ export interface Channel {
    * @throws DeliveryRefused when asking again will not help; the signal's reason; another error when it may
    */
   deliver(notification: StoredNotification, signal: AbortSignal, destination: string): Promise<void>;
+  /** The same, where it neither takes time nor fails: what comes to the only channel there is needs no lease then. */
+  take?(notification: StoredNotification): void;
   close?(): Promise<void>;
 }
 

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { createLoop, type Loop } from "../loop/index.ts";
+import type { StoredNotification } from "../store/index.ts";
 import { createAttempt } from "./attempt.ts";
 import type { Channel } from "./channel.ts";
 import type { OutboxDeps } from "./outbox-deps.ts";
 
-const SPREAD_AT_ONCE = 250;
+const FRESH_AT_ONCE = 250;
 const STOP_PATIENCE_MS = 4_000;
 
 /**
@@ -12,15 +13,10 @@ const STOP_PATIENCE_MS = 4_000;
  * processes share the work, and a process that dies loses none of it.
  */
 export function createOutboxLoop(deps: OutboxDeps): Loop {
-  const { outbox, channels, clock, log } = deps;
+  const { channels, log } = deps;
   const stopping = new AbortController();
-  const destinations = channels.flatMap((channel) => channel.destinations);
-  const workers = channels.map((channel) => {
-    const spread = async () => {
-      while ((await outbox.spread(destinations, clock.now(), SPREAD_AT_ONCE)) === SPREAD_AT_ONCE);
-    };
-    return createWorker(channel, spread, stopping.signal, deps);
-  });
+  const begin = beginning(deps);
+  const workers = channels.map((channel) => createWorker(channel, begin, stopping.signal, deps));
   // A loop for each, so that a channel whose receiver hangs does not keep the others waiting.
   const loops = workers.map(({ work }, index) =>
     createLoop(work, (error) =>
@@ -42,10 +38,31 @@ export function createOutboxLoop(deps: OutboxDeps): Loop {
   };
 }
 
+/** What happens to fresh notifications: they become deliveries, or are passed on at once. */
+function beginning({ outbox, channels, clock, attempted }: OutboxDeps): () => Promise<void> {
+  const destinations = channels.flatMap((channel) => channel.destinations);
+  const [only] = channels;
+  const take = channels.length === 1 && destinations.length === 1 ? only?.take : undefined;
+  const step =
+    only === undefined || take === undefined
+      ? () => outbox.spread(destinations, clock.now(), FRESH_AT_ONCE)
+      : () => outbox.passOn(destinations[0] ?? "", clock.now(), FRESH_AT_ONCE, takeAll);
+  return async () => {
+    while ((await step()) === FRESH_AT_ONCE);
+  };
+
+  function takeAll(notifications: readonly StoredNotification[]): void {
+    for (const notification of notifications) {
+      take?.(notification);
+      attempted(only?.name ?? "", "delivered");
+    }
+  }
+}
+
 /** Keeps a few attempts on one channel going: one that takes long holds up itself and none of the others. */
 function createWorker(
   channel: Channel,
-  spread: () => Promise<void>,
+  begin: () => Promise<void>,
   stopping: AbortSignal,
   deps: OutboxDeps,
 ): { work(isStopping: () => boolean): Promise<void>; ended(): Promise<unknown> } {
@@ -54,7 +71,7 @@ function createWorker(
 
   /** Takes on what is due and there is room for; resolves with whether there may be more of it. */
   async function takeOn(): Promise<boolean> {
-    await spread();
+    await begin();
     const room = channel.atOnce - underWay.size;
     if (room === 0) return true;
     const owner = randomUUID();

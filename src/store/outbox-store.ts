@@ -50,6 +50,17 @@ export interface OutboxStore {
   /** Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. */
   spread(channels: readonly string[], now: Date, limit: number): Promise<number>;
   /**
+   * Passes notifications that have no deliveries yet to the only channel there is, oldest first, in one transaction:
+   * with the commit they are delivered. Nobody else is given the same ones meanwhile. Returns how many.
+   * @param take takes them at once; they are given again where the transaction does not commit
+   */
+  passOn(
+    channel: string,
+    now: Date,
+    limit: number,
+    take: (notifications: readonly StoredNotification[]) => void,
+  ): Promise<number>;
+  /**
    * The due deliveries of these channels, the oldest ones, each leased to one owner only. The attempt is counted
    * here already, so that one during which the process dies counts too.
    */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Lease, Store } from "../../src/store/index.ts";
+import type { Lease, Store, StoredNotification } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 
@@ -41,6 +41,31 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
         payload: { order: "e1" },
         eventId: "e1",
       });
+    }));
+
+  it("passes each notification on once, however many ask at the same time", () =>
+    withStore(dialect, async (store) => {
+      for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
+      const taken: string[] = [];
+      const take = (all: readonly StoredNotification[]) => taken.push(...all.map(({ eventId }) => eventId));
+      const counts = await Promise.all([1, 2, 3].map(() => store.outbox.passOn("log", T0, 20, take)));
+      expect(counts.reduce((sum, count) => sum + count)).toBe(20);
+      expect(taken.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).sort());
+      const [first] = await store.outbox.list({ limit: 20 }, { state: "delivered" });
+      expect(first?.deliveries).toMatchObject([{ channel: "log", state: "delivered", attempts: 1 }]);
+      expect(await store.outbox.leaseDue(["log"], lease("a", T0), 10)).toEqual([]);
+    }));
+
+  it("passes a notification on again where taking it failed", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      const refusing = store.outbox.passOn("log", T0, 10, () => {
+        throw new Error("not now");
+      });
+      await expect(refusing).rejects.toThrow("not now");
+      const taken: string[] = [];
+      await store.outbox.passOn("log", T0, 10, (all) => taken.push(...all.map(({ topic }) => topic)));
+      expect(taken).toEqual(["order.paid"]);
     }));
 
   it("leases a due delivery to one owner, until its lease expires", () =>

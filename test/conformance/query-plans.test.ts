@@ -105,6 +105,7 @@ async function outbox(store: Store): Promise<void> {
   await store.outbox.revive(listed?.id ?? 0, ["webhook"], NOON);
   const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
   await store.outbox.release(due?.id ?? 0, "a");
+  await store.outbox.passOn("log", NOON, 10, () => {});
   await store.outbox.delivered([due?.id ?? 0], "a", NOON);
   await store.outbox.giveUp(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])

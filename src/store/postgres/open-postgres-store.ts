@@ -78,7 +78,7 @@ async function migrate(options: PostgresOptions) {
 }
 
 function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: PostgresOptions): Store {
-  const access = accessOf(pool, onStatement);
+  const access = accessOf(pool, lockTimeoutMs, onStatement);
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
@@ -96,12 +96,32 @@ function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: Postgres
   };
 }
 
-function accessOf(pool: pg.Pool, onStatement: PostgresOptions["onStatement"]): Access {
+function accessOf(pool: pg.Pool, lockTimeoutMs: number, onStatement: PostgresOptions["onStatement"]): Access {
   const query = bindQuery<Tables>(postgresSpelling, (compiled) => {
     onStatement?.(compiled.sql);
     const deadline = performance.now() + PATIENCE_MS;
     const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled));
     return withPatience(deadline, run, passingBeforeItBegan);
   });
-  return { dialect: "postgres", read: query, write: query };
+  const inside = (client: pg.ClientBase) =>
+    bindQuery<Tables>(postgresSpelling, (compiled) => {
+      onStatement?.(compiled.sql);
+      return executeOn(client, compiled);
+    });
+  return {
+    dialect: "postgres",
+    read: query,
+    write: query,
+    transact(work) {
+      const limits = { deadline: performance.now() + PATIENCE_MS, lockTimeoutMs };
+      const run = () =>
+        inTransaction(
+          pool,
+          limits,
+          (_tx, client) => work(inside(client)),
+          () => "commit",
+        );
+      return withPatience(limits.deadline, run, passing);
+    },
+  };
 }

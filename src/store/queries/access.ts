@@ -2,9 +2,11 @@ import type { Kysely } from "kysely";
 import type { Tables } from "../tables.ts";
 import type { Dialect } from "../transaction.ts";
 
-/** The two ways into a database for what is not the hot path; SQLite reads beside its one writer. */
+/** The ways into a database for what is not the hot path; SQLite reads beside its one writer. */
 export interface Access {
   readonly dialect: Dialect;
   readonly read: Kysely<Tables>;
   readonly write: Kysely<Tables>;
+  /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
+  transact<T>(work: (query: Kysely<Tables>) => Promise<T>): Promise<T>;
 }

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import type { DueDelivery, OutboxStore } from "../outbox-store.ts";
+import type { DueDelivery, OutboxStore, StoredNotification } from "../outbox-store.ts";
 import type { Lease } from "../store.ts";
 import type { NotificationRow } from "../tables.ts";
 import type { Access } from "./access.ts";
@@ -16,6 +16,7 @@ const DELIVERIES = "oncehook_deliveries";
 export function outboxQueries(access: Access): OutboxStore {
   return {
     spread: (channels, now, limit) => spread(access, channels, now, limit),
+    passOn: (channel, now, limit, take) => passOn(access, channel, now, limit, take),
     leaseDue: (channels, lease, limit) => leaseDue(access, channels, lease, limit),
     delivered: (ids, owner, now) => delivered(access, ids, owner, now),
     failed: (id, owner, error, next) => failed(access, id, owner, error, next),
@@ -52,15 +53,43 @@ async function spread(
     dialect,
     fresh.map(({ id }) => id),
   );
+  const given =
+    dialect === "postgres"
+      ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`
+      : sql`json_each(${JSON.stringify(channels)}) AS given`;
   // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
-  const deliveries = channels.map((channel) =>
-    sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
-      SELECT fresh.id, ${channel}, 'waiting', 0, ${at} FROM ${ids} AS fresh WHERE true
-      ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write),
-  );
-  await Promise.all(deliveries);
+  await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
+    SELECT fresh.id, given.value, 'waiting', 0, ${at} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
+    ORDER BY fresh.id, given.key
+    ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write);
   await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(write);
   return fresh.length;
+}
+
+function passOn(
+  { transact, dialect }: Access,
+  channel: string,
+  now: Date,
+  limit: number,
+  take: (notifications: readonly StoredNotification[]) => void,
+): Promise<number> {
+  const at = now.toISOString();
+  const locked = dialect === "postgres" ? sql`FOR UPDATE SKIP LOCKED` : sql``;
+  return transact(async (query) => {
+    const { rows: fresh } = await sql<Selectable<NotificationRow>>`SELECT * FROM oncehook_notifications
+      WHERE spread_at IS NULL ORDER BY id LIMIT ${limit} ${locked}`.execute(query);
+    if (fresh.length === 0) return 0;
+    take(fresh.map(toNotification));
+    const ids = idList(
+      dialect,
+      fresh.map(({ id }) => id),
+    );
+    await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
+      SELECT fresh.id, ${channel}, 'delivered', 1, ${at} FROM ${ids} AS fresh WHERE true
+      ON CONFLICT (notification_id, channel) DO NOTHING`.execute(query);
+    await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(query);
+    return fresh.length;
+  });
 }
 
 async function leaseDue(

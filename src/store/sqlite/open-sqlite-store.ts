@@ -94,6 +94,7 @@ function assemble(
 }
 
 function accessOf(writer: Connection, reader: Connection, queue: Writer): Access {
+  const inside = bindQuery<Tables>(sqliteSpelling, async (query) => writer.execute(query));
   return {
     dialect: "sqlite",
     read: bindQuery<Tables>(sqliteSpelling, (query) =>
@@ -105,5 +106,10 @@ function accessOf(writer: Connection, reader: Connection, queue: Writer): Access
         keep: true,
       })),
     ),
+    transact: (work) =>
+      queue.submit(NO_EVENT, performance.now() + PATIENCE_MS, async () => ({
+        value: await work(inside),
+        keep: true,
+      })),
   };
 }
