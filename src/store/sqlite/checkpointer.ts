@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** What one pass came to: how many frames the write-ahead log has, and how many of them it could not copy. */
+/** What one pass came to: how many frames the write-ahead log had as it began, and how many of them it could not copy. */
 export interface CheckpointAnswer {
   readonly frames: number;
   readonly left: number;
@@ -10,17 +10,22 @@ export interface CheckpointAnswer {
 /** Runs something between two groups of the writer. */
 export type Rest = (during: () => Promise<unknown>) => Promise<unknown>;
 
-const EVERY_MS = 1_000;
+export interface CheckpointRules {
+  /** How long after a commit its pages are copied, in milliseconds. */
+  readonly afterMs: number;
+  /** In frames of a page: from here on the log shall begin anew. The longer it is, the fewer pages are written twice. */
+  readonly longLog: number;
+}
+
+const RULES: CheckpointRules = { afterMs: 1_000, longLog: 8_192 };
 const MOST_PASSES = 5;
 /** So few frames take some milliseconds. */
 const FEW_FRAMES = 256;
-/** 32 MB, from which the log shall begin anew. The longer it is, the fewer pages are written twice. */
-const LONG_LOG = 8_192;
 
 /**
  * Copies the write-ahead log into the database, in a thread of its own: inside a commit it would hold up everybody. A log
- * that is written to all the time is never copied to its end, and grows; so each pass leaves fewer frames than the one
- * before, and the last one is done while the writer rests, after which the next commit begins the log anew.
+ * that is written to all the time is never copied to its end, and grows; so each pass has fewer new frames to copy than the
+ * one before, and the last one is done while the writer rests, after which the next commit begins the log anew.
  *
  * What goes wrong here loses nothing, and is tried again; SQLite's own checkpoint in a commit stays on, for a log that
  * has become far longer than it should be.
@@ -28,17 +33,19 @@ const LONG_LOG = 8_192;
 export class Checkpointer {
   readonly #path: string;
   readonly #rest: Rest;
+  readonly #rules: CheckpointRules;
   #thread: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #underWay: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(path: string, rest: Rest) {
+  constructor(path: string, rest: Rest, rules = RULES) {
     this.#path = path;
     this.#rest = rest;
+    this.#rules = rules;
   }
 
-  /** Something was committed: within a second it is looked after. */
+  /** Something was committed, and is to be copied soon. */
   committed(): void {
     if (this.#timer !== undefined || this.#underWay !== undefined || this.#isClosed) return;
     this.#timer = setTimeout(() => {
@@ -48,7 +55,7 @@ export class Checkpointer {
         .finally(() => {
           this.#underWay = undefined;
         });
-    }, EVERY_MS).unref();
+    }, this.#rules.afterMs).unref();
   }
 
   async close(): Promise<void> {
@@ -59,10 +66,13 @@ export class Checkpointer {
   }
 
   async #run(): Promise<void> {
+    let copied = 0;
     for (let passes = 0; passes < MOST_PASSES && !this.#isClosed; passes += 1) {
       const { frames, left } = await this.#pass();
-      if (left === 0 || frames < LONG_LOG) return;
-      if (left <= FEW_FRAMES) break;
+      // A reader of long ago keeps the rest from being copied: to stop the writer would not help.
+      if (frames < this.#rules.longLog || left > 0) return;
+      if (frames - copied <= FEW_FRAMES) break;
+      copied = frames;
     }
     if (!this.#isClosed) await this.#rest(() => this.#pass());
   }

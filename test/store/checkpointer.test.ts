@@ -1,0 +1,85 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Checkpointer, type Rest } from "../../src/store/sqlite/checkpointer.ts";
+import { Connection } from "../../src/store/sqlite/connection.ts";
+import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
+import { Writer } from "../../src/store/sqlite/writer.ts";
+
+const LONG_LOG = 500;
+const PAGE = 4_096;
+
+interface Parts {
+  readonly path: string;
+  readonly writer: Writer;
+  readonly connection: Connection;
+}
+
+/** A writer whose log is looked after almost at once. */
+async function withWriter(use: (parts: Parts) => Promise<void>, path = "x.db"): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-checkpointer-"));
+  const file = join(folder, "x.db");
+  const connection = new Connection(file);
+  connection.database.exec("CREATE TABLE t (data blob)");
+  const flusher = new Flusher(logFileOf(file));
+  const rest: Rest = (during) => writer.rest(during);
+  const checkpointer = new Checkpointer(join(folder, path), rest, { afterMs: 10, longLog: LONG_LOG });
+  const writer = new Writer(connection, flusher, () => checkpointer.committed());
+  try {
+    await use({ path: file, writer, connection });
+  } finally {
+    await writer.drain();
+    await checkpointer.close();
+    await flusher.close();
+    connection.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** One commit of some pages. */
+function write({ writer, connection }: Parts): Promise<void> {
+  return writer.submit("", performance.now() + 10_000, () => ({
+    value: void connection.run("INSERT INTO t VALUES (zeroblob(20000))"),
+    keep: true,
+  }));
+}
+
+function rowsIn(path: string): number {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return Number(database.prepare("SELECT count(*) AS n FROM t").get()?.n);
+  } finally {
+    database.close();
+  }
+}
+
+describe("the write-ahead log of SQLite", () => {
+  it("begins anew under writes that never stop", () =>
+    withWriter(async (parts) => {
+      const longest = 20 * LONG_LOG * PAGE;
+      let written = 0;
+      while (written < 3 * longest) {
+        await Promise.all([write(parts), write(parts), write(parts)]);
+        written += 3 * 5 * PAGE;
+      }
+      expect((await stat(`${parts.path}-wal`)).size).toBeLessThan(longest);
+    }));
+
+  it("is copied into the database soon after a commit, with nobody writing any more", () =>
+    withWriter(async (parts) => {
+      await write(parts);
+      await expect.poll(async () => (await stat(parts.path)).size).toBeGreaterThan(5 * PAGE);
+    }));
+
+  it("keeps what was committed where it cannot be copied", () =>
+    withWriter(async (parts) => {
+      await write(parts);
+      await expect.poll(() => rowsIn(parts.path)).toBe(1);
+      for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+      await write(parts);
+      expect(rowsIn(parts.path)).toBe(2);
+    }, "folder-that-is-missing/x.db"));
+});
