@@ -1,8 +1,6 @@
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import { type Migration, MigrationRefused, type OpenedStore, type Store } from "../store/index.ts";
-import { openPostgresStore } from "../store/postgres/index.ts";
-import { openSqliteStore } from "../store/sqlite/index.ts";
 import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
 import { StartRefused } from "./start-refused.ts";
@@ -55,7 +53,12 @@ export async function connect(
   const keys = { ...keyStamp(config), acceptNew: acceptNewKey };
   const common = { clock, migrations, stamp: { environment, keys } };
   try {
-    if (database.kind === "sqlite") return await openSqliteStore({ ...common, path: database.path });
+    // One of the two: nobody waits at the start for the driver that he does not use.
+    if (database.kind === "sqlite") {
+      const { openSqliteStore } = await import("../store/sqlite/index.ts");
+      return await openSqliteStore({ ...common, path: database.path });
+    }
+    const { openPostgresStore } = await import("../store/postgres/index.ts");
     return await openPostgresStore({
       ...common,
       url: database.url,

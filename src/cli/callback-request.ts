@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { SignJWT } from "jose";
 import type { Config, JwtConfig } from "../config/index.ts";
 import { signHmac } from "../verify/index.ts";
 import { UserMistake } from "./user-mistake.ts";
@@ -57,7 +56,11 @@ function carried(header: string, token: string): Record<string, string> {
   return { [header]: header.toLowerCase() === "authorization" ? `Bearer ${token}` : token };
 }
 
-function mint({ keys, algorithm, issuer, audience, bodyClaim }: JwtConfig, body: string): Promise<string> {
+async function mint(
+  { keys, algorithm, issuer, audience, bodyClaim }: JwtConfig,
+  body: string,
+): Promise<string> {
+  const { SignJWT } = await import("jose");
   const [secret = ""] = keys.from === "secrets" ? keys.secrets : [];
   const claims = bodyClaim === null ? {} : { [bodyClaim]: createHash("sha256").update(body).digest("hex") };
   return new SignJWT(claims)

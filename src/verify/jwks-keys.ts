@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors } from "jose";
+import type { createLocalJWKSet, createRemoteJWKSet } from "jose";
 import { boundedFetch } from "../fetch/index.ts";
 import type { JwsHeader } from "./jws-header.ts";
 import { type Candidate, type JwtKeys, KeysUnavailable } from "./jwt-keys.ts";
@@ -62,10 +62,7 @@ interface PublishedSet {
 }
 
 function publishedSet(url: string, now: () => number): PublishedSet {
-  const remote = createRemoteJWKSet(new URL(url), {
-    timeoutDuration: TIMEOUT_MS,
-    [customFetch]: boundedFetch,
-  });
+  let remote: ReturnType<typeof createRemoteJWKSet> | undefined;
   let keys: readonly LocalSet[] = [];
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let failure: { readonly at: number; readonly cause: unknown } | undefined;
@@ -74,6 +71,11 @@ function publishedSet(url: string, now: () => number): PublishedSet {
 
   async function reload(): Promise<void> {
     if (failure !== undefined && now() - failure.at < FAILURE_MS) throw unavailable(failure.cause);
+    const jose = await import("jose");
+    remote ??= jose.createRemoteJWKSet(new URL(url), {
+      timeoutDuration: TIMEOUT_MS,
+      [jose.customFetch]: boundedFetch,
+    });
     try {
       await remote.reload();
     } catch (cause) {
@@ -82,7 +84,7 @@ function publishedSet(url: string, now: () => number): PublishedSet {
     }
     failure = undefined;
     fetchedAt = now();
-    keys = (remote.jwks()?.keys ?? []).map((jwk) => createLocalJWKSet({ keys: [jwk] }));
+    keys = (remote.jwks()?.keys ?? []).map((jwk) => jose.createLocalJWKSet({ keys: [jwk] }));
   }
 
   async function keepUp(): Promise<void> {
@@ -107,6 +109,7 @@ function unavailable(cause: unknown): KeysUnavailable {
 /** Every key that fits: a token without `kid` may be of any of them while keys rotate. */
 async function fitting(keys: readonly LocalSet[], header: JwsHeader): Promise<Candidate[]> {
   const found: Candidate[] = [];
+  const { errors } = await import("jose");
   for (const keyOf of keys) {
     try {
       found.push({ key: await keyOf({ ...header }), index: 0 });

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
 import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../domain/index.ts";
 import { credentialHeader } from "./credential-header.ts";
 import { headerOf } from "./jws-header.ts";
@@ -75,6 +75,8 @@ interface Tried {
 
 async function tried(token: string, candidates: readonly Candidate[], options: JwtOptions): Promise<Tried> {
   const faults: unknown[] = [];
+  // Loaded by those whose platform sends tokens, and not at every start.
+  const { errors, jwtVerify } = await import("jose");
   for (const candidate of candidates) {
     if ("fault" in candidate) {
       faults.push(candidate.fault);
@@ -84,7 +86,7 @@ async function tried(token: string, candidates: readonly Candidate[], options: J
       const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
       return { verdict: { payload, index: candidate.index }, faults };
     } catch (error) {
-      const verdict = verdictOf(error);
+      const verdict = verdictOf(error, errors);
       if (isRefused(verdict)) return { verdict, faults };
       if (verdict === "key_fault") faults.push(error);
     }
@@ -104,17 +106,17 @@ function verifyOptions(options: JwtOptions): JWTVerifyOptions {
 }
 
 /** Of what `jose` throws: a refusal is the token's fault, whatever key there is; the others are of one key. */
-function verdictOf(error: unknown): Refused | "other_key" | "key_fault" {
-  if (error instanceof errors.JWSSignatureVerificationFailed) return "other_key";
+function verdictOf(error: unknown, known: typeof errors): Refused | "other_key" | "key_fault" {
+  if (error instanceof known.JWSSignatureVerificationFailed) return "other_key";
   // A payload that is no claims set is found only after its signature was.
   if (
-    error instanceof errors.JWTExpired ||
-    error instanceof errors.JWTClaimValidationFailed ||
-    error instanceof errors.JWTInvalid
+    error instanceof known.JWTExpired ||
+    error instanceof known.JWTClaimValidationFailed ||
+    error instanceof known.JWTInvalid
   ) {
     return refused("jwt_claims", { detail: error.message });
   }
-  if (error instanceof errors.JWSInvalid) return refused("jwt_malformed", { detail: error.message });
+  if (error instanceof known.JWSInvalid) return refused("jwt_malformed", { detail: error.message });
   return "key_fault";
 }
 

@@ -1,7 +1,5 @@
 import type { Config } from "../../config/index.ts";
 import { ANOTHER_KEY, type Inspection, isAnotherKey, NEWEST_SCHEMA } from "../../store/index.ts";
-import { inspectPostgres } from "../../store/postgres/index.ts";
-import { inspectSqlite } from "../../store/sqlite/index.ts";
 import { baseUrlChanged } from "../base-url-changed.ts";
 import { keyStamp } from "../key-stamp.ts";
 import { unserved } from "../unserved.ts";
@@ -21,8 +19,7 @@ export async function checkDatabase(
   const about = "database";
   let found: Inspection;
   try {
-    found =
-      database.kind === "sqlite" ? await inspectSqlite(database.path) : await inspectPostgres(database.url);
+    found = await inspect(database);
   } catch (error) {
     return [
       failure(
@@ -62,4 +59,13 @@ export async function checkDatabase(
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
   const stuck = unserved(found.waitingByChannel, destinations).map((text) => warning("notifications", text));
   return [...findings, ...(await checkSecrets(config, found, now)), ...stuck];
+}
+
+async function inspect(database: Config["database"]): Promise<Inspection> {
+  if (database.kind === "sqlite") {
+    const { inspectSqlite } = await import("../../store/sqlite/index.ts");
+    return inspectSqlite(database.path);
+  }
+  const { inspectPostgres } = await import("../../store/postgres/index.ts");
+  return inspectPostgres(database.url);
 }

@@ -1,5 +1,4 @@
 import { connect, isIP, type Socket } from "node:net";
-import { createTransport } from "nodemailer";
 import type { StoredNotification } from "../../store/index.ts";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
 import { type Channel, DeliveryRefused } from "../channel.ts";
@@ -63,6 +62,8 @@ async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: 
   const host = hostname.replace(/^\[|\]$/g, "");
   const target = { host, port: Number(port || (secure ? 465 : 587)) };
   const sockets: Socket[] = [];
+  // Loaded by those who send mail, and not at every start.
+  const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     ...target,
     secure,

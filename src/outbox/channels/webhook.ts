@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { Agent, type Dispatcher, request } from "undici";
+import type { Agent, Dispatcher } from "undici";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
 import { type Channel, DeliveryPostponed, DeliveryRefused } from "../channel.ts";
 import { messageId } from "../message-id.ts";
@@ -26,10 +26,7 @@ const GONE = 410;
 export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): Channel {
   const signer = new Webhook(secret);
   const { hostname } = new URL(url);
-  const agent = new Agent({
-    connect: { lookup: addresses.lookup, ...(ca === undefined ? {} : { ca: [...ca] }) },
-    headersTimeout: HEADERS_LIMIT_MS,
-  });
+  let agent: Agent | undefined;
   return {
     name: WEBHOOK,
     destinations: [WEBHOOK],
@@ -41,7 +38,13 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
       const { topic, payload, createdAt } = notification;
       const body = JSON.stringify({ type: topic, timestamp: createdAt, data: payload });
       const now = new Date();
-      const response = await request(url, {
+      // Only for those who have a webhook: to load it would double the time that a start takes for all others.
+      const undici = await import("undici");
+      agent ??= new undici.Agent({
+        connect: { lookup: addresses.lookup, ...(ca === undefined ? {} : { ca: [...ca] }) },
+        headersTimeout: HEADERS_LIMIT_MS,
+      });
+      const response = await undici.request(url, {
         dispatcher: agent,
         method: "POST",
         signal,
@@ -58,7 +61,7 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
       judge(response.statusCode, response.headers["retry-after"]);
     },
     // Every attempt has ended by then; the rest of an answer is not waited for.
-    close: () => agent.destroy(),
+    close: async () => agent?.destroy(),
   };
 }
 
