@@ -52,7 +52,7 @@ async function startOne(place: Place, store: "sqlite" | "postgres", port: number
     command: process.execPath,
     args: [
       "--conditions=oncehook-source",
-      join(ROOT, "src/cli/main.ts"),
+      join(ROOT, "src/cli/main.js"),
       "serve",
       ...(place.isSlow ? ["--config", CONFIG] : []),
     ],

@@ -10,7 +10,7 @@ import { startServer } from "../support/process.ts";
 import { SECRET, TOKEN } from "../support/receiver.ts";
 import { SCHEMA } from "../support/schema-steps.ts";
 
-const MAIN = "src/cli/main.ts";
+const MAIN = "src/cli/main.js";
 
 async function inFolder<T>(
   use: (

@@ -44,7 +44,7 @@ function withCommand(
         ...env,
       };
       try {
-        await use(receiver, (...args) => runChild("src/cli/main.ts", args, variables, folder));
+        await use(receiver, (...args) => runChild("src/cli/main.js", args, variables, folder));
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
@@ -72,7 +72,7 @@ describe("oncehook send", () => {
       await writeFile(join(folder, "key.pem"), "");
       const env = { ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_PUBLIC_KEY_FILE: "key.pem" };
       const { code, stderr } = await runChild(
-        "src/cli/main.ts",
+        "src/cli/main.js",
         ["send", "payment_notify"],
         { PATH: process.env.PATH, APP_ENV: "test", ...env },
         folder,
@@ -186,9 +186,9 @@ describe("oncehook doctor", () => {
       const variables = { PATH: process.env.PATH, APP_ENV: "test", NO_COLOR: "1", ...env };
       const problem =
         'JWT_PUBLIC_KEY_FILE: got "key.pem", which cannot be used: block 1: got ed25519, expected an RSA key';
-      const doctor = await runChild("src/cli/main.ts", ["doctor"], variables, folder);
+      const doctor = await runChild("src/cli/main.js", ["doctor"], variables, folder);
       expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(problem)]);
-      const serve = await runChild("src/cli/main.ts", ["serve"], variables, folder);
+      const serve = await runChild("src/cli/main.js", ["serve"], variables, folder);
       expect([serve.code, serve.stderr]).toEqual([1, expect.stringContaining(problem)]);
     } finally {
       await rm(folder, { recursive: true, force: true });

@@ -23,7 +23,7 @@ function onUsedDatabase(use: (run: Run) => Promise<void>): Promise<void> {
       DATABASE_URL: target.url,
       NO_COLOR: "1",
     };
-    await use((args, over) => runChild("src/cli/main.ts", args, { ...env, ...over }));
+    await use((args, over) => runChild("src/cli/main.js", args, { ...env, ...over }));
   });
 }
 

@@ -21,7 +21,7 @@ type Run = (...args: string[]) => Promise<Ended>;
 const asking =
   (port: string, token = TOKEN): Run =>
   (...args) =>
-    runChild("src/cli/main.ts", args, {
+    runChild("src/cli/main.js", args, {
       PATH: process.env.PATH,
       APP_ENV: "test",
       SIGNING_SECRET: SECRET,

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { unfitNode } from "../../src/cli/unfit-node.ts";
+import { unfitNode } from "../../src/cli/unfit-node.js";
 import { runChild } from "../support/child.ts";
 
 it.each(["20.19.0", "22.20.0", "24.9.1"])("refuses Node %s and says what is needed", (version) => {
@@ -22,7 +22,7 @@ it("asks for the version before it imports anything that an old Node does not ha
       if (name === "node:sqlite") throw new Error("ERR_UNKNOWN_BUILTIN_MODULE");
       return next(name, context);
     } });`;
-  const { code, stderr } = await runChild("src/cli/main.ts", ["--version"], {
+  const { code, stderr } = await runChild("src/cli/main.js", ["--version"], {
     PATH: process.env.PATH,
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}`,
   });
@@ -33,7 +33,7 @@ it("asks for the version before it imports anything that an old Node does not ha
 it.each(["--help", "doctor --help", "oauth --help", "demo"])(
   "ends quietly when its reader has seen enough: %s | true",
   async (args) => {
-    const main = join(process.cwd(), "src/cli/main.ts");
+    const main = join(process.cwd(), "src/cli/main.js");
     const script = `${process.execPath} --conditions=oncehook-source ${main} ${args} | true`;
     const stderr = await new Promise<string>((resolve) => {
       execFile("sh", ["-c", script], { env: { PATH: process.env.PATH } }, (_error, _stdout, text) =>

@@ -8,7 +8,7 @@ import { SECRET, TOKEN } from "../support/receiver.ts";
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
 const send = (url: string, ...args: string[]) =>
-  runChild("src/cli/main.ts", ["send", "payment_notify", ...args], {
+  runChild("src/cli/main.js", ["send", "payment_notify", ...args], {
     PATH: process.env.PATH,
     APP_ENV: "test",
     SIGNING_SECRET: SECRET,

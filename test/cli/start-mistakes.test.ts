@@ -31,7 +31,7 @@ function inFolder(use: (lent: Lent) => Promise<void>): Promise<void> {
       ADMIN_PORT: "0",
     };
     const serve = (env: Env = {}, ...args: string[]) =>
-      runChild("src/cli/main.ts", ["serve", ...args], { ...base, ...env }, folder);
+      runChild("src/cli/main.js", ["serve", ...args], { ...base, ...env }, folder);
     try {
       await use({ folder, target, serve });
     } finally {

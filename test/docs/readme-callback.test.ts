@@ -8,7 +8,7 @@ import { startServer } from "../support/process.ts";
 import { SECRET, TOKEN } from "../support/receiver.ts";
 import { shellBlocks } from "../support/shell.ts";
 
-const MAIN = join(process.cwd(), "src/cli/main.ts");
+const MAIN = join(process.cwd(), "src/cli/main.js");
 const SIGN = `${process.execPath} --conditions=oncehook-source ${MAIN} sign`;
 
 function inShell(script: string, cwd: string): Promise<string> {

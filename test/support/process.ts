@@ -37,7 +37,7 @@ export async function startServer(
     ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
     ...env,
   };
-  const child = startChild("src/cli/main.ts", ["serve"], given, cwd);
+  const child = startChild("src/cli/main.js", ["serve"], given, cwd);
   let errors = "";
   child.stderr?.on("data", (chunk) => {
     errors += chunk;

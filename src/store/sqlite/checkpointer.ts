@@ -86,8 +86,7 @@ export class Checkpointer {
   }
 
   #begin(): Worker {
-    const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-    const thread = new Worker(new URL(`checkpoint-thread.${extension}`, import.meta.url), {
+    const thread = new Worker(new URL("./checkpoint-thread.js", import.meta.url), {
       workerData: this.#path,
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
     });

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
+// JavaScript, and not TypeScript: until the cache of compiled code is on, Node would load a compiler for it at each start.
 import { fileURLToPath } from "node:url";
-import { unfitNode } from "./unfit-node.ts";
+import { unfitNode } from "./unfit-node.js";
 
 // A reader that has seen enough, such as `head`, is no error: what is left to print is dropped.
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
+  stream.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
     if (error.code !== "EPIPE") throw error;
   });
 }
