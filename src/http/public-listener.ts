@@ -4,6 +4,7 @@ import { type FaultCode, failed, type Outcome, refused } from "../domain/index.t
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { type Concluder, createConcluder } from "./conclude.ts";
+import { createDoorway } from "./doorway.ts";
 import { passGate } from "./gate.ts";
 import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
 import type { PublicDeps } from "./public-deps.ts";
@@ -28,18 +29,21 @@ const KEEP_ALIVE_MS = 72_000;
 export function createPublicListener(options: PublicOptions, deps: PublicDeps): FastifyInstance {
   const clientErrors = createClientErrors(deps);
   const concluder = createConcluder(deps);
+  const doorway = createDoorway();
   const served = servedAddresses(options.addresses);
   const app = createServer(options, clientErrors, async (request, reply) => {
     const refusal = await pass(request, reply, false, deps);
     await concluder.conclude(request, reply, { outcome: refusal ?? refused("malformed_request") });
   });
 
+  app.server.on("connection", () => doorway.arrived());
   // The bytes are what is signed, so every content type is taken as bytes, a malformed one too.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.addHook("onRequest", async (request, reply) => {
     request.raw.headers["content-type"] = "application/octet-stream";
     clientErrors.begun(request.raw.socket);
+    if (doorway.clear !== undefined) await doorway.clear;
     const refusal = await arrive(request, reply, served, deps);
     if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
   });
