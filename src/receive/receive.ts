@@ -22,5 +22,6 @@ export async function receive(callback: Callback, receiver: Receiver, rowOf: Row
   // (c) to (g): the look-up, dispatch, the handler, the record and the log.
   const typeOf = () => chooseType(callback, identified, receiver);
   const bodySha256 = sha256Hex(callback.body);
-  return onceOnly({ ...callback, ...identified, bodySha256, typeOf }, receiver, rowOf);
+  const delivery = { ...callback, ...identified, bodySha256, typeOf };
+  return receiver.places.take(() => onceOnly(delivery, receiver, rowOf));
 }

@@ -1,0 +1,54 @@
+/** Spreads over time what it costs to turn requests away. */
+export interface TurningAway {
+  /** Resolves when the next one may be; undefined when it may at once. */
+  next(): Promise<void> | undefined;
+}
+
+/** A refusal takes about a twentieth of a millisecond, so that these are a tenth of the time. */
+const A_SECOND = 2_000;
+const AT_ONCE = 200;
+const LOOK_EVERY_MS = 5;
+
+/**
+ * Who is turned away may come again at once, and as many as do would take all the time from those who were let in. So past
+ * a number a second they wait for their answer, a moment at the most where connections are in hundreds.
+ */
+export function createTurningAway(aSecond = A_SECOND, atOnce = AT_ONCE): TurningAway {
+  const waiting: (() => void)[] = [];
+  let left = atOnce;
+  let counted = performance.now();
+  let isLooking = false;
+
+  function count(): void {
+    const now = performance.now();
+    left = Math.min(atOnce, left + ((now - counted) * aSecond) / 1_000);
+    counted = now;
+  }
+
+  function lookSoon(): void {
+    if (isLooking) return;
+    isLooking = true;
+    setTimeout(look, LOOK_EVERY_MS);
+  }
+
+  function look(): void {
+    isLooking = false;
+    count();
+    const due = waiting.splice(0, Math.floor(left));
+    left -= due.length;
+    for (const go of due) go();
+    if (waiting.length > 0) lookSoon();
+  }
+
+  return {
+    next() {
+      count();
+      if (waiting.length === 0 && left >= 1) {
+        left -= 1;
+        return undefined;
+      }
+      lookSoon();
+      return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
+}
