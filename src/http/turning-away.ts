@@ -4,8 +4,8 @@ export interface TurningAway {
   next(): Promise<void> | undefined;
 }
 
-/** A refusal takes about a twentieth of a millisecond, so that these are a tenth of the time. */
-const A_SECOND = 2_000;
+/** A refusal takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
+const A_SECOND = 1_000;
 const AT_ONCE = 200;
 const LOOK_EVERY_MS = 5;
 
