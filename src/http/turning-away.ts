@@ -7,7 +7,8 @@ export interface TurningAway {
 /** A refusal takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
 const A_SECOND = 1_000;
 const AT_ONCE = 200;
-const LOOK_EVERY_MS = 5;
+/** Those who are answered together come again together, which costs less than one by one. */
+const LOOK_EVERY_MS = 20;
 
 /**
  * Who is turned away may come again at once, and as many as do would take all the time from those who were let in. So past
