@@ -47,7 +47,7 @@ function oncehook(name: string, title: string, store: "sqlite" | "postgres"): Co
 
 async function startOne(place: Place, store: "sqlite" | "postgres", port: number): Promise<ServerProcess> {
   const adminPort = await freePort();
-  const { POOL_SIZE } = process.env;
+  const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({
     command: process.execPath,
     args: [
@@ -67,6 +67,7 @@ async function startOne(place: Place, store: "sqlite" | "postgres", port: number
       RATE_LIMIT_DEFAULT: "off",
       RATE_LIMIT_CALLBACK: "off",
       ...(POOL_SIZE === undefined ? {} : { POOL_SIZE }),
+      ...(MAX_WAITING_CALLBACKS === undefined ? {} : { MAX_WAITING_CALLBACKS }),
     },
     folder: place.folder,
     port,

@@ -11,7 +11,7 @@ import {
   type Mask,
   type Metrics,
 } from "../observe/index.ts";
-import { createSingleFlight, errorText, type Receiver, type Source } from "../receive/index.ts";
+import { createPlaces, createSingleFlight, errorText, type Receiver, type Source } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Credential, Scheme } from "../verify/index.ts";
@@ -43,10 +43,12 @@ export interface Inner {
 export function assemble(given: Given): Inner {
   const { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger } = given;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const places = createPlaces(config.maxWaitingCallbacks);
   const metrics = createMetrics({
     knownTypes: registry.types,
     failureCounts: () => store.failures.counts(),
     deliveryCounts: () => store.outbox.counts(),
+    waitingCallbacks: () => places.taken,
   });
   const callbackLog = createCallbackLog({
     append: (rows) => store.appendCallbacks(rows),
@@ -73,6 +75,7 @@ export function assemble(given: Given): Inner {
     },
     observer: createObserver(metrics, noteCredential, logger),
     flights: createSingleFlight(),
+    places,
     unsaved: new Map(),
     tokens,
   };

@@ -8,6 +8,7 @@ import {
   createPublicListener,
   type GateRules,
   type Policy,
+  rememberingExceeded,
   type TlsPair,
   withFallback,
 } from "../http/index.ts";
@@ -73,7 +74,9 @@ function gateRules(config: Config, store: Store, clock: Clock, log: Log): GateRu
     limits: { everywhere, callbacks: [...everywhere, ...policy("callback", limits.callback)] },
     count:
       limits.store === "database"
-        ? withFallback((key, windowMs, now) => store.hitRate(key, windowMs, now), clock, log)
+        ? rememberingExceeded(
+            withFallback((key, windowMs, now) => store.hitRate(key, windowMs, now), clock, log),
+          )
         : createMemoryCounter(),
     clock,
   };

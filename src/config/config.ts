@@ -62,6 +62,7 @@ export interface Config {
   readonly eventTypeFrom: "header" | "body" | "either";
   readonly rejectTypeMismatch: boolean;
   readonly maxBodyBytes: number;
+  readonly maxWaitingCallbacks: number;
   readonly requestTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly encryptionKey: Uint8Array;

@@ -86,6 +86,12 @@ export const HANDLING_VARIABLES = {
     meaning: "How long a request may take to arrive, and to wait for the database",
     schema: wholeNumber(100, 600_000),
   }),
+  MAX_WAITING_CALLBACKS: variable({
+    expects: "a whole number from 1 to 100000",
+    default: "1000",
+    meaning: "Callbacks at work or waiting for the database at a time; the next ones get 503",
+    schema: wholeNumber(1, 100_000),
+  }),
   MAX_BODY_BYTES: variable({
     expects: "a whole number from 1024 to 67108864",
     default: "1048576",

@@ -77,6 +77,7 @@ function rulesOf(values: Values) {
     eventTypeFrom: values.EVENT_TYPE_FROM ?? "either",
     rejectTypeMismatch: values.REJECT_TYPE_MISMATCH ?? false,
     maxBodyBytes: values.MAX_BODY_BYTES ?? 1_048_576,
+    maxWaitingCallbacks: values.MAX_WAITING_CALLBACKS ?? 1_000,
     mask: { headers: maskedHeaders(values), keys: values.MASK_KEYS ?? [] },
     logLevel: values.LOG_LEVEL ?? "info",
     retention: { logDays: values.LOG_RETENTION_DAYS ?? 30, recordDays: values.RECORD_RETENTION_DAYS ?? null },

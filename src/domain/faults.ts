@@ -177,6 +177,12 @@ export const FAULTS = {
     message: "temporarily unavailable",
     meaning: "The database could not be reached, or stayed busy, within the request's time.",
   },
+  overloaded: {
+    status: 503,
+    message: "temporarily unavailable",
+    meaning:
+      "As many callbacks as `MAX_WAITING_CALLBACKS` allows are at work or wait for the database; `Retry-After` says when to come again.",
+  },
   event_in_progress: {
     status: 503,
     message: "temporarily unavailable",

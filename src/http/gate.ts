@@ -1,5 +1,5 @@
 import { type Clock, type Refused, refused } from "../domain/index.ts";
-import { type CountHit, limit, type Policy } from "./rate-limit.ts";
+import { type CountAgainst, limit, type Policy } from "./rate-limit.ts";
 import { rateKey } from "./remote-address.ts";
 
 /** What is known of a request before its body. */
@@ -15,7 +15,7 @@ export interface GateRules {
   readonly requireHttps: boolean;
   /** The callback and OAuth routes have a limit of their own on top of the default one. */
   readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
-  readonly count: CountHit;
+  readonly count: CountAgainst;
   readonly clock: Clock;
 }
 

@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type FaultCode, failed, type Outcome, refused } from "../domain/index.ts";
+import type { Places } from "../receive/index.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { type Concluder, createConcluder } from "./conclude.ts";
+import { createDoorway } from "./doorway.ts";
 import { passGate } from "./gate.ts";
 import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
 import type { PublicDeps } from "./public-deps.ts";
 import { normalAddress } from "./remote-address.ts";
 import { callbackRoute } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
+import { createTurningAway, type TurningAway } from "./turning-away.ts";
 
 export interface PublicOptions {
   readonly addresses: Addresses;
@@ -28,19 +31,23 @@ const KEEP_ALIVE_MS = 72_000;
 export function createPublicListener(options: PublicOptions, deps: PublicDeps): FastifyInstance {
   const clientErrors = createClientErrors(deps);
   const concluder = createConcluder(deps);
+  const doorway = createDoorway();
+  const turningAway = createTurningAway();
   const served = servedAddresses(options.addresses);
   const app = createServer(options, clientErrors, async (request, reply) => {
     const refusal = await pass(request, reply, false, deps);
     await concluder.conclude(request, reply, { outcome: refusal ?? refused("malformed_request") });
   });
 
+  app.server.on("connection", () => doorway.arrived());
   // The bytes are what is signed, so every content type is taken as bytes, a malformed one too.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   app.addHook("onRequest", async (request, reply) => {
     request.raw.headers["content-type"] = "application/octet-stream";
     clientErrors.begun(request.raw.socket);
-    const refusal = await arrive(request, reply, served, deps);
+    if (doorway.clear !== undefined) await doorway.clear;
+    const refusal = await arrive(request, reply, served, turningAway, deps);
     if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
   });
   app.addHook("onResponse", async (request) => clientErrors.ended(request.raw.socket));
@@ -94,6 +101,7 @@ async function arrive(
   request: FastifyRequest,
   reply: FastifyReply,
   served: ReadonlyMap<string, Served>,
+  turningAway: TurningAway,
   deps: PublicDeps,
 ): Promise<Outcome | undefined> {
   const [path = ""] = request.url.split("?", 1);
@@ -104,8 +112,17 @@ async function arrive(
   // A code stands in these addresses, and must not travel on with a link.
   if (address.isOAuth) reply.header("referrer-policy", "no-referrer");
   // Answered before the body: what nobody will read need not be received.
-  if (address.methods.includes(request.method)) return undefined;
-  return refused("method_not_allowed", { allow: address.methods.join(", ") });
+  if (!address.methods.includes(request.method))
+    return refused("method_not_allowed", { allow: address.methods.join(", ") });
+  // A browser is told by the route, in a page.
+  return address.isOAuth ? undefined : overload(deps.receiver.places, turningAway);
+}
+
+/** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */
+async function overload(places: Places, turningAway: TurningAway): Promise<Outcome | undefined> {
+  if (places.refusal() === undefined) return undefined;
+  await turningAway.next();
+  return places.refusal();
 }
 
 interface Served {

@@ -9,6 +9,9 @@ export interface RateLimit {
 /** Counts a hit under a key in a window that begins with its first hit. */
 export type CountHit = (key: string, windowMs: number, now: Date) => RateCount | Promise<RateCount>;
 
+/** The same, told how many hits are let through: beyond that a count says no more than that it is beyond. */
+export type CountAgainst = (...hit: [...Parameters<CountHit>, most: number]) => ReturnType<CountHit>;
+
 /** A limit with the name it goes by in `RateLimit-Policy`. */
 export interface Policy extends RateLimit {
   readonly name: string;
@@ -69,6 +72,23 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
   };
 }
 
+/** Who is over a limit is over it until its window ends: he needs no count, and waits for no database. */
+export function rememberingExceeded(count: CountHit): CountAgainst {
+  const exceeded = new Map<string, RateCount>();
+  return async (key, windowMs, now, most) => {
+    const known = exceeded.get(key);
+    if (known !== undefined && known.resetAt > now) return known;
+    exceeded.delete(key);
+    const counted = await count(key, windowMs, now);
+    if (counted.points > most) {
+      const [oldest] = exceeded.keys();
+      if (exceeded.size >= MOST_COUNTERS && oldest !== undefined) exceeded.delete(oldest);
+      exceeded.set(key, counted);
+    }
+    return counted;
+  };
+}
+
 async function inTime<T>(counting: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -86,11 +106,11 @@ async function inTime<T>(counting: Promise<T>): Promise<T> {
 export async function limit(
   policies: readonly Policy[],
   address: string,
-  count: CountHit,
+  count: CountAgainst,
   now: Date,
 ): Promise<LimitVerdict> {
   const counting = policies.map((policy) =>
-    count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now),
+    count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now, policy.points),
   );
   const counts = await Promise.all(counting);
   const states = [];

@@ -54,7 +54,7 @@ export async function receiveRedirect(
     return { outcome: code };
   }
   const delivery = deliveryOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
-  const reception = await onceOnly(delivery, deps.receiver, rowOf);
+  const reception = await deps.receiver.places.take(() => onceOnly(delivery, deps.receiver, rowOf));
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(reception.outcome)) {
     await consume(authentic, deps.receiver);

@@ -9,6 +9,8 @@ export interface MetricsOptions {
   readonly failureCounts: () => Promise<Record<"waiting" | "exhausted", number>>;
   /** Asked at each scrape. */
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
+  /** Asked at each scrape. */
+  readonly waitingCallbacks: () => number;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -19,7 +21,12 @@ const COUNT_WITHIN_MS = 2_000;
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
-export function createMetrics({ knownTypes, failureCounts, deliveryCounts }: MetricsOptions) {
+export function createMetrics({
+  knownTypes,
+  failureCounts,
+  deliveryCounts,
+  waitingCallbacks,
+}: MetricsOptions) {
   const registry = new Registry();
   const registers = [registry];
   const types = new Set(knownTypes);
@@ -38,6 +45,14 @@ export function createMetrics({ knownTypes, failureCounts, deliveryCounts }: Met
   });
   const counters = createCounters(registers);
   const inFlight = new Gauge({ name: "oncehook_in_flight", help: "Callbacks being processed.", registers });
+  new Gauge({
+    name: "oncehook_waiting_callbacks",
+    help: "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
+    registers,
+    collect() {
+      this.set(waitingCallbacks());
+    },
+  });
   stateGauge(
     registers,
     "oncehook_failures",

@@ -3,6 +3,7 @@ import type { AttemptKind, Registry, UserTokens } from "../handlers/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
 import type { Credential, DistinctHeaders, Scheme } from "../verify/index.ts";
+import type { Places } from "./places.ts";
 import type { SingleFlight } from "./single-flight.ts";
 
 /** A configured sender: what tells its callbacks from anybody else's. */
@@ -58,6 +59,7 @@ export interface Receiver {
   readonly rules: ReceiveRules;
   readonly observer: Observer;
   readonly flights: SingleFlight;
+  readonly places: Places;
   /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;
   /** Results of `prepare` that the database did not take, by event, as JSON. */

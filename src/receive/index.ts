@@ -11,6 +11,7 @@ export { errorText } from "./error-text.ts";
 export { type Identified, parseObject } from "./identify.ts";
 export { saysNothing, sealContext } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
+export { createPlaces, type Places } from "./places.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export { receive } from "./receive.ts";
 export { runEvent } from "./run-event.ts";

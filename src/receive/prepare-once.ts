@@ -15,9 +15,8 @@ import { type Claim, keepPrepared } from "./keep-prepared.ts";
 import type { AttemptWork } from "./work.ts";
 
 const POLL_MS = 50;
-/** A lease outlives its step by this much, for the look-up before it and for storing its result. */
+/** A lease outlives its step by this much, for storing its result. */
 const LEASE_MARGIN_MS = 10_000;
-const LOOK_UP_MS = 2_000;
 const STORING_MS = 6_000;
 /**
  * Outside work that must not be cut off may go on for this long after the handler's time limit, and what it gives is
@@ -45,6 +44,9 @@ export async function prepareOnce(work: AttemptWork, receiver: Receiver): Promis
     const claimed = await receiver.store.preparations.claim(key, { owner: claim.owner, now, until });
     if (claimed.state === "prepared") return ready(unseal(claimed.sealed, work, receiver));
     if (claimed.state === "claimed") return prepareClaimed(work, claim, receiver);
+    // Another delivery has just completed the event, and deleted its preparation.
+    const handled = claimed.state === "completed" ? await handledMeanwhile(work, receiver) : undefined;
+    if (handled !== undefined) return handled;
     if (performance.now() + POLL_MS >= deadline) return inProgress("another delivery is preparing it");
     await sleep(POLL_MS);
   }
@@ -52,19 +54,9 @@ export async function prepareOnce(work: AttemptWork, receiver: Receiver): Promis
 
 async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receiver): Promise<Preparation> {
   const { key } = work;
-  const { store, unsaved } = receiver;
-  let text = unsaved.get(keyText(key));
+  let text = receiver.unsaved.get(keyText(key));
   if (text === undefined) {
     try {
-      // The claim may be new because another delivery has just completed the event and deleted its preparation.
-      const record = await store.find(key, Math.min(work.deadline, performance.now() + LOOK_UP_MS));
-      if (record !== undefined) {
-        await store.preparations.release(key, claim.owner);
-        return {
-          state: "ended",
-          outcome: alreadyProcessed(record.result, record.bodySha256 === work.bodySha256),
-        };
-      }
       text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
     } catch (error) {
       // What ran past its limit goes on outside: nobody may begin it anew before its end, or the lease's.
@@ -81,6 +73,17 @@ async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receive
     : ready(unseal(kept, work, receiver));
 }
 
+/** Undefined where its record is gone again. */
+async function handledMeanwhile(
+  { key, deadline, bodySha256 }: AttemptWork,
+  { store, unsaved }: Receiver,
+): Promise<Preparation | undefined> {
+  const record = await store.find(key, deadline);
+  if (record === undefined) return undefined;
+  unsaved.delete(keyText(key));
+  return { state: "ended", outcome: alreadyProcessed(record.result, record.bodySha256 === bodySha256) };
+}
+
 const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";
 
 /** Never beyond the lease: past it another delivery may begin the same work. */
@@ -94,21 +97,31 @@ async function runPrepare(
   const limit = Math.min(receiver.rules.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
   const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
-  return withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, async ({ signal }) => {
-    const outside = handler.prepare?.({ ...context, signal });
-    signal.addEventListener("abort", () => keepLate(work, claim, outside, receiver));
-    return outside;
-  });
+  let outside: Promise<JsonValue | undefined> | undefined;
+  try {
+    return await withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, (time) => {
+      outside = handler.prepare?.({
+        ...context,
+        get signal() {
+          return time.signal;
+        },
+      });
+      return outside;
+    });
+  } catch (error) {
+    if (error instanceof HandlerTimedOut && outside !== undefined) keepLate(work, claim, outside, receiver);
+    throw error;
+  }
 }
 
 /** The result of outside work that ended after its time limit serves the next delivery all the same. */
 function keepLate(
   work: AttemptWork,
   claim: Claim,
-  outside: Promise<JsonValue | undefined> | undefined,
+  outside: Promise<JsonValue | undefined>,
   receiver: Receiver,
 ): void {
-  Promise.resolve(outside)
+  outside
     .then(async (value) => {
       const text = JSON.stringify(value ?? null);
       await keepPrepared(work.key, claim, text, seal(text, work, receiver), receiver);

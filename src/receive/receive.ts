@@ -25,5 +25,5 @@ export async function receive(callback: Callback, receiver: Receiver, rowOf: Row
   const { key, json } = identified;
   const { version, body, deadline } = callback;
   const delivery = { key, json, bodyJson: json, body, bodySha256, version, deadline, typeOf };
-  return onceOnly(delivery, receiver, rowOf);
+  return receiver.places.take(() => onceOnly(delivery, receiver, rowOf));
 }

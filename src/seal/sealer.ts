@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 
 const ALGORITHM = "aes-256-gcm";
 const VERSION = 1;
@@ -27,7 +35,8 @@ export class SealKeyMissing extends SealBroken {
 }
 
 interface DerivedKey {
-  readonly bytes: Uint8Array;
+  /** Made once: Node takes four times as long to seal with the bytes themselves. */
+  readonly secret: KeyObject;
   readonly id: Buffer;
 }
 
@@ -44,7 +53,7 @@ export function createSealer(key: Uint8Array, previous: readonly Uint8Array[] = 
   return {
     seal(plain, context) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(ALGORITHM, current.bytes, nonce).setAAD(Buffer.from(context));
+      const cipher = createCipheriv(ALGORITHM, current.secret, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.of(VERSION), current.id, nonce, body, cipher.getAuthTag()]);
     },
@@ -62,7 +71,7 @@ export function createSealer(key: Uint8Array, previous: readonly Uint8Array[] = 
         );
       }
       const nonce = bytes.subarray(1 + KEY_ID_BYTES, HEAD_BYTES);
-      const decipher = createDecipheriv(ALGORITHM, under.bytes, nonce).setAAD(Buffer.from(context));
+      const decipher = createDecipheriv(ALGORITHM, under.secret, nonce).setAAD(Buffer.from(context));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
@@ -80,5 +89,8 @@ export function keyIdOf(key: Uint8Array): string {
 
 function derive(key: Uint8Array): DerivedKey {
   const bytes = Buffer.from(hkdfSync("sha256", key, new Uint8Array(), "oncehook/seal/v1", 32));
-  return { bytes, id: createHash("sha256").update(bytes).digest().subarray(0, KEY_ID_BYTES) };
+  return {
+    secret: createSecretKey(bytes),
+    id: createHash("sha256").update(bytes).digest().subarray(0, KEY_ID_BYTES),
+  };
 }

@@ -6,6 +6,7 @@ import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/
 import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
+import type { PreparationStore } from "./preparation-store.ts";
 import type { SealedValueStore } from "./sealed-values.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
@@ -23,6 +24,7 @@ export type {
   StoredNotification,
 } from "./outbox-store.ts";
 export type { Page } from "./page.ts";
+export type { PreparationClaim, PreparationStore } from "./preparation-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
 export type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
@@ -145,21 +147,6 @@ export interface FailedAgain {
   /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
   readonly nextAttemptAt: Date | null;
 }
-
-/** Results of `prepare` steps: outside work that must happen once although its transaction may roll back. */
-export interface PreparationStore {
-  claim(key: EventKey, lease: Lease): Promise<PreparationClaim>;
-  /** False when the lease was lost to somebody else meanwhile. */
-  save(key: EventKey, owner: string, sealed: Uint8Array): Promise<boolean>;
-  /** Gives an unfinished claim back, so that the next delivery may try at once. */
-  release(key: EventKey, owner: string): Promise<void>;
-  get(key: EventKey): Promise<Uint8Array | undefined>;
-}
-
-export type PreparationClaim =
-  | { readonly state: "claimed" }
-  | { readonly state: "prepared"; readonly sealed: Uint8Array }
-  | { readonly state: "leased" };
 
 /** States of OAuth flows that may come back as a redirect; only their hashes are kept. */
 export interface RedirectStateStore {

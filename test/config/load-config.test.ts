@@ -108,6 +108,10 @@ describe("the configuration", () => {
       { TRUST_PROXY: "10.0.0.0/33" },
       'TRUST_PROXY: got "10.0.0.0/33", expected addresses or CIDR networks, separated by commas',
     ],
+    [
+      { MAX_WAITING_CALLBACKS: "0" },
+      'MAX_WAITING_CALLBACKS: got "0", expected a whole number from 1 to 100000',
+    ],
     [{ RETRY_MAX: "1.5" }, 'RETRY_MAX: got "1.5", expected a whole number from 0 to 100'],
     [
       { HANDLERS: "payment" },

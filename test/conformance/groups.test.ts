@@ -151,6 +151,18 @@ describe("a group of events on sqlite", () => {
       { migrations },
     ));
 
+  it("is made of the store's own statements too, of which none waits for another's flush", () =>
+    withStore("sqlite", async ({ preparations }, target) => {
+      const path = target.url.slice("sqlite:".length);
+      const before = walCommits(path);
+      const lease = { owner: "a", now: new Date(), until: new Date(Date.now() + 60_000) };
+      const claims = Array.from({ length: MEMBERS }, (_, number) =>
+        preparations.claim({ source: "platform", eventId: `e${number}` }, lease),
+      );
+      expect((await Promise.all(claims)).map(({ state }) => state)).toEqual(Array(MEMBERS).fill("claimed"));
+      expect(walCommits(path) - before).toBe(1);
+    }));
+
   it("is run again, each event alone, where one of them made SQLite roll all of it back", () =>
     withStore(
       "sqlite",

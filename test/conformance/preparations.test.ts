@@ -1,7 +1,9 @@
+import pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { Lease } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
+import { until } from "../support/until.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const key = { source: "platform", eventId: "e1" };
@@ -55,6 +57,13 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect((await preparations.claim(key, lease("b"))).state).toBe("prepared");
     }));
 
+  it("says that the event has its record, and leaves no claim behind", () =>
+    withStore(dialect, async (store, target) => {
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect((await store.preparations.claim(key, lease("a"))).state).toBe("completed");
+      expect(await countOf(target, "oncehook_preparations")).toBe(0);
+    }));
+
   it("deletes the result with the commit that completes the event, and keeps it when that fails", () =>
     withStore(dialect, async (store, target) => {
       await store.preparations.claim(key, lease("a"));
@@ -65,5 +74,32 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(await countOf(target, "oncehook_preparations")).toBe(1);
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await countOf(target, "oncehook_preparations")).toBe(0);
+    }));
+});
+
+describe("a claim on postgres", () => {
+  it("that waited for the commit which completes the event says so", () =>
+    withStore("postgres", async (store, target) => {
+      await store.preparations.claim(key, lease("dead"));
+      const client = new pg.Client({ connectionString: target.url });
+      await client.connect();
+      try {
+        await client.query("BEGIN");
+        await client.query("DELETE FROM oncehook_preparations");
+        await client.query(`INSERT INTO oncehook_records
+          (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at)
+          VALUES ('platform', 'e1', 't', 'v1', 'completed', 'ab', '{}', now(), now())`);
+        const claim = store.preparations.claim(key, lease("b", 999));
+        await until(async () => {
+          const waiting =
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+          return (await client.query(waiting)).rows.length > 0;
+        });
+        await client.query("COMMIT");
+        expect((await claim).state).toBe("completed");
+        expect(await countOf(target, "oncehook_preparations")).toBe(0);
+      } finally {
+        await client.end();
+      }
     }));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryCounter, limit, withFallback } from "../../src/http/rate-limit.ts";
+import { createMemoryCounter, limit, rememberingExceeded, withFallback } from "../../src/http/rate-limit.ts";
 import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
@@ -91,6 +91,24 @@ describe("a slow shared count", () => {
     const begun = performance.now();
     for (let hit = 1; hit <= 20; hit += 1) expect((await count("a", 1_000, T0)).points).toBe(hit);
     expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
+
+describe("who is over a limit", () => {
+  it("is refused without another count until the window ends", async () => {
+    const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
+    const shared = createMemoryCounter();
+    const hits: string[] = [];
+    const count = rememberingExceeded((key, windowMs, now) => {
+      hits.push(key);
+      return shared(key, windowMs, now);
+    });
+    const isRefused = async (address: string, seconds: number) =>
+      (await limit(policies, address, count, at(seconds))).refusal !== undefined;
+    for (let hit = 0; hit < 10; hit += 1) await isRefused("a", 1);
+    expect(hits).toHaveLength(3);
+    expect([await isRefused("a", 30), await isRefused("b", 30)]).toEqual([true, false]);
+    expect(await isRefused("a", 62)).toBe(false);
   });
 });
 

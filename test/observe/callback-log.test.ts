@@ -13,6 +13,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
     knownTypes: [],
     failureCounts: async () => ({ waiting: 0, exhausted: 0 }),
     deliveryCounts: async () => ({ waiting: 0, dead: 0 }),
+    waitingCallbacks: () => 0,
   });
   const store = {
     groups: [] as string[][],

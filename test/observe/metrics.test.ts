@@ -6,7 +6,12 @@ const none = { waiting: 0, exhausted: 0 };
 
 function setUp(failureCounts: MetricsOptions["failureCounts"] = async () => none) {
   const deliveryCounts = async () => ({ waiting: 2, dead: 1 });
-  return createMetrics({ knownTypes: ["payment_notify"], failureCounts, deliveryCounts });
+  return createMetrics({
+    knownTypes: ["payment_notify"],
+    failureCounts,
+    deliveryCounts,
+    waitingCallbacks: () => 3,
+  });
 }
 
 /** The samples of one metric, as Prometheus reads them. */

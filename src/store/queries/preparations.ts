@@ -1,68 +1,93 @@
 import type { EventKey } from "../../domain/index.ts";
-import type { Lease, PreparationClaim, PreparationStore } from "../store.ts";
+import type { Lease } from "../lease.ts";
+import type { PreparationClaim, PreparationStore } from "../preparation-store.ts";
 import type { Access } from "./access.ts";
+import { type Written, written } from "./written-statement.ts";
 
-const TABLE = "oncehook_preparations";
+const OF_EVENT = "WHERE event_id = $1 AND source = $2";
+const RECORDED = `EXISTS (SELECT 1 FROM oncehook_records ${OF_EVENT})`;
+const COLUMNS = "(event_id, source, created_at, lease_owner, leased_until)";
+const UNLESS_HELD = `ON CONFLICT (event_id, source)
+  DO UPDATE SET lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
+  WHERE p.sealed_result IS NULL AND (p.leased_until IS NULL OR p.leased_until <= $3)`;
 
-/** The leased and stored results of `prepare` steps, in SQL that both databases speak. */
+/**
+ * The claim of a step. On SQLite, with its one writer, a record that is not there when it is written cannot come before it.
+ * On PostgreSQL the statement does not see what is committed while it waits for the row that a completion deletes.
+ */
+const CLAIM = {
+  sqlite: `INSERT INTO oncehook_preparations AS p ${COLUMNS} SELECT $1, $2, $3, $4, $5
+    WHERE NOT ${RECORDED} ${UNLESS_HELD}`,
+  postgres: `INSERT INTO oncehook_preparations AS p ${COLUMNS} VALUES ($1, $2, $3, $4, $5) ${UNLESS_HELD}`,
+};
+const STANDING = `SELECT ${RECORDED} AS recorded,
+  (SELECT sealed_result FROM oncehook_preparations ${OF_EVENT}) AS sealed`;
+const SAVE = `UPDATE oncehook_preparations SET sealed_result = $4, lease_owner = NULL, leased_until = NULL
+  ${OF_EVENT} AND lease_owner = $3`;
+const RELEASE = `DELETE FROM oncehook_preparations ${OF_EVENT} AND lease_owner = $3 AND sealed_result IS NULL`;
+
+interface Standing {
+  readonly recorded: boolean | number;
+  readonly sealed: Uint8Array | null;
+}
+
+interface Statements {
+  readonly claim: Written<never>;
+  readonly standing: Written<Standing>;
+  readonly save: Written<never>;
+  readonly release: Written<never>;
+}
+
+/** The leased and stored results of `prepare` steps. */
 export function preparationQueries(access: Access): PreparationStore {
+  const { dialect, read, write } = access;
+  const statements: Statements = {
+    claim: written(access, write, CLAIM[dialect]),
+    standing: written<Standing>(access, read, STANDING),
+    save: written(access, write, SAVE),
+    release: written(access, write, RELEASE),
+  };
+  const release = async ({ eventId, source }: EventKey, owner: string) => {
+    await statements.release(eventId, source, owner);
+  };
   return {
-    claim: (key, lease) => claim(access, key, lease),
-    save: (key, owner, sealed) => save(access, key, owner, sealed),
-    release: (key, owner) => release(access, key, owner),
-    get: (key) => get(access, key),
+    async claim(key, lease) {
+      if (!(await isClaimed(statements, key, lease))) return standing(statements, key);
+      if (dialect === "sqlite" || !(await isRecorded(statements, key))) return { state: "claimed" };
+      await release(key, lease.owner);
+      return { state: "completed" };
+    },
+    async save({ eventId, source }, owner, sealed) {
+      const { changes } = await statements.save(eventId, source, owner, sealed);
+      return changes > 0;
+    },
+    release,
+    async get(key) {
+      const { rows } = await statements.standing(key.eventId, key.source);
+      return rows[0]?.sealed ?? undefined;
+    },
   };
 }
 
-async function claim(access: Access, key: EventKey, lease: Lease): Promise<PreparationClaim> {
-  const hold = { lease_owner: lease.owner, leased_until: lease.until.toISOString() };
-  const now = lease.now.toISOString();
-  const won = await access.write
-    .insertInto(TABLE)
-    .values({ source: key.source, event_id: key.eventId, created_at: now, sealed_result: null, ...hold })
-    .onConflict((conflict) =>
-      conflict
-        .columns(["event_id", "source"])
-        .doUpdateSet(hold)
-        .where(`${TABLE}.sealed_result`, "is", null)
-        .where((eb) =>
-          eb.or([eb(`${TABLE}.leased_until`, "is", null), eb(`${TABLE}.leased_until`, "<=", now)]),
-        ),
-    )
-    .returning("event_id")
-    .executeTakeFirst();
-  if (won !== undefined) return { state: "claimed" };
-  const sealed = await get(access, key);
+async function isClaimed(
+  { claim }: Statements,
+  { eventId, source }: EventKey,
+  { owner, now, until }: Lease,
+): Promise<boolean> {
+  const { changes } = await claim(eventId, source, now.toISOString(), owner, until.toISOString());
+  return changes > 0;
+}
+
+async function isRecorded({ standing }: Statements, { eventId, source }: EventKey): Promise<boolean> {
+  const { rows } = await standing(eventId, source);
+  return Boolean(rows[0]?.recorded);
+}
+
+/** How far an event is whose step cannot be claimed. */
+async function standing(statements: Statements, { eventId, source }: EventKey): Promise<PreparationClaim> {
+  const { rows } = await statements.standing(eventId, source);
+  const [row] = rows;
+  if (row?.recorded) return { state: "completed" };
+  const sealed = row?.sealed ?? undefined;
   return sealed === undefined ? { state: "leased" } : { state: "prepared", sealed };
-}
-
-async function save({ write }: Access, key: EventKey, owner: string, sealed: Uint8Array): Promise<boolean> {
-  const done = await write
-    .updateTable(TABLE)
-    .set({ sealed_result: sealed, lease_owner: null, leased_until: null })
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner)
-    .executeTakeFirst();
-  return Number(done.numUpdatedRows) > 0;
-}
-
-async function release({ write }: Access, key: EventKey, owner: string): Promise<void> {
-  await write
-    .deleteFrom(TABLE)
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner)
-    .where("sealed_result", "is", null)
-    .execute();
-}
-
-async function get({ read }: Access, key: EventKey): Promise<Uint8Array | undefined> {
-  const row = await read
-    .selectFrom(TABLE)
-    .select("sealed_result")
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .executeTakeFirst();
-  return row?.sealed_result ?? undefined;
 }

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createTurningAway } from "../../src/http/turning-away.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** How many of these requests were turned away so far. */
+function turnAway(requests: number, turningAway = createTurningAway(1_000, 20)) {
+  const away = { count: 0 };
+  for (let request = 0; request < requests; request += 1) {
+    const turn = turningAway.next();
+    if (turn === undefined) away.count += 1;
+    else
+      void turn.then(() => {
+        away.count += 1;
+      });
+  }
+  return away;
+}
+
+describe("requests that find no place", () => {
+  it("are turned away at once while they are few", () => {
+    expect(turnAway(20).count).toBe(20);
+  });
+
+  it("are turned away so many a second when they are many, and all of them in the end", async () => {
+    const away = turnAway(220);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(away.count).toBe(120);
+    await vi.advanceTimersByTimeAsync(110);
+    expect(away.count).toBe(220);
+  });
+
+  it("are turned away at once after all where so many wait that it would take long", () => {
+    expect(turnAway(20 + 250 + 1_000).count).toBe(20 + 1_000);
+  });
+
+  it("do not overtake those who wait", async () => {
+    const turningAway = createTurningAway(1_000, 20);
+    const first = turnAway(40, turningAway);
+    await vi.advanceTimersByTimeAsync(4);
+    const second = turnAway(1, turningAway);
+    expect([first.count, second.count]).toEqual([20, 0]);
+    await vi.advanceTimersByTimeAsync(16);
+    expect([first.count, second.count]).toEqual([40, 0]);
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+/** A handler whose outside work goes on until it is told to end. */
+function holding() {
+  const hold = { begun: 0, end: Promise.withResolvers<void>() };
+  const handler = defineHandler({
+    type: "hold",
+    data: z.object({}),
+    async prepare() {
+      hold.begun += 1;
+      await hold.end.promise;
+      return null;
+    },
+    handle: async () => ({}),
+  });
+  return { hold, handler };
+}
+
+/** Runs `use` while the one place there is is taken. */
+async function whileFull(
+  receiver: TestReceiver,
+  { hold }: ReturnType<typeof holding>,
+  use: () => Promise<void>,
+): Promise<void> {
+  const held = receiver.send(event("hold", {}));
+  await until(() => hold.begun === 1);
+  await use();
+  hold.end.resolve();
+  expect((await held).status).toBe(200);
+}
+
+const ONE = { MAX_WAITING_CALLBACKS: "1" };
+
+describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
+  it("answers 503 with Retry-After, stores nothing, and takes the same callback when there is a place again", () => {
+    const holder = holding();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = payment();
+        await whileFull(receiver, holder, async () => {
+          const { status, headers, body } = await receiver.send(sent);
+          expect([status, body]).toEqual([503, { error: "temporarily unavailable" }]);
+          expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+        });
+        expect(await receiver.count("oncehook_records")).toBe(1);
+        expect(await receiver.count("oncehook_failures")).toBe(0);
+        expect((await receiver.send(sent)).body).toMatchObject({ status: "success" });
+      },
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+
+  it("tells a forged callback nothing else than an authentic one", () => {
+    const holder = holding();
+    return withReceiver(
+      dialect,
+      (receiver) =>
+        whileFull(receiver, holder, async () => {
+          const forged = await receiver.send(payment(), { secret: "another secret, as long as this" });
+          const authentic = await receiver.send(payment());
+          expect([forged.status, forged.body]).toEqual([authentic.status, authentic.body]);
+        }),
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+
+  it("lets in no more than the bound of those who come at the same moment", () => {
+    const { hold, handler } = holding();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sending = Array.from({ length: 20 }, () => receiver.send(event("hold", {})));
+        let answered = 0;
+        for (const sent of sending) void sent.then(() => (answered += 1));
+        await until(() => answered === 17 && hold.begun === 3);
+        hold.end.resolve();
+        const statuses = (await Promise.all(sending)).map(({ status }) => status);
+        expect(statuses.filter((status) => status === 200)).toHaveLength(3);
+        expect(statuses.filter((status) => status === 503)).toHaveLength(17);
+      },
+      { handlers: [handler], env: { MAX_WAITING_CALLBACKS: "3" } },
+    );
+  });
+
+  it("refuses an OAuth redirect without spending its code", () => {
+    const holder = holding();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const path = "/api/platform/oauth-callback";
+        const redirect = { code: "code-of-the-redirect", state: "a state of the platform's own" };
+        await whileFull(receiver, holder, async () => {
+          expect((await receiver.send(redirect, { path })).status).toBe(503);
+          const page = await receiver.send(redirect, { path, headers: { accept: "text/html" } });
+          expect([page.status, page.body.text]).toEqual([503, expect.stringContaining("Not right now")]);
+        });
+        expect(await receiver.count("oncehook_callbacks", "outcome = 'overloaded'")).toBeGreaterThanOrEqual(
+          0,
+        );
+        expect((await receiver.send(redirect, { path })).status).not.toBe(503);
+      },
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+
+  it("runs a replay all the same", () => {
+    const holder = holding();
+    let runs = 0;
+    const failing = defineHandler({
+      type: "failing",
+      data: z.object({}),
+      async handle() {
+        runs += 1;
+        if (runs === 1) throw new Error("once");
+        return {};
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const failed = event("failing", {});
+        expect((await receiver.send(failed)).status).toBe(500);
+        await whileFull(receiver, holder, async () => {
+          const path = `/api/failures/platform/${failed.event_id}/replay`;
+          expect((await receiver.admin(path, { method: "POST" })).body).toMatchObject({ outcome: "success" });
+        });
+        expect(runs).toBe(2);
+      },
+      { handlers: [holder.handler, failing], env: ONE },
+    );
+  });
+
+  it("counts who waits and who was turned away, and logs them as refused callbacks are logged", () => {
+    const holder = holding();
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        await whileFull(receiver, holder, async () => {
+          await receiver.send(payment());
+          const { text } = (await receiver.admin("/metrics")).body;
+          expect(text).toContain("\noncehook_waiting_callbacks 1\n");
+          expect(text).toContain('oncehook_callback_outcomes_total{outcome="overloaded"} 1');
+        });
+        const where =
+          "outcome = 'overloaded' AND response_status = 503 AND event_id IS NULL AND request_body = ''";
+        await until(async () => (await receiver.count("oncehook_callbacks", where)) === 1);
+        expect(receiver.lines.filter(({ outcome }) => outcome === "overloaded")).toHaveLength(1);
+      },
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+});
