@@ -8,10 +8,12 @@ import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { durabilityWarnings } from "./durability.ts";
+import { Finds } from "./finds.ts";
 import { passing, passingBeforeItBegan } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { findInTime, HOT_STATEMENTS, once } from "./once.ts";
+import { once } from "./once.ts";
 import { createPool, withClient } from "./pool.ts";
+import { HOT_STATEMENTS } from "./records.ts";
 import { postgresSpelling } from "./spelling.ts";
 import { executeOn } from "./statement.ts";
 
@@ -67,22 +69,25 @@ async function migrate(options: PostgresOptions) {
   const migrating = inTransaction(
     pool,
     { deadline, lockTimeoutMs },
-    async (tx, client) => {
-      await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
-      await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-      return applyMigrations(tx, migrations, stamp, clock.now());
+    {
+      async run({ tx, client }) {
+        await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
+        await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+        return applyMigrations(tx, migrations, stamp, clock.now());
+      },
+      closing: () => [],
     },
-    () => "commit",
   );
   return migrating.finally(() => pool.end());
 }
 
 function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: PostgresOptions): Store {
   const access = accessOf(pool, onStatement);
+  const finds = new Finds(pool);
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
-    find: (key, deadline) => withPatience(deadline, () => findInTime(pool, key, deadline), passing),
+    find: (key, deadline) => withPatience(deadline, () => finds.find(key, deadline), passing),
     once: (record, run, options) =>
       withPatience(options.deadline, () => once(pool, lockTimeoutMs, clock, record, run, options), passing),
     ...commonOperations(access),
