@@ -19,7 +19,11 @@ export interface Answer {
 
 /** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
 export interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
+  readonly stream: { write(bytes: Uint8Array): void };
+  /** The driver's own names; one object for each connection. */
+  readonly parsedStatements: object;
+  /** Where each message goes. */
+  _send(message: Uint8Array): void;
   parse(statement: { text: string; name: string }): void;
   bind(portal: { statement: string; values: readonly (string | null)[] }): void;
   execute(portal: object): void;
@@ -34,7 +38,7 @@ type Callback = (error: Error | null | undefined, answers?: readonly Answer[]) =
 const TAG = /^[A-Z ]*[A-Z]/;
 const UNNAMED_PORTAL = {};
 /** The names that the server at the other end of a connection is known to have parsed. */
-const parsed = new WeakMap<Wire, Set<string>>();
+const parsed = new WeakMap<object, Set<string>>();
 
 /**
  * Several statements in one round trip. One Sync ends them: the server skips whatever stands behind a statement that
@@ -56,15 +60,11 @@ export class Exchange implements pg.Submittable {
   }
 
   submit(connection: unknown): void {
-    const wire = connection as Wire;
     this.isSent = true;
-    wire.stream.cork();
-    try {
+    inOnePiece(connection as Wire, (wire) => {
       this.#names = send(wire, this.#statements);
       wire.sync();
-    } finally {
-      wire.stream.uncork();
-    }
+    });
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
@@ -108,12 +108,23 @@ export class Exchange implements pg.Submittable {
   handleCopyData(): void {}
 }
 
+/** Sends the messages together: each piece that goes out by itself costs more than what is in it. */
+export function inOnePiece<T>(wire: Wire, write: (wire: Wire) => T): T {
+  const pieces: Uint8Array[] = [];
+  const gathering: Wire = Object.create(wire, {
+    _send: { value: (piece: Uint8Array) => pieces.push(piece) },
+  });
+  const value = write(gathering);
+  wire.stream.write(Buffer.concat(pieces));
+  return value;
+}
+
 /** Sends statements without the Sync that ends them. @returns where to note the names that were answered */
 export function send(wire: Wire, statements: readonly Sent[]): Set<string> {
-  let names = parsed.get(wire);
+  let names = parsed.get(wire.parsedStatements);
   if (names === undefined) {
     names = new Set();
-    parsed.set(wire, names);
+    parsed.set(wire.parsedStatements, names);
   }
   for (const { text, values = [], name = "" } of statements) {
     if (!names.has(name)) {

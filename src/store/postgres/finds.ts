@@ -10,6 +10,7 @@ import { exchange } from "./statement.ts";
 interface Search {
   readonly key: EventKey;
   readonly deadline: Deadline;
+  readonly timer: NodeJS.Timeout;
   resolve(record: StoredRecord | undefined): void;
   reject(error: unknown): void;
 }
@@ -30,18 +31,12 @@ export class Finds {
 
   /** @throws NoConnection when there was no answer until the deadline; a search changes nothing and ends by itself later */
   find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined> {
-    const late = new NoConnection("the look-up was not answered until the deadline");
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(reject, Math.max(0, deadline - performance.now()), late);
-      const ended =
-        <T>(end: (value: T) => void) =>
-        (value: T) => {
-          clearTimeout(timer);
-          end(value);
-        };
-      this.#waiting.push({ key, deadline, resolve: ended(resolve), reject: ended(reject) });
-      if (this.#trips < MOST_TRIPS) void this.#travel();
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<StoredRecord | undefined>();
+    const giveUp = () => reject(new NoConnection("the look-up was not answered until the deadline"));
+    const timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
+    this.#waiting.push({ key, deadline, timer, resolve, reject });
+    if (this.#trips < MOST_TRIPS) void this.#travel();
+    return promise;
   }
 
   async #travel(): Promise<void> {
@@ -60,6 +55,8 @@ export class Finds {
       for (const [index, { resolve }] of searches.entries()) resolve(toStoredRecord(answers[index]));
     } catch (error) {
       for (const { reject } of searches) reject(error);
+    } finally {
+      for (const { timer } of searches) clearTimeout(timer);
     }
   }
 }

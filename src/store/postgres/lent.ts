@@ -7,8 +7,10 @@ import { executeOn } from "./statement.ts";
 
 /** `SET x`, but not `SET LOCAL x`, SET CONSTRAINTS or SET TRANSACTION. */
 const SETS_SESSION = /^\s*(?:set(?!\s+(?:local|constraints|transaction)\b)|reset|discard)\b/i;
-/** What reads and writes rows; everything else may leave something behind for the rest of its transaction. */
-const PLAIN = /^\s*(?:insert|update|delete|select|with|values|merge)\b(?!.*\bset_config\b)/is;
+/** What reads and writes rows; anything else may leave something behind for the rest of its transaction. */
+const PLAIN = /^\s*(?:insert|update|delete|select|with|values|merge)\b/i;
+/** Functions whose effect is the whole transaction's, or whose value is. */
+const OF_THE_TRANSACTION = /\b(?:set_config|pg_notify|txid_current|pg_current_xact_id)/i;
 
 const RULES: GuardRules = {
   check(method, args) {
@@ -33,8 +35,9 @@ function assertKeepsSession(text: unknown): void {
   );
 }
 
+/** Whether nothing but rows can differ after the statement, as far as its text tells. */
 export function isPlain(sql: string): boolean {
-  return PLAIN.test(sql);
+  return PLAIN.test(sql) && !OF_THE_TRANSACTION.test(sql);
 }
 
 export function assertHandlerMay(sql: string): void {

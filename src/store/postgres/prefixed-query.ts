@@ -1,5 +1,5 @@
 import pg from "pg";
-import { type Sent, send, type Wire } from "./exchange.ts";
+import { inOnePiece, type Sent, send, type Wire } from "./exchange.ts";
 
 interface Parts {
   callback: ((error: Error | null | undefined, result?: pg.QueryResult) => void) | undefined;
@@ -24,15 +24,10 @@ export class PrefixedQuery extends DriversQuery {
   }
 
   override submit(connection: unknown): Error | null {
-    if (this.#prefix.length === 0) return super.submit(connection);
-    const wire = connection as Wire;
-    wire.stream.cork();
-    try {
+    return inOnePiece(connection as Wire, (wire) => {
       this.#names = send(wire, this.#prefix);
-      return super.submit(connection);
-    } finally {
-      wire.stream.uncork();
-    }
+      return super.submit(wire);
+    });
   }
 
   override handleCommandComplete(message: object, connection: unknown): void {

@@ -34,6 +34,10 @@ const INSERT_RECORD: Sent = {
   text: `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
     VALUES ($1, $2, $3, $4, 'processing', $5, $6) ON CONFLICT (event_id, source) DO NOTHING`,
 };
+const DELETE_RECORD: Sent = {
+  name: "oncehook_delete_record",
+  text: "DELETE FROM oncehook_records WHERE event_id = $1 AND source = $2 AND status = 'processing'",
+};
 const SELECT_RECORD: Sent = {
   name: "oncehook_select_record",
   text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
@@ -70,6 +74,7 @@ const COMPLETIONS = {
 /** For the test that reads the query plans. */
 export const HOT_STATEMENTS: readonly string[] = [
   INSERT_RECORD,
+  DELETE_RECORD,
   SELECT_RECORD,
   INSERT_NOTIFICATION,
   ...Object.values(COMPLETIONS),
@@ -79,6 +84,11 @@ export const HOT_STATEMENTS: readonly string[] = [
 export function insertRecord(record: NewRecord, now: Date): Sent {
   const { source, eventId, eventType, version, bodySha256 } = record;
   return { ...INSERT_RECORD, values: [source, eventId, eventType, version, bodySha256, now.toISOString()] };
+}
+
+/** Gives an event back that its own transaction has reserved. */
+export function deleteRecord({ eventId, source }: EventKey): Sent {
+  return { ...DELETE_RECORD, values: [eventId, source] };
 }
 
 export function selectRecord({ eventId, source }: EventKey): Sent {
