@@ -42,7 +42,7 @@ const MIGRATION_LOCK = 7_140_231_901;
  * @throws MigrationRefused for a newer schema or another environment's database
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const lanes = Math.min(MOST_LANES, Math.floor(options.poolSize / 2));
+  const lanes = Math.min(MOST_LANES, Math.floor((options.poolSize - 1) / 2));
   const pool = createPool({ ...options, size: options.poolSize - lanes });
   const groups = lanes === 0 ? undefined : createPool({ url: options.url, size: lanes, ...GROUP_LIMITS });
   const opening = performance.now() + PATIENCE_MS;
