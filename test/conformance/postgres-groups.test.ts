@@ -123,13 +123,15 @@ describe("a group of events on postgres", () => {
       async (store) => {
         const seen: unknown[] = [];
         const run: Run = async ({ tx }, eventId) => {
-          const { rows } = await tx.execute("SELECT current_setting('app.tenant', true) AS tenant");
-          seen.push(rows[0]?.tenant || null);
+          const { rows } = await tx.execute(
+            "SELECT current_setting('app.tenant', true) AS tenant, current_user = session_user AS is_itself",
+          );
+          seen.push([rows[0]?.tenant || null, rows[0]?.is_itself]);
           await tx.execute("SELECT set_tenant($1)", [eventId]);
           return { result: {} };
         };
         expect(await endings(IDS.map((id) => deliver(store, id, run)))).toEqual(ALL_COMPLETED);
-        expect(seen).toEqual(IDS.map(() => null));
+        expect(seen).toEqual(IDS.map(() => [null, true]));
       },
       { migrations: [TENANTS] },
     ));
@@ -202,7 +204,8 @@ interface Queryable {
 const TENANTS = {
   name: "test-tenants",
   async up({ query }: Parameters<typeof EFFECTS.up>[0]) {
-    const body = "BEGIN PERFORM set_config('app.tenant', tenant, true); END";
+    const body =
+      "BEGIN PERFORM set_config('app.tenant', tenant, true), set_config('role', 'pg_monitor', true); END";
     await sql
       .raw(
         `CREATE FUNCTION set_tenant(tenant text) RETURNS void LANGUAGE plpgsql AS '${body.replaceAll("'", "''")}'`,

@@ -16,7 +16,10 @@ const SAVEPOINT: Sent = { name: "oncehook_savepoint", text: "SAVEPOINT oncehook_
 const RELEASE: Sent = { name: "oncehook_release", text: "RELEASE oncehook_member" };
 const UNDO: Sent = { name: "oncehook_undo", text: "ROLLBACK TO oncehook_member" };
 /** What a function or a trigger sets for the rest of the transaction outlives the savepoint that it was set in. */
-const RESET: Sent = { name: "oncehook_reset", text: "RESET ALL" };
+const RESETS: readonly Sent[] = [
+  { name: "oncehook_reset_role", text: "RESET ROLE" },
+  { name: "oncehook_reset", text: "RESET ALL" },
+];
 
 interface Done {
   readonly candidate: Candidate;
@@ -107,7 +110,7 @@ export class Group {
       this.#leaves(candidate);
       return true;
     }
-    const seat = new Seat(this.#client, this.#clock, [...this.#before, SAVEPOINT, RESET]);
+    const seat = new Seat(this.#client, this.#clock, [...this.#before, SAVEPOINT, ...RESETS]);
     const turn = await seat.turn(candidate);
     if (turn.end === "done") {
       this.#temper.inTime(type);
@@ -148,7 +151,7 @@ export class Group {
     }
     const now = this.#clock.now();
     await commit(this.#client, [
-      RESET,
+      ...RESETS,
       ...this.#givenBack.map(({ record }) => deleteRecord(record)),
       ...this.#done.flatMap(({ candidate, turn }) =>
         completing(candidate.record, turn.completion, turn.notifications, now),
