@@ -5,6 +5,7 @@ import { handledBefore } from "./handled-before.ts";
 import type { Identified } from "./identify.ts";
 import { keepFailure } from "./keep-failure.ts";
 import { runEvent } from "./run-event.ts";
+import { guardedRun } from "./single-flight.ts";
 
 /** An authenticated delivery of an identified event. */
 export interface Delivery extends Identified {
@@ -29,13 +30,19 @@ interface Facts extends Omit<Reception, "outcome"> {
 export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: RowOf): Promise<Reception> {
   const { key, bodySha256, bodyJson, deadline } = delivery;
   const facts: Facts = { eventId: key.eventId, ...(bodyJson && { bodyJson }) };
-  const outcome = await receiver.flights.take(key, deadline, async (): Promise<Outcome> => {
-    // (c) the idempotency check.
+
+  // (c) the idempotency check.
+  const lookUp = async (): Promise<Outcome | undefined> => {
     const record = await receiver.store.find(key, deadline);
-    if (record !== undefined) {
-      facts.eventType = record.eventType;
-      return handledBefore(record, bodySha256, receiver);
-    }
+    if (record === undefined) return undefined;
+    facts.eventType = record.eventType;
+    return handledBefore(record, bodySha256, receiver);
+  };
+
+  const process = async (hasWaited: boolean): Promise<Outcome> => {
+    // Whoever waited for another delivery of the event looks again.
+    const handled = hasWaited ? await lookUp() : undefined;
+    if (handled !== undefined) return handled;
 
     // (d) dispatch on the event's type.
     const eventType = delivery.typeOf();
@@ -50,6 +57,11 @@ export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: Ro
     // A failure is kept for its retry (SPEC 1.10) before the platform hears of it.
     if (result.ending === "failed") await keepFailure(work, result, receiver);
     return result;
-  });
+  };
+
+  // A record that comes to be between the two is found by the transaction itself.
+  const outcome = await guardedRun(
+    async () => (await lookUp()) ?? receiver.flights.take(key, deadline, process),
+  );
   return { outcome, ...facts };
 }

@@ -3,7 +3,8 @@ import { type Deadline, StoreFault } from "../store/index.ts";
 
 /** Lets the deliveries of one event through one by one, within this process. */
 export interface SingleFlight {
-  take(key: EventKey, deadline: Deadline, run: () => Promise<Outcome>): Promise<Outcome>;
+  /** @param run told whether it had to wait for another delivery of the event */
+  take(key: EventKey, deadline: Deadline, run: (hasWaited: boolean) => Promise<Outcome>): Promise<Outcome>;
 }
 
 /**
@@ -19,7 +20,8 @@ export function createSingleFlight(): SingleFlight {
     async take(key, deadline, run) {
       const name = keyText(key);
       const before = last.get(name);
-      const mine = before === undefined ? guardedRun(run) : after(before, deadline, run);
+      const mine =
+        before === undefined ? guardedRun(() => run(false)) : after(before, deadline, () => run(true));
       // Whoever comes next waits for the runs themselves, not for an answer that was given up at its deadline.
       const tail = before === undefined ? mine : Promise.all([before, mine]);
       last.set(name, tail);
@@ -48,7 +50,7 @@ async function after(
 }
 
 /** A fault outside the attempt itself (the first look, say) is an outcome too: it must not stop those who wait. */
-async function guardedRun(run: () => Promise<Outcome>): Promise<Outcome> {
+export async function guardedRun(run: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await run();
   } catch (error) {

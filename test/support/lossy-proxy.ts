@@ -14,8 +14,8 @@ export interface LossyProxy {
   silence(): void;
 }
 
-/** A simple query message of PostgreSQL's protocol that holds COMMIT and nothing else (manual, 54.7). */
-const COMMIT = Buffer.from("Q\u0000\u0000\u0000\u000bCOMMIT\u0000", "latin1");
+/** The message that binds the statement of that name: the store sends COMMIT under it (manual, 54.7). */
+const COMMIT = Buffer.from("\u0000oncehook_commit\u0000", "latin1");
 
 export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) => Promise<T>): Promise<T> {
   const target = new URL(url);

@@ -43,6 +43,7 @@ export function passing(error: unknown): StoreFaultReason | undefined {
   if (error instanceof Error && final.has(error)) return undefined;
   if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
   if (error instanceof EventLocked) return "in_progress";
+  if (causes(error).some((cause) => outdated.has(cause))) return "unavailable";
   const state = sqlState(error);
   if (state === undefined) return undefined;
   return PASSING.has(state) || state.startsWith("08") ? "unavailable" : undefined;
@@ -62,6 +63,12 @@ export function faultInRun(error: unknown): unknown {
 }
 
 const final = new WeakSet<Error>();
+const outdated = new WeakSet<Error>();
+
+/** Marks the error of a statement that will be parsed anew next time: that may be all it needs. */
+export function markOutdated(error: unknown): void {
+  if (error instanceof Error) outdated.add(error);
+}
 
 /** The same for a statement of its own, which must not be repeated when it may have happened. */
 export function passingBeforeItBegan(error: unknown): StoreFaultReason | undefined {
@@ -72,16 +79,19 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === LOCK_NOT_AVAILABLE;
 }
 
-/** A handler may wrap the driver's error, so the causes are looked at too. */
 function sqlState(error: unknown): string | undefined {
-  for (
-    let current = error, depth = 0;
-    current instanceof Error && depth < 5;
-    current = current.cause, depth += 1
-  ) {
-    if ("code" in current && typeof current.code === "string" && /^[0-9A-Z]{5}$/.test(current.code)) {
-      return current.code;
-    }
+  for (const cause of causes(error)) {
+    if ("code" in cause && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code))
+      return cause.code;
   }
   return undefined;
+}
+
+/** A handler may wrap the driver's error, so the causes are looked at too. */
+function causes(error: unknown): Error[] {
+  const found: Error[] = [];
+  for (let current = error; current instanceof Error && found.length < 5; current = current.cause) {
+    found.push(current);
+  }
+  return found;
 }

@@ -8,10 +8,13 @@ import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { durabilityWarnings } from "./durability.ts";
+import { Finds } from "./finds.ts";
 import { passing, passingBeforeItBegan } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { findInTime, HOT_STATEMENTS, once } from "./once.ts";
+import { Lanes } from "./lanes.ts";
+import { once } from "./once.ts";
 import { createPool, withClient } from "./pool.ts";
+import { HOT_STATEMENTS } from "./records.ts";
 import { postgresSpelling } from "./spelling.ts";
 import { executeOn } from "./statement.ts";
 
@@ -27,6 +30,10 @@ export interface PostgresOptions extends OpenOptions {
 const PATIENCE_MS = 10_000;
 const MIGRATION_PATIENCE_MS = 60_000;
 const MIGRATION_LIMIT_MS = 6 * 3_600_000;
+/** How many groups may be at work at the same time; the other connections serve who is alone, and everything else. */
+const MOST_LANES = 4;
+/** In company nobody waits for a lock or a long statement: who needs it leaves, and has the usual limits. */
+const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const MIGRATION_LOCK = 7_140_231_901;
 
@@ -35,7 +42,9 @@ const MIGRATION_LOCK = 7_140_231_901;
  * @throws MigrationRefused for a newer schema or another environment's database
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const pool = createPool({ ...options, size: options.poolSize });
+  const lanes = Math.min(MOST_LANES, Math.floor((options.poolSize - 1) / 2));
+  const pool = createPool({ ...options, size: options.poolSize - lanes });
+  const groups = lanes === 0 ? undefined : createPool({ url: options.url, size: lanes, ...GROUP_LIMITS });
   const opening = performance.now() + PATIENCE_MS;
   try {
     const warnings = await withPatience(
@@ -44,7 +53,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       passing,
     );
     const { applied, previousBaseUrl } = await migrate(options);
-    const store = assemble(pool, options);
+    const store = assemble(pool, groups, options);
     for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
     return {
       store,
@@ -54,7 +63,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       durabilityWarnings: warnings,
     };
   } catch (error) {
-    await pool.end();
+    await Promise.all([pool.end(), groups?.end()]);
     throw error;
   }
 }
@@ -67,30 +76,39 @@ async function migrate(options: PostgresOptions) {
   const migrating = inTransaction(
     pool,
     { deadline, lockTimeoutMs },
-    async (tx, client) => {
-      await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
-      await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-      return applyMigrations(tx, migrations, stamp, clock.now());
+    {
+      async run({ tx, client }) {
+        await client.query(`SET LOCAL lock_timeout = ${MIGRATION_LIMIT_MS}`);
+        await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+        return applyMigrations(tx, migrations, stamp, clock.now());
+      },
+      closing: () => [],
     },
-    () => "commit",
   );
   return migrating.finally(() => pool.end());
 }
 
-function assemble(pool: pg.Pool, { clock, lockTimeoutMs, onStatement }: PostgresOptions): Store {
+function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
+  const { clock, lockTimeoutMs, onStatement } = options;
   const access = accessOf(pool, lockTimeoutMs, onStatement);
+  const finds = new Finds(pool);
+  const lanes = new Lanes(groups, clock);
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
-    find: (key, deadline) => withPatience(deadline, () => findInTime(pool, key, deadline), passing),
-    once: (record, run, options) =>
-      withPatience(options.deadline, () => once(pool, lockTimeoutMs, clock, record, run, options), passing),
+    find: (key, deadline) => withPatience(deadline, () => finds.find(key, deadline), passing),
+    once(record, run, options) {
+      const { deadline, mode } = options;
+      const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
+      const alone = () => withPatience(deadline, attempt, passing);
+      return mode === "commit" ? lanes.serve(record, run, deadline, alone) : alone();
+    },
     ...commonOperations(access),
     async ping() {
       await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query("SELECT 1"));
     },
     close() {
-      closed ??= pool.end();
+      closed ??= Promise.all([pool.end(), groups?.end()]).then(() => {});
       return closed;
     },
   };
@@ -115,12 +133,7 @@ function accessOf(pool: pg.Pool, lockTimeoutMs: number, onStatement: PostgresOpt
     transact(work) {
       const limits = { deadline: performance.now() + PATIENCE_MS, lockTimeoutMs };
       const run = () =>
-        inTransaction(
-          pool,
-          limits,
-          (_tx, client) => work(inside(client)),
-          () => "commit",
-        );
+        inTransaction(pool, limits, { run: ({ client }) => work(inside(client)), closing: () => [] });
       return withPatience(limits.deadline, run, passing);
     },
   };

@@ -1,6 +1,9 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
-import { ConnectionLost } from "./hindrance.ts";
+import { type Answer, Exchange, type Sent } from "./exchange.ts";
+import { ConnectionLost, markOutdated } from "./hindrance.ts";
+import { PrefixedQuery } from "./prefixed-query.ts";
+import { giveUpName, nameOf } from "./statement-names.ts";
 
 /** How long the answer of a statement may be overdue before the connection counts as dead. */
 const SILENCE_MS = 2_000;
@@ -22,31 +25,65 @@ export function isSilent(client: pg.ClientBase): boolean {
   return silent.has(client);
 }
 
-/**
- * Sends one statement and tells a server that does not answer from one that refuses.
- * @throws ConnectionLost when the answer did not come; otherwise the driver's error
- */
-export async function ask(client: pg.ClientBase, statement: pg.QueryConfig): Promise<pg.QueryResult> {
-  const begun = performance.now();
-  try {
-    return await client.query(statement);
-  } catch (error) {
-    const waited = performance.now() - begun;
-    // The driver's timer and this clock may differ by a little.
-    const isOverdue = waited > (limits.get(client) ?? Number.POSITIVE_INFINITY) - CLOCK_SLACK_MS;
-    if (error instanceof pg.DatabaseError || !isOverdue) throw error;
-    silent.add(client);
-    throw new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waited)} ms`, { cause: error });
-  }
+/** What the driver sends by itself and answers by a callback. */
+interface Answered<T> extends pg.Submittable {
+  callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
-/** Runs a statement that Kysely compiled and returns what Kysely expects. */
+/**
+ * Sends what needs one answer and tells a server that does not give it from one that refuses.
+ * @throws ConnectionLost when the answer did not come; otherwise the driver's error
+ */
+function answerTo<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
+  const begun = performance.now();
+  return new Promise<T>((resolve, reject) => {
+    request.callback = (error, value) => {
+      if (error) reject(overdue(client, begun, error) ?? error);
+      else resolve(value as T);
+    };
+    client.query(request);
+  });
+}
+
+function overdue(client: pg.ClientBase, begun: number, cause: Error): ConnectionLost | undefined {
+  const waited = performance.now() - begun;
+  // The driver's timer and this clock may differ by a little.
+  const isOverdue = waited > (limits.get(client) ?? Number.POSITIVE_INFINITY) - CLOCK_SLACK_MS;
+  if (cause instanceof pg.DatabaseError || !isOverdue) return undefined;
+  silent.add(client);
+  return new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waited)} ms`, { cause });
+}
+
+/** @throws ConnectionLost when the answer did not come; otherwise the driver's error, once the exchange has ended */
+export function exchange(
+  client: pg.ClientBase,
+  sent: Exchange | readonly Sent[],
+): Promise<readonly Answer[]> {
+  return answerTo(client, sent instanceof Exchange ? sent : new Exchange(sent));
+}
+
+/** How a statement of somebody else is sent. */
+export interface Sending {
+  /** What goes before it in the same round trip. */
+  readonly prefix?: readonly Sent[];
+  /** Whether it may be kept parsed; not after a statement that may have changed what names mean. */
+  readonly isKept?: boolean;
+}
+
+/** Runs a statement that Kysely compiled, or that a handler wrote, and returns what Kysely expects. */
 export async function executeOn(
   client: pg.ClientBase,
   { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
+  { prefix = [], isKept = true }: Sending = {},
 ): Promise<QueryResult<unknown>> {
+  const name = isKept ? nameOf(sql) : undefined;
   // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
-  const statement = { text: sql, values: parameters as unknown[], queryMode: "extended" };
-  const { rows, rowCount } = await ask(client, statement);
-  return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+  const statement = { text: sql, values: parameters as unknown[], queryMode: "extended", name };
+  try {
+    const { rows, rowCount } = await answerTo(client, new PrefixedQuery(statement, prefix));
+    return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+  } catch (error) {
+    if (name !== undefined && giveUpName(sql, error)) markOutdated(error);
+    throw error;
+  }
 }

@@ -1,11 +1,18 @@
 import type { EventKey } from "../../domain/index.ts";
 import type { StoredRecord } from "../store.ts";
 import type { Connection } from "./connection.ts";
+import type { Flusher } from "./flusher.ts";
 import { findRecord } from "./once.ts";
+
+interface Found {
+  readonly record: StoredRecord | undefined;
+  /** Which state of the database it was found in. */
+  readonly version: number;
+}
 
 interface LookUp {
   readonly key: EventKey;
-  readonly resolve: (record: StoredRecord | undefined) => void;
+  readonly resolve: (found: Found) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -15,13 +22,27 @@ interface LookUp {
  */
 export class LookUps {
   readonly #connection: Connection;
+  readonly #flusher: Flusher;
   #waiting: LookUp[] = [];
+  /** The state of the database of which all is known to be on the disk. */
+  #flushed: number | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, flusher: Flusher) {
     this.#connection = connection;
+    this.#flusher = flusher;
   }
 
-  find(key: EventKey): Promise<StoredRecord | undefined> {
+  async find(key: EventKey): Promise<StoredRecord | undefined> {
+    const { record, version } = await this.#lookUp(key);
+    // It may have been committed a moment ago, here or by another process, and be on its way to the disk.
+    if (record !== undefined && version !== this.#flushed) {
+      await this.#flusher.flush();
+      this.#flushed = version;
+    }
+    return record;
+  }
+
+  #lookUp(key: EventKey): Promise<Found> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
       if (this.#waiting.length === 1) setImmediate(() => this.#run());
@@ -33,8 +54,11 @@ export class LookUps {
     this.#waiting = [];
     const connection = this.#connection;
     try {
-      if (waiting.length > 1) connection.run("BEGIN");
-      for (const { key, resolve } of waiting) resolve(findRecord(connection, key));
+      connection.run("BEGIN");
+      // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
+      // transaction sees this one state and no later one.
+      const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
+      for (const { key, resolve } of waiting) resolve({ record: findRecord(connection, key), version });
     } catch (error) {
       // Those that are answered already hear nothing of it; the others try again where it passes.
       for (const { reject } of waiting) reject(error);

@@ -64,16 +64,11 @@ function assemble(
   const queue = new Writer(writer, flusher, () => checkpointer.committed());
   const checkpointer = new Checkpointer(path, (during) => queue.rest(during));
   const access = accessOf(writer, reader, queue);
-  const lookUps = new LookUps(reader);
+  const lookUps = new LookUps(reader, flusher);
   let closed: Promise<void> | undefined;
   return {
     dialect: "sqlite",
-    async find(key, deadline) {
-      const record = await withPatience(deadline, () => lookUps.find(key), busy);
-      // It may have been committed a moment ago, here or by another process, and be on its way to the disk.
-      if (record !== undefined) await flusher.flush();
-      return record;
-    },
+    find: (key, deadline) => withPatience(deadline, () => lookUps.find(key), busy),
     once: (record, run, options) => once(writer, queue, clock, record, run, options),
     ...commonOperations(access),
     async ping() {

@@ -1,0 +1,132 @@
+import type { CallbackLogRow, EventKey } from "../../domain/index.ts";
+import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
+import type { Completion, NewRecord, StoredRecord } from "../store.ts";
+import type { RecordRow } from "../tables.ts";
+import type { Answer, Sent } from "./exchange.ts";
+
+/** A notification that a handler enqueued; it is written with the completion of its event. */
+export interface Notification {
+  readonly topic: string;
+  /** JSON. */
+  readonly payload: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** ISO 8601 as the domain spells it, whatever the server's settings say about dates. */
+const isoTime = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`;
+const RECORD_COLUMNS = [
+  "id",
+  "source",
+  "event_id",
+  "event_type",
+  "version",
+  "status",
+  "body_sha256",
+  "result",
+];
+const RECORD_TIMES = ["created_at", "processed_at"];
+
+const INSERT_RECORD: Sent = {
+  name: "oncehook_insert_record",
+  // A conflict with a transaction that is still open waits for its end: afterwards the row is there, or ours.
+  text: `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+    VALUES ($1, $2, $3, $4, 'processing', $5, $6) ON CONFLICT (event_id, source) DO NOTHING`,
+};
+const DELETE_RECORD: Sent = {
+  name: "oncehook_delete_record",
+  text: "DELETE FROM oncehook_records WHERE event_id = $1 AND source = $2 AND status = 'processing'",
+};
+const SELECT_RECORD: Sent = {
+  name: "oncehook_select_record",
+  text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
+    FROM oncehook_records WHERE event_id = $1 AND source = $2`,
+};
+const INSERT_NOTIFICATION: Sent = {
+  name: "oncehook_insert_notification",
+  text: `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
+};
+
+/** The parts of a completion; one statement holds those that an event has, so that it costs one execution. */
+const COMPLETE = "UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2";
+const LOGGED = ", callback_id = (SELECT id FROM callback)";
+const OF_EVENT = "WHERE event_id = $3 AND source = $4";
+const LEFT_BEHIND = `failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
+    preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)`;
+const FIRST_NOTIFICATION = `notification AS (
+      INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at)
+      VALUES ($4, $3, 1, $5, $6, $7))`;
+const callback = (from: number) => `callback AS (
+      INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
+      VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${from + index}`).join(", ")}) RETURNING id)`;
+
+function completion(name: string, parts: readonly string[], more = ""): Sent {
+  const text = `WITH ${[LEFT_BEHIND, ...parts].join(",\n    ")} ${COMPLETE}${more} ${OF_EVENT}`;
+  return { name: `oncehook_${name}`, text };
+}
+const COMPLETIONS = {
+  plain: completion("complete", []),
+  notified: completion("complete_notify", [FIRST_NOTIFICATION]),
+  logged: completion("complete_log", [callback(5)], LOGGED),
+  notifiedAndLogged: completion("complete_notify_log", [FIRST_NOTIFICATION, callback(8)], LOGGED),
+} as const;
+
+/** For the test that reads the query plans. */
+export const HOT_STATEMENTS: readonly string[] = [
+  INSERT_RECORD,
+  DELETE_RECORD,
+  SELECT_RECORD,
+  INSERT_NOTIFICATION,
+  ...Object.values(COMPLETIONS),
+].map(({ text }) => text);
+
+/** Reserves the event: it answers one row, or none where a record is there. */
+export function insertRecord(record: NewRecord, now: Date): Sent {
+  const { source, eventId, eventType, version, bodySha256 } = record;
+  return { ...INSERT_RECORD, values: [source, eventId, eventType, version, bodySha256, now.toISOString()] };
+}
+
+/** Gives an event back that its own transaction has reserved. */
+export function deleteRecord({ eventId, source }: EventKey): Sent {
+  return { ...DELETE_RECORD, values: [eventId, source] };
+}
+
+export function selectRecord({ eventId, source }: EventKey): Sent {
+  return { ...SELECT_RECORD, values: [eventId, source] };
+}
+
+/** The record that `selectRecord` found. */
+export function toStoredRecord(answer: Answer | undefined): StoredRecord | undefined {
+  const values = answer?.rows[0];
+  if (values === undefined) return undefined;
+  const names = [...RECORD_COLUMNS, ...RECORD_TIMES];
+  const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
+  return toRecord(row as unknown as Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">);
+}
+
+/** Everything that becomes true with an event: its result, its notifications, its row of the callback log. */
+export function completing(
+  { source, eventId }: EventKey,
+  { result, logRow }: Completion,
+  [first, ...more]: readonly Notification[],
+  now: Date,
+): Sent[] {
+  const values = [JSON.stringify(result), now.toISOString(), eventId, source];
+  const others = more.map(({ topic, payload, at }, index) => ({
+    ...INSERT_NOTIFICATION,
+    values: [source, eventId, index + 2, topic, payload, at],
+  }));
+  return [{ ...completionFor(first, logRow), values: [...values, ...valuesOf(first, logRow)] }, ...others];
+}
+
+function completionFor(first: Notification | undefined, logRow: CallbackLogRow | undefined): Sent {
+  if (first === undefined) return logRow === undefined ? COMPLETIONS.plain : COMPLETIONS.logged;
+  return logRow === undefined ? COMPLETIONS.notified : COMPLETIONS.notifiedAndLogged;
+}
+
+function valuesOf(first: Notification | undefined, logRow: CallbackLogRow | undefined) {
+  const notified = first === undefined ? [] : [first.topic, first.payload, first.at];
+  return logRow === undefined ? notified : [...notified, ...callbackValues(logRow, 1)];
+}

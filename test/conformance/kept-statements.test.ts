@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { type Store, sql } from "../../src/store/index.ts";
+import { withStore } from "../support/databases.ts";
+import { committing, newRecord, within } from "../support/effects.ts";
+
+const SETUP = {
+  name: "test-shapes",
+  async up({ query }: { query: Parameters<ReturnType<typeof sql.raw>["execute"]>[0] }) {
+    await sql.raw("CREATE TABLE shapes (id integer, name text)").execute(query);
+    await sql.raw("INSERT INTO shapes VALUES (1, 'one')").execute(query);
+  },
+};
+
+async function run(store: Store, eventId: string, ...statements: string[]): Promise<unknown> {
+  const rows: unknown[] = [];
+  await store.once(
+    newRecord(eventId),
+    async ({ tx }) => {
+      for (const statement of statements) rows.push(...(await tx.execute(statement)).rows);
+      return { result: {} };
+    },
+    committing(),
+  );
+  return rows;
+}
+
+describe("a statement that is kept parsed on postgres", () => {
+  it("is parsed anew where the table was changed meanwhile", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const select = "SELECT * FROM shapes";
+        for (const id of ["e1", "e2", "e3"]) {
+          expect(await run(store, id, select)).toEqual([{ id: 1, name: "one" }]);
+        }
+        await run(store, "e4", "ALTER TABLE shapes ADD COLUMN size integer");
+        for (const id of ["e5", "e6"]) {
+          expect(await run(store, id, select)).toEqual([{ id: 1, name: "one", size: null }]);
+        }
+      },
+      { migrations: [SETUP], poolSize: 1 },
+    ));
+
+  it("means the temporary table that hides another from there on", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const select = "SELECT name FROM shapes";
+        for (const id of ["e1", "e2", "e3"]) expect(await run(store, id, select)).toEqual([{ name: "one" }]);
+        const hide = "CREATE TEMP TABLE shapes (name text) ON COMMIT DROP";
+        expect(await run(store, "e4", hide, select)).toEqual([]);
+        expect(await run(store, "e5", select)).toEqual([{ name: "one" }]);
+      },
+      { migrations: [SETUP], poolSize: 1 },
+    ));
+});
+
+describe("searches for records at the same time on postgres", () => {
+  it("find each its own", () =>
+    withStore("postgres", async (store) => {
+      for (const id of ["e1", "e3"]) await run(store, id);
+      const ids = ["e1", "e2", "e3", "e4"];
+      const found = await Promise.all(ids.map((id) => store.find(newRecord(id), within(5_000))));
+      expect(found.map((record) => record?.eventId)).toEqual(["e1", undefined, "e3", undefined]);
+      expect(found[0]).toMatchObject({ status: "completed", result: {}, version: "v1" });
+      expect(found[0]?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    }));
+});

@@ -1,0 +1,215 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { openTarget, withDatabase, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { type Loss, withLossyProxy } from "../support/lossy-proxy.ts";
+
+const migrations = [EFFECTS];
+const MEMBERS = 12;
+const IDS = Array.from({ length: MEMBERS }, (_, number) => `e${number}`);
+
+type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
+
+const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
+  store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
+const endings = async (deliveries: readonly ReturnType<typeof deliver>[]) =>
+  (await Promise.all(deliveries)).map(({ ending }) => ending);
+const ALL_COMPLETED = IDS.map(() => "completed");
+
+describe("a group of events on postgres", () => {
+  it("shares one transaction", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        expect(await endings(IDS.map((id) => deliver(store, id)))).toEqual(ALL_COMPLETED);
+        const rows = await rowsOf(target, "SELECT DISTINCT xmin::text FROM oncehook_records");
+        expect(rows).toHaveLength(1);
+        expect(await countOf(target, "effects")).toBe(MEMBERS);
+      },
+      { migrations },
+    ));
+
+  it("handles an event that is in it twice once", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const twice = [...IDS, "e3"].map((id) => deliver(store, id));
+        expect(await endings(twice)).toEqual([...ALL_COMPLETED, "already"]);
+        expect(await countOf(target, "effects")).toBe(MEMBERS);
+      },
+      { migrations },
+    ));
+
+  it("keeps the notifications of each member, in their order, and none of one that failed", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const run: Run = async (scope, eventId) => {
+          for (const topic of ["a", "b", "c"]) await scope.enqueue({ topic, payload: { eventId } });
+          if (eventId === "e5") throw new Error("down");
+          return addEffect(scope, eventId);
+        };
+        await Promise.allSettled(IDS.map((id) => deliver(store, id, run)));
+        const rows = await rowsOf(
+          target,
+          "SELECT event_id, string_agg(topic, '' ORDER BY position) AS topics FROM oncehook_notifications GROUP BY event_id",
+        );
+        expect(rows).toHaveLength(MEMBERS - 1);
+        expect(rows.every(({ topics }) => topics === "abc")).toBe(true);
+        expect(rows.map(({ event_id }) => event_id)).not.toContain("e5");
+      },
+      { migrations },
+    ));
+
+  it("takes handlers that wait between their statements", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const run: Run = async (scope, eventId) => {
+          await addEffect(scope, eventId);
+          await nextTurn();
+          return addEffect(scope, eventId);
+        };
+        expect(await endings(IDS.map((id) => deliver(store, id, run)))).toEqual(ALL_COMPLETED);
+        expect(await countOf(target, "effects")).toBe(2 * MEMBERS);
+      },
+      { migrations },
+    ));
+
+  it("does not wait for a member that takes long, and keeps nothing of its first run", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const gate = Promise.withResolvers<void>();
+        const slow: Run = async (scope, eventId) => {
+          const completion = await addEffect(scope, eventId);
+          await gate.promise;
+          return completion;
+        };
+        const delayed = deliver(store, "slow", slow);
+        const others = IDS.map((id) => deliver(store, id));
+        expect(await endings(others)).toEqual(ALL_COMPLETED);
+        expect(await countOf(target, "effects", "event_id = 'slow'")).toBe(0);
+        gate.resolve();
+        expect((await delayed).ending).toBe("completed");
+        expect(await countOf(target, "effects", "event_id = 'slow'")).toBe(1);
+      },
+      { migrations },
+    ));
+
+  it("refuses a member that did not await its statement, and keeps the others", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const hasty: Run = async (scope, eventId) => {
+          void addEffect(scope, eventId).catch(() => {});
+          return { result: {} };
+        };
+        const ended = await Promise.allSettled(
+          IDS.map((id) => deliver(store, id, id === "e4" ? hasty : addEffect)),
+        );
+        const rejected = ended.flatMap(({ status }, index) => (status === "rejected" ? [IDS[index]] : []));
+        expect(rejected).toEqual(["e4"]);
+        expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
+        expect(await countOf(target, "oncehook_records")).toBe(MEMBERS - 1);
+      },
+      { migrations },
+    ));
+
+  it("shows no member what another set for its transaction, not by a function either", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const seen: unknown[] = [];
+        const run: Run = async ({ tx }, eventId) => {
+          const { rows } = await tx.execute(
+            "SELECT current_setting('app.tenant', true) AS tenant, current_user = session_user AS is_itself",
+          );
+          seen.push([rows[0]?.tenant || null, rows[0]?.is_itself]);
+          await tx.execute("SELECT set_tenant($1)", [eventId]);
+          return { result: {} };
+        };
+        expect(await endings(IDS.map((id) => deliver(store, id, run)))).toEqual(ALL_COMPLETED);
+        expect(seen).toEqual(IDS.map(() => [null, true]));
+      },
+      { migrations: [TENANTS] },
+    ));
+
+  it.each<[string, (scope: OnceScope) => Promise<unknown>]>([
+    ["a temporary table", ({ tx }) => tx.execute("CREATE TEMP TABLE t (n int) ON COMMIT DROP")],
+    ["a setting", ({ tx }) => tx.execute("SET LOCAL statement_timeout = 1000")],
+    ["the driver's own connection", ({ tx }) => (tx.connection as Queryable).query("SELECT 1")],
+  ])("lets a member that uses %s go, and each is kept", (_, use) =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const run: Run = async (scope, eventId) => {
+          await use(scope);
+          return addEffect(scope, eventId);
+        };
+        const mixed = IDS.map((id, index) => deliver(store, id, index % 3 === 0 ? run : addEffect));
+        expect(await endings(mixed)).toEqual(ALL_COMPLETED);
+        expect(await countOf(target, "effects")).toBe(MEMBERS);
+      },
+      { migrations },
+    ),
+  );
+
+  it("of one process and of another with the same events in another order end, each event once", () =>
+    withDatabase("postgres", async (target) => {
+      const opened = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
+      const stores = opened.map(({ store }) => store);
+      try {
+        const rounds = stores.map((store, index) => {
+          const ids = index === 0 ? IDS : IDS.toReversed();
+          return endings(ids.map((id) => deliver(store, id)));
+        });
+        const all = (await Promise.all(rounds)).flat();
+        expect(all.filter((ending) => ending === "completed")).toHaveLength(MEMBERS);
+        expect(all.filter((ending) => ending === "already")).toHaveLength(MEMBERS);
+        expect(await countOf(target, "effects")).toBe(MEMBERS);
+      } finally {
+        for (const store of stores) await store.close();
+      }
+    }));
+
+  it.each<[string, Loss, number, string]>([
+    ["the answer of its COMMIT", "answer", MEMBERS, "already"],
+    ["its COMMIT on the way", "commit", 0, "completed"],
+  ])("that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
+    withDatabase("postgres", (target) =>
+      withLossyProxy(target.url, async (proxy) => {
+        const { store } = await openTarget({ ...target, url: proxy.url }, { migrations });
+        try {
+          proxy.loseNext(loss);
+          for (const delivery of await Promise.allSettled(IDS.map((id) => deliver(store, id)))) {
+            expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
+          }
+          expect(await countOf(target, "effects")).toBe(kept);
+          expect(await endings(IDS.map((id) => deliver(store, id)))).toEqual(IDS.map(() => next));
+          expect(await countOf(target, "effects")).toBe(MEMBERS);
+        } finally {
+          await store.close();
+        }
+      }),
+    ),
+  );
+});
+
+interface Queryable {
+  query(text: string): Promise<unknown>;
+}
+
+const TENANTS = {
+  name: "test-tenants",
+  async up({ query }: Parameters<typeof EFFECTS.up>[0]) {
+    const body =
+      "BEGIN PERFORM set_config('app.tenant', tenant, true), set_config('role', 'pg_monitor', true); END";
+    await sql
+      .raw(
+        `CREATE FUNCTION set_tenant(tenant text) RETURNS void LANGUAGE plpgsql AS '${body.replaceAll("'", "''")}'`,
+      )
+      .execute(query);
+  },
+};
