@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { Listener } from "../http/index.ts";
 import { StartRefused } from "./start-refused.ts";
 
 interface Where {
@@ -8,12 +8,12 @@ interface Where {
 
 /** Listens. @param prefix of the variables that say where, `ADMIN_` or none @throws StartRefused that names them */
 export async function listen(
-  app: FastifyInstance,
+  listener: Pick<Listener, "listen">,
   { host, port }: Where,
   prefix: "" | "ADMIN_",
 ): Promise<void> {
   try {
-    await app.listen({ host, port });
+    await listener.listen({ host, port });
   } catch (cause) {
     throw new StartRefused(words(cause, { host, port }, prefix), { cause });
   }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from "fastify";
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import {
@@ -7,6 +6,7 @@ import {
   createMemoryCounter,
   createPublicListener,
   type GateRules,
+  type Listener,
   type Policy,
   rememberingExceeded,
   type TlsPair,
@@ -23,7 +23,7 @@ export function publicListener(
   tls: TlsPair | null,
   platform: () => Platform,
   { receiver, source, mask, metrics, callbackLog }: Inner,
-): FastifyInstance {
+): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,

@@ -88,7 +88,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
   const admin = adminListener(config, inner, tokens, destinations, state);
-  undo.push(() => closeListener(admin));
+  undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   adminAddress.origin = originOf(admin, "http");
 

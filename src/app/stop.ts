@@ -1,4 +1,4 @@
-import type { FastifyInstance } from "fastify";
+import type { Listener } from "../http/index.ts";
 
 export type Step = () => Promise<void>;
 
@@ -21,10 +21,10 @@ const LOOK_EVERY_MS = 50;
  * Accepts nothing new and waits for what is under way. A connection that was busy when the closing began turns
  * idle later, and would be kept open for the next request of a client that never comes.
  */
-export async function closeListener(app: FastifyInstance): Promise<void> {
-  const timer = setInterval(() => app.server.closeIdleConnections(), LOOK_EVERY_MS);
+export async function closeListener({ server, close }: Pick<Listener, "server" | "close">): Promise<void> {
+  const timer = setInterval(() => server.closeIdleConnections(), LOOK_EVERY_MS);
   try {
-    await app.close();
+    await close();
   } finally {
     clearInterval(timer);
   }

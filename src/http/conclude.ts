@@ -1,23 +1,19 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { CallbackLogRow, Outcome } from "../domain/index.ts";
 import type { Reception } from "../receive/index.ts";
 import { type Answer, answerTo } from "./answer.ts";
+import type { Incoming } from "./incoming.ts";
 import { logRow } from "./log-row.ts";
 import type { PublicDeps } from "./public-deps.ts";
+import { respond } from "./respond.ts";
 
 /** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
 export interface Concluder {
-  rowFor(request: FastifyRequest, reception: Reception, known: Known): CallbackLogRow;
-  conclude(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    reception: Reception,
-    known?: Known,
-  ): Promise<FastifyReply>;
+  rowFor(request: Incoming, reception: Reception, known: Known): CallbackLogRow;
+  conclude(request: Incoming, reception: Reception, known?: Known): void;
 }
 
 /** Turns the answer into the one that this caller understands. */
-export type Render = (request: FastifyRequest, outcome: Outcome, answer: Answer) => Answer;
+export type Render = (request: Incoming, outcome: Outcome, answer: Answer) => Answer;
 
 interface Known {
   readonly source?: string;
@@ -26,55 +22,45 @@ interface Known {
   readonly render?: Render;
 }
 
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
-
 export function createConcluder(deps: PublicDeps): Concluder {
   const { mask, metrics, callbackLog, clock, log } = deps;
   const { challenge } = deps.source.scheme;
 
-  function answerFor(request: FastifyRequest, { outcome }: Reception, known: Known | undefined): Answer {
+  function answerFor(request: Incoming, { outcome }: Reception, known: Known | undefined): Answer {
     const answer = answerTo(outcome, challenge);
     return known?.render?.(request, outcome, answer) ?? answer;
   }
 
-  function rowFor(request: FastifyRequest, reception: Reception, known: Known): CallbackLogRow {
+  function rowFor(request: Incoming, reception: Reception, known: Known): CallbackLogRow {
     const answer = answerFor(request, reception, known);
-    return logRow(request, request.facts, known.source ?? null, reception, answer, mask);
+    return logRow(request, known.source ?? null, reception, answer, mask);
   }
 
-  function write(
-    request: FastifyRequest,
-    reception: Reception,
-    answer: Answer,
-    known: Known | undefined,
-  ): void {
+  function write(request: Incoming, reception: Reception, answer: Answer, known: Known | undefined): void {
     const { outcome } = reception;
     if (outcome.ending === "success" && outcome.isRepeated !== true && known?.stored !== undefined) {
-      callbackLog.line({ ...known.stored, processingMs: performance.now() - request.facts.startedAt });
+      callbackLog.line({ ...known.stored, processingMs: performance.now() - request.startedAt });
       return;
     }
     // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
     const isStranger = reception.outcome.ending !== "success" && reception.eventId === undefined;
     if (isStranger && !callbackLog.admitRejected(clock.now())) return;
-    const row = logRow(request, request.facts, known?.source ?? null, reception, answer, mask);
+    const row = logRow(request, known?.source ?? null, reception, answer, mask);
     callbackLog.line(row);
     callbackLog.add(row);
   }
 
   return {
     rowFor,
-    async conclude(request, reply, reception, known) {
+    conclude(request, reception, known) {
       const answer = answerFor(request, reception, known);
-      if (request.facts.isCallback) {
-        metrics.callback(reception, answer.status, (performance.now() - request.facts.startedAt) / 1000);
+      if (request.isCallback) {
+        metrics.callback(reception, answer.status, (performance.now() - request.startedAt) / 1000);
         write(request, reception, answer, known);
       } else {
         log.debug({ url: mask.url(request.url), status: answer.status }, "not a callback's address");
       }
-      return reply
-        .code(answer.status)
-        .headers({ ...JSON_TYPE, ...answer.headers })
-        .send(answer.body);
+      respond(request, answer);
     },
   };
 }

@@ -1,7 +1,7 @@
 export { addressesOf } from "./addresses.ts";
 export type { GateRules } from "./gate.ts";
 export type { PublicDeps } from "./public-deps.ts";
-export { createPublicListener, type PublicOptions } from "./public-listener.ts";
+export { createPublicListener, type Listener, type PublicOptions } from "./public-listener.ts";
 export {
   type CountHit,
   createMemoryCounter,

@@ -1,45 +1,38 @@
-import type { FastifyRequest } from "fastify";
 import type { CallbackLogRow, Outcome } from "../domain/index.ts";
 import type { Mask } from "../observe/index.ts";
 import { errorText, type Reception } from "../receive/index.ts";
 import type { Answer } from "./answer.ts";
-import type { Facts } from "./facts.ts";
+import type { Incoming } from "./incoming.ts";
 
 /** The log row of one callback (SPEC 1.8), masked before it goes anywhere. */
 export function logRow(
-  request: FastifyRequest,
-  facts: Facts,
+  request: Incoming,
   source: string | null,
   reception: Reception,
   answer: Answer,
   mask: Mask,
 ): CallbackLogRow {
   const { outcome, eventId = null, eventType = null, bodyJson } = reception;
-  const body = bodyOf(request);
+  const { body } = request;
   const answered = () => Buffer.from(answer.body);
   const error = errorOf(outcome);
   return {
-    requestId: facts.requestId,
-    receivedAt: facts.receivedAt.toISOString(),
+    requestId: request.requestId,
+    receivedAt: request.receivedAt.toISOString(),
     source,
     eventId,
     eventType,
     method: request.method,
     url: mask.url(request.url),
-    remoteAddress: facts.address,
-    requestHeaders: JSON.stringify(mask.headers(request.raw.headersDistinct)),
+    remoteAddress: request.address,
+    requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
     requestBody: bodyJson === undefined ? mask.body(body) : mask.parsed(bodyJson, () => body),
     outcome: "code" in outcome ? outcome.code : outcome.ending,
     responseStatus: answer.status,
     responseBody: answer.value === undefined ? mask.body(answered()) : mask.parsed(answer.value, answered),
-    processingMs: performance.now() - facts.startedAt,
+    processingMs: performance.now() - request.startedAt,
     error: error === null ? null : mask.text(error),
   };
-}
-
-/** No bytes where none were received, or none were waited for. */
-export function bodyOf(request: FastifyRequest): Uint8Array {
-  return Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
 }
 
 function errorOf(outcome: Outcome): string | null {

@@ -1,12 +1,12 @@
-import type { FastifyRequest } from "fastify";
 import { failed, refused } from "../domain/index.ts";
 import { receiveRedirect, startFlow } from "../oauth/index.ts";
 import { StoreFault } from "../store/index.ts";
 import type { Concluder, Render } from "./conclude.ts";
-import { bodyOf } from "./log-row.ts";
+import { concludedRoute, type Route } from "./concluded-route.ts";
+import type { Incoming } from "./incoming.ts";
 import { DONE_PAGE, pageAnswer, pageFor, wantsPage } from "./page.ts";
 import type { PublicDeps } from "./public-deps.ts";
-import { concludedRoute, type Route } from "./routes.ts";
+import { respond } from "./respond.ts";
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
 export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
@@ -19,10 +19,10 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
       const mark = request.url.indexOf("?");
       const redirect = {
         method: request.method,
-        headers: request.raw.headersDistinct,
-        body: bodyOf(request),
+        headers: request.message.headersDistinct,
+        body: request.body,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
-        deadline: request.facts.startedAt + timeLimitMs,
+        deadline: request.startedAt + timeLimitMs,
       };
       return receiveRedirect(redirect, deps.oauth.redirect, rowOf);
     },
@@ -33,10 +33,10 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
 export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
-  return async (request, reply) => {
+  return async (request) => {
     try {
-      const { location, cookie } = await startFlow(request.raw.headersDistinct, deps.oauth.start);
-      return reply.code(303).headers({ location, "set-cookie": cookie }).send();
+      const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
+      respond(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
     } catch (error) {
       deps.log.error({ err: error }, "an OAuth flow could not be started");
       const outcome = failed(
@@ -45,19 +45,19 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
       );
       const render: Render = (_request, ended, answer) =>
         wantsPage(request) ? pageFor(ended, answer, "") : answer;
-      return concluder.conclude(request, reply, { outcome }, { render });
+      concluder.conclude(request, { outcome }, { render });
     }
   };
 }
 
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
 export function doneRoute(): Route {
-  const { status, headers, body } = pageAnswer(200, DONE_PAGE);
-  return async (_request, reply) => reply.code(status).headers(headers).send(body);
+  const answer = pageAnswer(200, DONE_PAGE);
+  return async (request) => respond(request, answer);
 }
 
 /** A look ahead of the user, which must not use anything up. */
-function isPrefetch({ headers }: FastifyRequest): boolean {
+function isPrefetch({ headers }: Incoming): boolean {
   return [headers["sec-purpose"], headers.purpose, headers["x-purpose"], headers["x-moz"]].some((value) =>
     /\bpre(?:fetch|render|view)\b/i.test(String(value ?? "")),
   );

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { FastifyRequest } from "fastify";
 import type { Outcome } from "../domain/index.ts";
 import type { Answer } from "./answer.ts";
+import type { Incoming } from "./incoming.ts";
 
 const STYLE =
   ":root{color-scheme:light dark;font:1.1rem/1.5 system-ui,sans-serif}" +
@@ -32,7 +32,7 @@ const LATER_PAGE = page(
 );
 
 /** Browsers say that they want a page; callers of an API do not. */
-export function wantsPage({ headers }: FastifyRequest): boolean {
+export function wantsPage({ headers }: Pick<Incoming, "headers">): boolean {
   return headers.accept?.includes("text/html") ?? false;
 }
 

@@ -1,16 +1,22 @@
-import { randomUUID } from "node:crypto";
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type FaultCode, failed, type Outcome, refused } from "../domain/index.ts";
+import { once } from "node:events";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { Places } from "../receive/index.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
-import { type Concluder, createConcluder } from "./conclude.ts";
+import { createConcluder } from "./conclude.ts";
 import { createDoorway } from "./doorway.ts";
 import { passGate } from "./gate.ts";
-import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
+import { createOrigin, type Incoming, incoming } from "./incoming.ts";
 import type { PublicDeps } from "./public-deps.ts";
-import { normalAddress } from "./remote-address.ts";
-import { callbackRoute } from "./routes.ts";
+import { receiveBody } from "./receive-body.ts";
+import { type Served, servedAddresses } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
 import { createTurningAway, type TurningAway } from "./turning-away.ts";
 
@@ -22,100 +28,106 @@ export interface PublicOptions {
   readonly tls: TlsPair | null;
 }
 
+/** What listens, and can be closed: what is under way may end. */
+export interface Listener {
+  readonly server: Server;
+  listen(where: { readonly host: string; readonly port: number }): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
 const HEADERS_TIMEOUT_MS = 10_000;
 const CHECK_CONNECTIONS_EVERY_MS = 2_000;
 /** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** The listener that platforms call: callbacks and OAuth redirects, and nothing else. */
-export function createPublicListener(options: PublicOptions, deps: PublicDeps): FastifyInstance {
+/**
+ * The listener that platforms call: callbacks and OAuth redirects, and nothing else. It stands on `node:http` itself,
+ * since a refusal costs half of what it costs behind a framework (decision 0021).
+ */
+export function createPublicListener(options: PublicOptions, deps: PublicDeps): Listener {
   const clientErrors = createClientErrors(deps);
   const concluder = createConcluder(deps);
   const doorway = createDoorway();
   const turningAway = createTurningAway();
-  const served = servedAddresses(options.addresses);
-  const app = createServer(options, clientErrors, async (request, reply) => {
-    const refusal = await pass(request, reply, false, deps);
-    await concluder.conclude(request, reply, { outcome: refusal ?? refused("malformed_request") });
+  const originOf = createOrigin(options.trustProxy);
+  const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
+  const server = createServer(options, (message, response) => {
+    clientErrors.begun(message.socket);
+    response.once("close", () => clientErrors.ended(message.socket));
+    // A connection that stays open after the listener was closed would wait for a request that nobody takes.
+    if (!server.listening) response.shouldKeepAlive = false;
+    void serve(message, response);
   });
+  server.on("connection", () => doorway.arrived());
+  server.on("clientError", clientErrors.answer);
+  return {
+    server,
+    listen(where) {
+      server.listen(where);
+      return once(server, "listening");
+    },
+    async close() {
+      if (!server.listening) return;
+      server.close();
+      await once(server, "close");
+    },
+  };
 
-  app.server.on("connection", () => doorway.arrived());
-  // The bytes are what is signed, so every content type is taken as bytes, a malformed one too.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  app.addHook("onRequest", async (request, reply) => {
-    request.raw.headers["content-type"] = "application/octet-stream";
-    clientErrors.begun(request.raw.socket);
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     if (doorway.clear !== undefined) await doorway.clear;
-    const refusal = await arrive(request, reply, served, turningAway, deps);
-    if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
-  });
-  app.addHook("onResponse", async (request) => clientErrors.ended(request.raw.socket));
-  app.setNotFoundHandler((request, reply) =>
-    concluder.conclude(request, reply, { outcome: refused("not_found") }),
-  );
-  app.setErrorHandler((error, request, reply) =>
-    concluder.conclude(request, reply, {
-      outcome: outcomeOf(error, clientErrors.codeFor(request.raw.socket)),
-    }),
-  );
-  registerRoutes(app, options, deps, concluder);
-  return app;
+    const [path = ""] = (message.url ?? "").split("?", 1);
+    const address = served.get(path);
+    const request = incoming(message, response, address?.isCallback ?? false, deps.clock, originOf);
+    try {
+      const refusal = await arrive(request, address, turningAway, deps);
+      if (refusal !== undefined) return concluder.conclude(request, { outcome: refusal });
+      const body = await bodyOf(request, options.maxBodyBytes, clientErrors);
+      if (isRefused(body)) return concluder.conclude(request, { outcome: body });
+      request.body = body;
+      await address?.route(request);
+    } catch (error) {
+      concluder.conclude(request, { outcome: failed("internal", error) });
+    }
+  }
 }
 
-/** @param onMalformed answers an address that cannot be decoded, which Fastify finds before any hook */
 function createServer(
-  { tls, trustProxy, maxBodyBytes, requestTimeoutMs }: PublicOptions,
-  clientErrors: ClientErrors,
-  onMalformed: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
-): FastifyInstance {
-  const common = {
-    logger: false,
-    // Fastify believes X-Forwarded-For and X-Forwarded-Proto only from these addresses, read from the right.
-    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
-    bodyLimit: maxBodyBytes,
+  { tls, requestTimeoutMs }: PublicOptions,
+  serve: (message: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const limits = {
     requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    forceCloseConnections: "idle",
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    clientErrorHandler: clientErrors.answer,
-    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      onMalformed(request, reply).catch(() => reply.raw.destroy());
-    },
-  } as const;
-  const server = {
-    headersTimeout: HEADERS_TIMEOUT_MS,
     connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS,
   };
   return tls === null
-    ? Fastify({ ...common, http: server })
-    : (Fastify({
-        ...common,
-        https: { ...server, ...tls, minVersion: "TLSv1.2" },
-      }) as unknown as FastifyInstance);
+    ? createHttpServer(limits, serve)
+    : createHttpsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, serve);
 }
 
-/** Phase (a), then whether the address and the method are ones that are served. */
+/** Phase (a), then whether the address and the method are ones that are served: why it is not, if so. */
 async function arrive(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  served: ReadonlyMap<string, Served>,
+  request: Incoming,
+  address: Served | undefined,
   turningAway: TurningAway,
-  deps: PublicDeps,
+  { gate, tls, receiver }: PublicDeps,
 ): Promise<Outcome | undefined> {
-  const [path = ""] = request.url.split("?", 1);
-  const address = served.get(path);
-  const refusal = await pass(request, reply, address?.isCallback ?? false, deps);
+  const { answerHeaders, protocol, isCallback } = request;
+  if (tls) answerHeaders["strict-transport-security"] = "max-age=31536000";
+  const contentEncoding = request.headers["content-encoding"];
+  const arrival = { address: request.address, protocol, contentEncoding, isCallback };
+  const { headers, refusal } = await passGate(arrival, gate);
+  Object.assign(answerHeaders, headers);
   if (refusal !== undefined) return refusal;
   if (address === undefined) return refused("not_found");
   // A code stands in these addresses, and must not travel on with a link.
-  if (address.isOAuth) reply.header("referrer-policy", "no-referrer");
+  if (address.isOAuth) answerHeaders["referrer-policy"] = "no-referrer";
   // Answered before the body: what nobody will read need not be received.
   if (!address.methods.includes(request.method))
     return refused("method_not_allowed", { allow: address.methods.join(", ") });
   // A browser is told by the route, in a page.
-  return address.isOAuth ? undefined : overload(deps.receiver.places, turningAway);
+  return address.isOAuth ? undefined : overload(receiver.places, turningAway);
 }
 
 /** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */
@@ -125,74 +137,14 @@ async function overload(places: Places, turningAway: TurningAway): Promise<Outco
   return places.refusal();
 }
 
-interface Served {
-  readonly methods: readonly string[];
-  /** Logged, counted and limited as one; the others are pages and starts of flows. */
-  readonly isCallback: boolean;
-  readonly isOAuth: boolean;
-}
-
-function servedAddresses({ callbacks, redirect, start, done }: Addresses): Map<string, Served> {
-  const served = new Map<string, Served>();
-  for (const { path } of callbacks) served.set(path, { methods: ["POST"], isCallback: true, isOAuth: false });
-  served.set(redirect, { methods: ["GET", "POST"], isCallback: true, isOAuth: true });
-  for (const path of [start, done])
-    if (path !== undefined) served.set(path, { methods: ["GET"], isCallback: false, isOAuth: true });
-  return served;
-}
-
-/** Notes the facts of a request, then phase (a): returns why it may not pass, if so. */
-async function pass(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  isCallback: boolean,
-  { clock, gate, tls }: PublicDeps,
-): Promise<Outcome | undefined> {
-  const address = normalAddress(request.ip);
-  request.facts = {
-    requestId: randomUUID(),
-    receivedAt: clock.now(),
-    startedAt: performance.now(),
-    address,
-    isCallback,
-  };
-  reply.headers({
-    "x-request-id": request.facts.requestId,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  });
-  if (tls) reply.header("strict-transport-security", "max-age=31536000");
-  const contentEncoding = request.headers["content-encoding"];
-  const passage = await passGate({ address, protocol: request.protocol, contentEncoding, isCallback }, gate);
-  reply.headers(passage.headers);
-  return passage.refusal;
-}
-
-/**
- * What Fastify itself refuses while it receives the body; anything else is a fault of ours.
- * @param answered what was said on the socket already, where the body did not arrive in time
- */
-function outcomeOf(error: unknown, answered: FaultCode | undefined): Outcome {
-  if (answered !== undefined) return refused(answered);
-  const { code, statusCode } = error as { code?: string; statusCode?: number };
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return refused("body_too_large");
-  if (typeof statusCode === "number" && statusCode < 500) return refused("malformed_request");
-  return failed("internal", error);
-}
-
-function registerRoutes(
-  app: FastifyInstance,
-  options: PublicOptions,
-  deps: PublicDeps,
-  concluder: Concluder,
-): void {
-  const { callbacks, redirect, start, done } = options.addresses;
-  for (const { path, version } of callbacks) {
-    app.post(path, callbackRoute(version, options.requestTimeoutMs, deps, concluder));
-  }
-  const redirected = redirectRoute(options.requestTimeoutMs, deps, concluder);
-  app.get(redirect, redirected);
-  app.post(redirect, redirected);
-  if (start !== undefined) app.get(start, startRoute(deps, concluder));
-  app.get(done, doneRoute());
+/** The body of a method that has one; where it did not arrive in time, what was said on the socket already. */
+async function bodyOf(
+  { method, message, body }: Incoming,
+  mostBytes: number,
+  clientErrors: ClientErrors,
+): Promise<Uint8Array | Refused> {
+  if (method === "GET") return body;
+  const received = await receiveBody(message, mostBytes);
+  const answered = isRefused(received) ? clientErrors.codeFor(message.socket) : undefined;
+  return answered === undefined ? received : refused(answered);
 }

@@ -1,15 +1,42 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
-import type { CallbackLogRow, Version } from "../domain/index.ts";
-import { type Reception, type RowOf, receive } from "../receive/index.ts";
-import { versionOf } from "./addresses.ts";
-import type { Concluder, Render } from "./conclude.ts";
-import { bodyOf } from "./log-row.ts";
+import type { Version } from "../domain/index.ts";
+import { receive } from "../receive/index.ts";
+import { type Addresses, versionOf } from "./addresses.ts";
+import type { Concluder } from "./conclude.ts";
+import { concludedRoute, type Route } from "./concluded-route.ts";
+import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
 import type { PublicDeps } from "./public-deps.ts";
 
-export type Route = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+/** An address that is served. */
+export interface Served {
+  readonly methods: readonly string[];
+  /** Logged, counted and limited as one; the others are pages and starts of flows. */
+  readonly isCallback: boolean;
+  readonly isOAuth: boolean;
+  readonly route: Route;
+}
+
+/** The addresses by their paths. */
+export function servedAddresses(
+  { callbacks, redirect, start, done }: Addresses,
+  timeLimitMs: number,
+  deps: PublicDeps,
+  concluder: Concluder,
+): ReadonlyMap<string, Served> {
+  const served = new Map<string, Served>();
+  for (const { path, version } of callbacks) {
+    const route = callbackRoute(version, timeLimitMs, deps, concluder);
+    served.set(path, { methods: ["POST"], isCallback: true, isOAuth: false, route });
+  }
+  const redirected = redirectRoute(timeLimitMs, deps, concluder);
+  served.set(redirect, { methods: ["GET", "POST"], isCallback: true, isOAuth: true, route: redirected });
+  const page = (route: Route) => ({ methods: ["GET"], isCallback: false, isOAuth: true, route });
+  if (start !== undefined) served.set(start, page(startRoute(deps, concluder)));
+  served.set(done, page(doneRoute()));
+  return served;
+}
 
 /** `POST {base}/api[/v1|/v2]/platform/callback` (SPEC 4.1, 4.2). */
-export function callbackRoute(
+function callbackRoute(
   version: Version | "by_header",
   timeLimitMs: number,
   deps: PublicDeps,
@@ -17,40 +44,18 @@ export function callbackRoute(
 ): Route {
   const { source, receiver } = deps;
   return concludedRoute(deps, concluder, source.name, (request, rowOf) => {
-    const headers = request.raw.headersDistinct;
+    const headers = request.message.headersDistinct;
+    const { body, startedAt } = request;
     return receive(
       {
         source,
         version: version === "by_header" ? versionOf(headers) : version,
         headers,
-        body: bodyOf(request),
-        deadline: request.facts.startedAt + timeLimitMs,
+        body,
+        deadline: startedAt + timeLimitMs,
       },
       receiver,
       rowOf,
     );
   });
-}
-
-/** Counts the request in flight, hands out the row that commits with a success, and answers. */
-export function concludedRoute(
-  { metrics }: PublicDeps,
-  concluder: Concluder,
-  source: string,
-  run: (request: FastifyRequest, rowOf: RowOf) => Promise<Reception>,
-  render: Render = (_request, _outcome, answer) => answer,
-): Route {
-  return async (request, reply) => {
-    let stored: CallbackLogRow | undefined;
-    metrics.inFlight.inc();
-    try {
-      const reception = await run(request, (ended) => {
-        stored = concluder.rowFor(request, ended, { source, render });
-        return stored;
-      });
-      return await concluder.conclude(request, reply, reception, { source, stored, render });
-    } finally {
-      metrics.inFlight.dec();
-    }
-  };
 }

@@ -88,8 +88,8 @@ describe("requests as they come over the wire", () => {
         receiver.publicOrigin,
         head([]).replace("/api/platform/callback", "/%zz"),
       );
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      expect(answer).toContain('{"error":"malformed request"}');
+      expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+      expect(answer).toContain('{"error":"not found"}');
     }));
 
   it("are bounded when they come in endless chunks", () =>
