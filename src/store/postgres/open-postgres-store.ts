@@ -7,6 +7,7 @@ import type { Access } from "../queries/access.ts";
 import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
+import { appendCallbacks } from "./append-callbacks.ts";
 import { durabilityWarnings } from "./durability.ts";
 import { Finds } from "./finds.ts";
 import { passing, passingBeforeItBegan } from "./hindrance.ts";
@@ -104,6 +105,7 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
       return mode === "commit" ? lanes.serve(record, run, deadline, alone) : alone();
     },
     ...commonOperations(access),
+    appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
       await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query("SELECT 1"));
     },

@@ -3,7 +3,7 @@ import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
-import { appendCallbacks, listCallbacks, listRecords } from "./lists.ts";
+import { listCallbacks, listRecords } from "./lists.ts";
 import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
@@ -15,7 +15,7 @@ import { userTokenQueries } from "./user-tokens.ts";
 /** The operations that both databases carry out with the same SQL. */
 export function commonOperations(
   access: Access,
-): Omit<Store, "dialect" | "find" | "once" | "ping" | "close"> {
+): Omit<Store, "dialect" | "find" | "once" | "appendCallbacks" | "ping" | "close"> {
   return {
     failures: failureQueries(access),
     preparations: preparationQueries(access),
@@ -23,7 +23,6 @@ export function commonOperations(
     outbox: outboxQueries(access),
     userTokens: userTokenQueries(access),
     sealedValues: sealedValueQueries(access),
-    appendCallbacks: (rows) => appendCallbacks(access, rows),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),

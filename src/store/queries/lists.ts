@@ -1,17 +1,8 @@
 import { type Selectable, sql } from "kysely";
-import type { CallbackLogRow } from "../../domain/index.ts";
 import type { LoggedCallback, Page, StoredRecord } from "../store.ts";
 import type { CallbackRow } from "../tables.ts";
 import type { Access } from "./access.ts";
-import { CALLBACK_COLUMNS, callbackValues, toLoggedCallback, toRecord } from "./rows.ts";
-
-/** All rows in one statement, so that they are stored together or not at all. */
-export async function appendCallbacks({ write }: Access, rows: readonly CallbackLogRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  const columns = sql.join(CALLBACK_COLUMNS.map((column) => sql.ref(column)));
-  const tuples = sql.join(rows.map((row) => sql`(${sql.join(callbackValues(row, 0))})`));
-  await sql`INSERT INTO oncehook_callbacks (${columns}) VALUES ${tuples}`.execute(write);
-}
+import { toLoggedCallback, toRecord } from "./rows.ts";
 
 export async function listCallbacks(
   { read }: Access,

@@ -8,7 +8,15 @@ import {
 import { counted, type Lending } from "../guarded.ts";
 import { already } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
-import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
+import type {
+  Completion,
+  Deadline,
+  NewRecord,
+  OnceEnding,
+  OnceOptions,
+  OnceScope,
+  StoredRecord,
+} from "../store.ts";
 import { FaultInRun } from "../store-fault.ts";
 import type { RecordRow } from "../tables.ts";
 import type { Transaction } from "../transaction.ts";
@@ -76,6 +84,20 @@ export function once(
     if (standing.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
     if (mode === "rehearse") return { value: { ending: "rehearsed", result }, keep: false };
     return { value: { ending: "completed", result }, keep: true };
+  });
+}
+
+/** Rows that belong to no event's transaction, all of them or none. */
+export async function appendCallbacks(
+  connection: Connection,
+  writer: Writer,
+  rows: readonly CallbackLogRow[],
+  deadline: Deadline,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await writer.submit("", deadline, () => {
+    for (const row of rows) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
+    return { value: undefined, keep: true };
   });
 }
 

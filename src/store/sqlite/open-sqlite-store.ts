@@ -14,7 +14,7 @@ import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { LookUps } from "./look-ups.ts";
-import { once } from "./once.ts";
+import { appendCallbacks, once } from "./once.ts";
 import { sqliteSpelling } from "./spelling.ts";
 import { Writer } from "./writer.ts";
 
@@ -71,6 +71,7 @@ function assemble(
     find: (key, deadline) => withPatience(deadline, () => lookUps.find(key), busy),
     once: (record, run, options) => once(writer, queue, clock, record, run, options),
     ...commonOperations(access),
+    appendCallbacks: (rows) => appendCallbacks(writer, queue, rows, performance.now() + PATIENCE_MS),
     async ping() {
       reader.get("SELECT 1");
       writer.get("SELECT 1");
