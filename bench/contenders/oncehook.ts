@@ -51,6 +51,8 @@ async function startOne(place: Place, store: "sqlite" | "postgres", port: number
   return startServer({
     command: process.execPath,
     args: [
+      // As `npm start` has it.
+      "--max-semi-space-size=16",
       "--conditions=oncehook-source",
       join(ROOT, "src/cli/main.js"),
       "serve",

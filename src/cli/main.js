@@ -1,6 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=16
 // JavaScript, and not TypeScript: until the cache of compiled code is on, Node would load a compiler for it at each start.
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { unfitNode } from "./unfit-node.js";
 
 // A reader that has seen enough, such as `head`, is no error: what is left to print is dropped.
@@ -9,6 +10,10 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code !== "EPIPE") throw error;
   });
 }
+
+// What a callback leaves behind is collected soon, instead of letting the heap grow to several times what is in use: it
+// takes half the memory, and no more time. The young generation's size is set where the process is started.
+setFlagsFromString("--heap-growing-percent=30");
 
 const refusal = unfitNode(process.versions.node);
 if (refusal === undefined) {

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { unfitNode } from "../../src/cli/unfit-node.js";
@@ -43,3 +44,13 @@ it.each(["--help", "doctor --help", "oauth --help", "demo"])(
     expect(stderr).toBe("");
   },
 );
+
+it("is given the same memory by npm start, by the installed command and as the documentation has it", () => {
+  const option = /--max-semi-space-size=\d+/;
+  const [command = ""] = readFileSync("src/cli/main.js", "utf8").split("\n");
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+  const expected = option.exec(command)?.[0];
+  expect(expected).toBeDefined();
+  expect(option.exec(scripts.start)?.[0]).toBe(expected);
+  expect(option.exec(readFileSync("docs/deploy.md", "utf8"))?.[0]).toBe(expected);
+});
