@@ -62,6 +62,13 @@ export class Flusher {
     return this.#next;
   }
 
+  /** A flush has failed, here or in a checkpoint: from now on nothing is taken and nothing is called durable. */
+  failed(cause: unknown): StoreFault {
+    const words = "the disk did not take what was committed; restart, and look at the disk";
+    this.#broken ??= new StoreFault("unavailable", words, cause);
+    return this.#broken;
+  }
+
   async close(): Promise<void> {
     await this.#underWay;
     await this.#file.close();
@@ -77,9 +84,7 @@ export class Flusher {
     try {
       await flush;
     } catch (cause) {
-      const words = "the disk did not take what was committed; restart, and look at the disk";
-      this.#broken = new StoreFault("unavailable", words, cause);
-      throw this.#broken;
+      throw this.failed(cause);
     }
   }
 }

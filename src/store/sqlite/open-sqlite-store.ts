@@ -8,7 +8,7 @@ import type { Access } from "../queries/access.ts";
 import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import { Checkpointer, type Rest } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
@@ -62,7 +62,8 @@ function assemble(
   { clock, path }: SqliteOptions,
 ): Store {
   const queue = new Writer(writer, flusher, () => checkpointer.committed());
-  const checkpointer = new Checkpointer(path, (during) => queue.rest(during));
+  const rest: Rest = (during) => queue.rest(during);
+  const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.failed(cause));
   const access = accessOf(writer, reader, queue);
   const lookUps = new LookUps(reader, flusher);
   let closed: Promise<void> | undefined;
