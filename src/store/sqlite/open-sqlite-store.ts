@@ -61,7 +61,9 @@ function assemble(
   flusher: Flusher,
   { clock, path }: SqliteOptions,
 ): Store {
-  const queue = new Writer(writer, flusher, () => checkpointer.committed());
+  const queue = new Writer(writer, flusher, () => {
+    if (writer.mayCheckpointBeside) checkpointer.committed();
+  });
   const rest: Rest = (during) => queue.rest(during);
   const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.failed(cause));
   const access = accessOf(writer, reader, queue);
