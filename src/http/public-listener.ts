@@ -35,7 +35,8 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const turningAway = createTurningAway();
   const served = servedAddresses(options.addresses);
   const app = createServer(options, clientErrors, async (request, reply) => {
-    const refusal = await pass(request, reply, false, deps);
+    note(request, reply, false, deps);
+    const refusal = await pass(request, reply, deps);
     await concluder.conclude(request, reply, { outcome: refusal ?? refused("malformed_request") });
   });
 
@@ -46,8 +47,10 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   app.addHook("onRequest", async (request, reply) => {
     request.raw.headers["content-type"] = "application/octet-stream";
     clientErrors.begun(request.raw.socket);
+    const address = served.get(request.url.split("?", 1)[0] ?? "");
+    note(request, reply, address?.isCallback ?? false, deps);
     if (doorway.clear !== undefined) await doorway.clear;
-    const refusal = await arrive(request, reply, served, turningAway, deps);
+    const refusal = await arrive(request, reply, address, turningAway, deps);
     if (refusal !== undefined) return concluder.conclude(request, reply, { outcome: refusal });
   });
   app.addHook("onResponse", async (request) => clientErrors.ended(request.raw.socket));
@@ -100,13 +103,11 @@ function createServer(
 async function arrive(
   request: FastifyRequest,
   reply: FastifyReply,
-  served: ReadonlyMap<string, Served>,
+  address: Served | undefined,
   turningAway: TurningAway,
   deps: PublicDeps,
 ): Promise<Outcome | undefined> {
-  const [path = ""] = request.url.split("?", 1);
-  const address = served.get(path);
-  const refusal = await pass(request, reply, address?.isCallback ?? false, deps);
+  const refusal = await pass(request, reply, deps);
   if (refusal !== undefined) return refusal;
   if (address === undefined) return refused("not_found");
   // A code stands in these addresses, and must not travel on with a link.
@@ -141,19 +142,18 @@ function servedAddresses({ callbacks, redirect, start, done }: Addresses): Map<s
   return served;
 }
 
-/** Notes the facts of a request, then phase (a): returns why it may not pass, if so. */
-async function pass(
+/** Notes the facts of a request as soon as it is seen: whatever it waits for afterwards counts as its time. */
+function note(
   request: FastifyRequest,
   reply: FastifyReply,
   isCallback: boolean,
-  { clock, gate, tls }: PublicDeps,
-): Promise<Outcome | undefined> {
-  const address = normalAddress(request.ip);
+  { clock, tls }: PublicDeps,
+): void {
   request.facts = {
     requestId: randomUUID(),
     receivedAt: clock.now(),
     startedAt: performance.now(),
-    address,
+    address: normalAddress(request.ip),
     isCallback,
   };
   reply.headers({
@@ -162,6 +162,15 @@ async function pass(
     "x-content-type-options": "nosniff",
   });
   if (tls) reply.header("strict-transport-security", "max-age=31536000");
+}
+
+/** Phase (a): returns why a request may not pass, if so. */
+async function pass(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { gate }: PublicDeps,
+): Promise<Outcome | undefined> {
+  const { address, isCallback } = request.facts;
   const contentEncoding = request.headers["content-encoding"];
   const passage = await passGate({ address, protocol: request.protocol, contentEncoding, isCallback }, gate);
   reply.headers(passage.headers);
