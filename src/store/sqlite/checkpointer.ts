@@ -101,7 +101,11 @@ export class Checkpointer {
     const answered = once(worker, "message", { signal: ended });
     worker.postMessage("pass");
     const [answer] = (await answered) as [CheckpointAnswer];
-    if (answer.flushFailed !== undefined) this.#flushFailed(new Error(answer.flushFailed));
+    if (answer.flushFailed !== undefined) {
+      // A further pass would let the log begin anew over what the disk may not have.
+      this.#isClosed = true;
+      this.#flushFailed(new Error(answer.flushFailed));
+    }
     return answer;
   }
 

@@ -51,6 +51,10 @@ export class Flusher {
     this.#file = file;
   }
 
+  get isIntact(): boolean {
+    return this.#broken === undefined;
+  }
+
   /** @throws StoreFault after a flush has failed: what the disk has then nobody can tell, until the next start reads it */
   assertIntact(): void {
     if (this.#broken !== undefined) throw this.#broken;

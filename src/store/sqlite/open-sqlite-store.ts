@@ -13,6 +13,7 @@ import { Connection } from "./connection.ts";
 import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
+import { keepLog } from "./keep-log.ts";
 import { LookUps } from "./look-ups.ts";
 import { once } from "./once.ts";
 import { sqliteSpelling } from "./spelling.ts";
@@ -83,6 +84,7 @@ function assemble(
         await queue.drain();
         await checkpointer.close();
         await flusher.close();
+        if (!flusher.isIntact) keepLog(path);
         reader.close();
         writer.close();
       })();
