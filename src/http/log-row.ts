@@ -14,7 +14,7 @@ export function logRow(
 ): CallbackLogRow {
   const { outcome, eventId = null, eventType = null, bodyJson } = reception;
   const { body } = request;
-  const answered = () => Buffer.from(answer.body);
+  const answered = Buffer.from(answer.body);
   const error = errorOf(outcome);
   return {
     requestId: request.requestId,
@@ -26,10 +26,10 @@ export function logRow(
     url: mask.url(request.url),
     remoteAddress: request.address,
     requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
-    requestBody: bodyJson === undefined ? mask.body(body) : mask.parsed(bodyJson, () => body),
+    requestBody: bodyJson === undefined ? mask.body(body) : mask.parsed(bodyJson, body),
     outcome: "code" in outcome ? outcome.code : outcome.ending,
     responseStatus: answer.status,
-    responseBody: answer.value === undefined ? mask.body(answered()) : mask.parsed(answer.value, answered),
+    responseBody: answer.value === undefined ? mask.body(answered) : mask.parsed(answer.value, answered),
     processingMs: performance.now() - request.startedAt,
     error: error === null ? null : mask.text(error),
   };

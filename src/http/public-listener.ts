@@ -56,7 +56,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     response.once("close", () => clientErrors.ended(message.socket));
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;
-    void serve(message, response);
+    serve(message, response).catch(() => response.destroy());
   });
   server.on("connection", () => doorway.arrived());
   server.on("clientError", clientErrors.answer);
@@ -74,11 +74,11 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   };
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (doorway.clear !== undefined) await doorway.clear;
     const [path = ""] = (message.url ?? "").split("?", 1);
     const address = served.get(path);
     const request = incoming(message, response, address?.isCallback ?? false, deps.clock, originOf);
     try {
+      if (doorway.clear !== undefined) await doorway.clear;
       const refusal = await arrive(request, address, turningAway, deps);
       if (refusal !== undefined) return concluder.conclude(request, { outcome: refusal });
       const body = await bodyOf(request, options.maxBodyBytes, clientErrors);

@@ -16,7 +16,7 @@ const FORM = /^[A-Za-z0-9%+._~*!'()[\]-]{1,128}=[A-Za-z0-9%+._~*!'()&:/,@-][A-Za
 
 interface BodyMask {
   body(bytes: Uint8Array): string;
-  parsed(value: JsonValue, bytes: () => Uint8Array): string;
+  parsed(value: JsonValue, bytes: Uint8Array): string;
 }
 
 /** Masks a body: JSON or form text; of anything else only length and fingerprint are told, never the content. */
@@ -28,11 +28,12 @@ export function createBodyMask({ json, parameters }: Rules): BodyMask {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
       const value = parseJson(text);
       if (typeof value === "object" && value !== null) {
-        return nestsTooDeep(value) ? unparsed(bytes) : bounded(JSON.stringify(json(value)), () => bytes);
+        return nestsTooDeep(value) ? unparsed(bytes) : bounded(JSON.stringify(json(value)), bytes);
       }
-      return FORM.test(text) ? bounded(parameters(text), () => bytes) : unparsed(bytes);
+      return FORM.test(text) ? bounded(parameters(text), bytes) : unparsed(bytes);
     },
-    parsed: (value, bytes) => bounded(JSON.stringify(json(value)), bytes),
+    parsed: (value, bytes) =>
+      bytes.length > MAX_PARSED_BYTES ? unparsed(bytes) : bounded(JSON.stringify(json(value)), bytes),
   };
 }
 
@@ -40,9 +41,8 @@ function unparsed(bytes: Uint8Array): string {
   return JSON.stringify({ unparsed: true, ...fingerprint(bytes) });
 }
 
-function bounded(text: string, of: () => Uint8Array): string {
+function bounded(text: string, bytes: Uint8Array): string {
   if (Buffer.byteLength(text) <= MAX_STORED_BYTES) return text;
-  const bytes = of();
   const start = text.slice(0, START_CHARACTERS).toWellFormed();
   return JSON.stringify({ truncated: true, ...fingerprint(bytes), start });
 }

@@ -30,11 +30,8 @@ export interface Mask {
    * text over 64 KiB is cut to its first 2,048 characters, in JSON of the same kind.
    */
   body(bytes: Uint8Array): string;
-  /**
-   * The same for a body that was parsed already, of 64 levels at most.
-   * @param bytes asked for where the text is cut, for their length and SHA-256
-   */
-  parsed(value: JsonValue, bytes: () => Uint8Array): string;
+  /** The same for a body of JSON that was parsed already. */
+  parsed(value: JsonValue, bytes: Uint8Array): string;
 }
 
 const MAX_HEADER_CHARACTERS = 1_024;

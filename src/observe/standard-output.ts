@@ -33,6 +33,12 @@ export function standardOutput(fd = 1, mostWaitingBytes = MOST_WAITING_BYTES): L
     for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) leftOut.add();
   });
 
+  // No further turn comes then: what a process says as it dies says why.
+  process.on("exit", () => {
+    passOn();
+    out.flushSync();
+  });
+
   return {
     write(line) {
       if (lines.push(line) === 1) setImmediate(passOn);

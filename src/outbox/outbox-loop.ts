@@ -38,8 +38,10 @@ export function createOutboxLoop(deps: OutboxDeps): Loop {
   };
 }
 
+type Begin = (isStopping: () => boolean) => Promise<void>;
+
 /** What happens to fresh notifications: they become deliveries, or are passed on at once. */
-function beginning({ outbox, channels, clock, attempted }: OutboxDeps): () => Promise<void> {
+function beginning({ outbox, channels, clock, attempted }: OutboxDeps): Begin {
   const destinations = channels.flatMap((channel) => channel.destinations);
   const [only] = channels;
   const take = channels.length === 1 && destinations.length === 1 ? only?.take : undefined;
@@ -47,8 +49,8 @@ function beginning({ outbox, channels, clock, attempted }: OutboxDeps): () => Pr
     only === undefined || take === undefined
       ? () => outbox.spread(destinations, clock.now(), FRESH_AT_ONCE)
       : () => outbox.passOn(destinations[0] ?? "", clock.now(), FRESH_AT_ONCE, takeAll);
-  return async () => {
-    while ((await step()) === FRESH_AT_ONCE);
+  return async (isStopping) => {
+    while ((await step()) === FRESH_AT_ONCE && !isStopping());
   };
 
   function takeAll(notifications: readonly StoredNotification[]): void {
@@ -62,7 +64,7 @@ function beginning({ outbox, channels, clock, attempted }: OutboxDeps): () => Pr
 /** Keeps a few attempts on one channel going: one that takes long holds up itself and none of the others. */
 function createWorker(
   channel: Channel,
-  begin: () => Promise<void>,
+  begin: Begin,
   stopping: AbortSignal,
   deps: OutboxDeps,
 ): { work(isStopping: () => boolean): Promise<void>; ended(): Promise<unknown> } {
@@ -70,8 +72,8 @@ function createWorker(
   const underWay = new Set<Promise<void>>();
 
   /** Takes on what is due and there is room for; resolves with whether there may be more of it. */
-  async function takeOn(): Promise<boolean> {
-    await begin();
+  async function takeOn(isStopping: () => boolean): Promise<boolean> {
+    await begin(isStopping);
     const room = channel.atOnce - underWay.size;
     if (room === 0) return true;
     const owner = randomUUID();
@@ -87,7 +89,7 @@ function createWorker(
 
   return {
     async work(isStopping) {
-      while (!isStopping() && (await takeOn())) await Promise.race(underWay);
+      while (!isStopping() && (await takeOn(isStopping))) await Promise.race(underWay);
     },
     ended: () => Promise.all(underWay),
   };

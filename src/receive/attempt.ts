@@ -12,6 +12,7 @@ import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
+import { validateEvent } from "./validate-event.ts";
 import type { AttemptWork } from "./work.ts";
 
 /** A handler's answer that cannot be stored or sent. */
@@ -25,9 +26,14 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
   try {
     const preparation = await prepareOnce(work, receiver);
     if (preparation.state === "ended") return preparation.outcome;
+    let runs = 0;
     const ending = await receiver.store.once(
       { ...key, eventType, version, bodySha256 },
-      (scope) => runHandler(work, preparation.value, scope, receiver),
+      async (scope) => {
+        runs += 1;
+        const own = runs === 1 ? work : await anew(work, receiver);
+        return runHandler(own, preparation.value, scope, receiver);
+      },
       { deadline, mode },
     );
     if (ending.ending !== "already") return success(ending.result);
@@ -35,6 +41,13 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
   } catch (error) {
     return outcomeOf(error);
   }
+}
+
+/** A handler whose transaction the database lost runs again: not on what its earlier run made of the event. */
+async function anew(work: AttemptWork, receiver: Receiver): Promise<AttemptWork> {
+  const event = await validateEvent(work.json, work.eventType, work.handler, receiver);
+  if ("ending" in event) throw new Error(`the event is not valid any more: ${event.message}`);
+  return { ...work, event };
 }
 
 async function runHandler(

@@ -1,16 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  alreadyProcessed,
-  type EventKey,
-  failed,
-  type JsonValue,
-  keyText,
-  type Outcome,
-  refused,
-} from "../domain/index.ts";
+import { type EventKey, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
 import { HandlerTimedOut, withTimeLimit } from "../handlers/index.ts";
 import type { Receiver } from "./callback.ts";
+import { handledBefore } from "./handled-before.ts";
 import { type Claim, keepPrepared } from "./keep-prepared.ts";
 import type { AttemptWork } from "./work.ts";
 
@@ -76,12 +69,12 @@ async function prepareClaimed(work: AttemptWork, claim: Claim, receiver: Receive
 /** Undefined where its record is gone again. */
 async function handledMeanwhile(
   { key, deadline, bodySha256 }: AttemptWork,
-  { store, unsaved }: Receiver,
+  receiver: Receiver,
 ): Promise<Preparation | undefined> {
-  const record = await store.find(key, deadline);
+  const record = await receiver.store.find(key, deadline);
   if (record === undefined) return undefined;
-  unsaved.delete(keyText(key));
-  return { state: "ended", outcome: alreadyProcessed(record.result, record.bodySha256 === bodySha256) };
+  receiver.unsaved.delete(keyText(key));
+  return { state: "ended", outcome: handledBefore(record, bodySha256, receiver) };
 }
 
 const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";

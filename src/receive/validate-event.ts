@@ -31,7 +31,9 @@ export async function validateEvent(
   ) {
     return refused("event_too_old");
   }
-  const validated = await validateData(handler.data, data, rules.handlerTimeoutMs);
+  // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
+  const own = structuredClone(data);
+  const validated = await validateData(handler.data, own, rules.handlerTimeoutMs);
   if (isRefused(validated)) return validated;
   return {
     event_id: event_id as string,

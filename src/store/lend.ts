@@ -37,10 +37,11 @@ export class LentTransaction implements Transaction {
     return this.#query;
   }
 
-  async execute(sql: string, parameters: readonly unknown[] = []): Promise<Executed> {
+  /** No method: a handler may take it out of its transaction. */
+  readonly execute = async (sql: string, parameters: readonly unknown[] = []): Promise<Executed> => {
     const { rows, numAffectedRows } = await this.#run({ sql, parameters });
     return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
-  }
+  };
 
   get connection(): object {
     this.#connection ??= this.#lender.driver(this.#lending);

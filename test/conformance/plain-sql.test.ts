@@ -28,6 +28,23 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       { migrations },
     ));
 
+  it("may be taken out of the transaction it belongs to", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        await store.once(
+          newRecord("e1"),
+          async ({ tx: { execute } }) => {
+            await execute("INSERT INTO effects (event_id) VALUES ('e1')");
+            return { result: {} };
+          },
+          committing(),
+        );
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+
   it.each(["COMMIT", "ROLLBACK", "BEGIN", "SELECT 1; COMMIT"])("cannot run %s", (statement) =>
     withStore(
       dialect,

@@ -107,6 +107,15 @@ describe("masked bodies", () => {
     expect(mask.body(new Uint8Array(Buffer.from('xx{"a":1}yy')).subarray(2, 9))).toBe('{"a":1}');
   });
 
+  it.each([10, 100_000, 300_000])(
+    "shows one of JSON that was parsed already as it shows its bytes: %i characters of text",
+    (length) => {
+      const value = { token: "t", text: "x".repeat(length) };
+      const bytes = Buffer.from(JSON.stringify(value));
+      expect(mask.parsed(value, bytes)).toBe(mask.body(bytes));
+    },
+  );
+
   it("cuts what is longer than 64 KiB, after masking it", () => {
     const text = JSON.stringify({ token: "hunter2", note: "ü".repeat(40_000) });
     const shown = JSON.parse(body(text));

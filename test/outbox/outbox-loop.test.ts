@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
 import type { Loop } from "../../src/loop/index.ts";
@@ -182,4 +183,25 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
         ]);
       }),
     ));
+});
+
+describe("the outbox", () => {
+  it.each([
+    ["passed on", [logChannel(recordedLog())]],
+    ["spread", [webhook("http://127.0.0.1/")]],
+  ])("stops although there are always more notifications to be %s", (_what, channels) =>
+    withStore("sqlite", async (store) => {
+      let steps = 0;
+      const endless = async (...given: unknown[]) => {
+        steps += 1;
+        await nextTurn();
+        return given.find((one) => typeof one === "number") as number;
+      };
+      const outbox = { ...store.outbox, spread: endless, passOn: endless };
+      const loop = loopOf({ ...store, outbox }, channels);
+      loop.start(1);
+      await until(() => steps > 3);
+      await loop.stop();
+    }),
+  );
 });

@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Checkpointer, type Rest } from "../../src/store/sqlite/checkpointer.ts";
+import {
+  CHECKPOINT_RULES,
+  Checkpointer,
+  type CheckpointRules,
+  type Rest,
+} from "../../src/store/sqlite/checkpointer.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
@@ -16,20 +21,35 @@ interface Parts {
   readonly path: string;
   readonly writer: Writer;
   readonly connection: Connection;
+  /** How often the writer has rested. */
+  rests(): number;
 }
 
 /** A writer whose log is looked after almost at once. */
-async function withWriter(use: (parts: Parts) => Promise<void>, path = "x.db"): Promise<void> {
+async function withWriter(
+  use: (parts: Parts) => Promise<void>,
+  path = "x.db",
+  rules: Partial<CheckpointRules> = {},
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-checkpointer-"));
   const file = join(folder, "x.db");
   const connection = new Connection(file);
   connection.database.exec("CREATE TABLE t (data blob)");
   const flusher = new Flusher(logFileOf(file));
-  const rest: Rest = (during) => writer.rest(during);
-  const checkpointer = new Checkpointer(join(folder, path), rest, { afterMs: 10, longLog: LONG_LOG });
+  let rests = 0;
+  const rest: Rest = (during) => {
+    rests += 1;
+    return writer.rest(during);
+  };
+  const checkpointer = new Checkpointer(join(folder, path), rest, (cause) => void flusher.failed(cause), {
+    ...CHECKPOINT_RULES,
+    afterMs: 10,
+    longLog: LONG_LOG,
+    ...rules,
+  });
   const writer = new Writer(connection, flusher, () => checkpointer.committed());
   try {
-    await use({ path: file, writer, connection });
+    await use({ path: file, writer, connection, rests: () => rests });
   } finally {
     await writer.drain();
     await checkpointer.close();
@@ -37,6 +57,12 @@ async function withWriter(use: (parts: Parts) => Promise<void>, path = "x.db"): 
     connection.close();
     await rm(folder, { recursive: true });
   }
+}
+
+/** A thread that does this at each message. */
+function threadThat(does: string): Pick<CheckpointRules, "code"> {
+  const code = `import { parentPort } from "node:worker_threads"; parentPort.on("message", () => { ${does} });`;
+  return { code: new URL(`data:text/javascript,${encodeURIComponent(code)}`) };
 }
 
 /** One commit of some pages. */
@@ -82,4 +108,31 @@ describe("the write-ahead log of SQLite", () => {
       await write(parts);
       expect(rowsIn(parts.path)).toBe(2);
     }, "folder-that-is-missing/x.db"));
+
+  it("holds up nobody when its thread ends while the writer rests for it", () =>
+    withWriter(
+      async (parts) => {
+        const writeAndCount = async () => {
+          await write(parts);
+          return parts.rests();
+        };
+        await expect.poll(writeAndCount).toBeGreaterThan(1);
+      },
+      "x.db",
+      // Two passes over a long log that grows no more; the third one is for the rest.
+      threadThat(`globalThis.passes = (globalThis.passes ?? 0) + 1;
+        if (passes === 3) process.exit(0); else parentPort.postMessage({ frames: ${LONG_LOG}, left: 0 });`),
+    ));
+
+  it("takes nothing more when a flush of the database failed while it was copied", () =>
+    withWriter(
+      async (parts) => {
+        await write(parts);
+        await expect
+          .poll(() => write(parts).catch((error: unknown) => error))
+          .toMatchObject({ name: "StoreFault", reason: "unavailable" });
+      },
+      "x.db",
+      threadThat('parentPort.postMessage({ frames: 0, left: 0, flushFailed: "disk I/O error" })'),
+    ));
 });

@@ -15,7 +15,10 @@ export async function listCallbacks(
   return (await query.execute()).map(toLoggedCallback);
 }
 
-/** The rows that the index by event holds, and the one that the event's record names. */
+/**
+ * The rows that the index by event holds, and the one that the event's record names: that may be gone, and on SQLite another
+ * event's row may have got its id.
+ */
 async function callbacksOf(
   read: Access["read"],
   { before = Number.MAX_SAFE_INTEGER, limit }: Page,
@@ -24,7 +27,7 @@ async function callbacksOf(
   const { rows } = await sql<Selectable<CallbackRow>>`SELECT * FROM (
       SELECT * FROM oncehook_callbacks WHERE event_id = ${eventId} AND with_record = 0
       UNION ALL
-      SELECT * FROM oncehook_callbacks WHERE id IN
+      SELECT * FROM oncehook_callbacks WHERE event_id = ${eventId} AND with_record = 1 AND id IN
         (SELECT callback_id FROM oncehook_records WHERE event_id = ${eventId})
     ) AS of_event WHERE id < ${before} ORDER BY id DESC LIMIT ${limit}`.execute(read);
   return rows.map(toLoggedCallback);

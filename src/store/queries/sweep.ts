@@ -19,6 +19,10 @@ const NOT_OAUTH = sql`AND source <> 'oauth'`;
 const DELIVERED = sql`AND spread_at IS NOT NULL AND 0 = (SELECT count(*) FROM oncehook_deliveries AS d
   WHERE d.notification_id = oncehook_notifications.id AND d.state <> 'delivered')`;
 
+/** The log rows of records that go are found through them no more, and from then on by the index of the others. */
+const indexCallbacks = (going: RawBuilder<unknown>) =>
+  sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${going})`;
+
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
 export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {
   const { callbacks, now } = limits;
@@ -26,7 +30,7 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
   const records =
     limits.records === undefined
       ? 0
-      : await alongIds(access, "oncehook_records", "created_at", limits.records, NOT_OAUTH);
+      : await alongIds(access, "oncehook_records", "created_at", limits.records, NOT_OAUTH, indexCallbacks);
   const stale =
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await byTime(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
@@ -45,6 +49,7 @@ async function alongIds(
   column: string,
   before: Date,
   and = sql``,
+  first?: (going: RawBuilder<unknown>) => RawBuilder<unknown>,
 ): Promise<number> {
   const [table, time] = [sql.table(name), sql.ref(column)];
   const limit = before.toISOString();
@@ -57,8 +62,9 @@ async function alongIds(
       FROM ${table} WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(STEP)}`.execute(read);
     const newest = rows.at(-1);
     if (newest === undefined || !rows.some((row) => Boolean(row.is_old))) return deleted;
-    const done = await sql`DELETE FROM ${table}
-      WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${limit} ${and}`.execute(write);
+    const going = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${limit} ${and}`;
+    await first?.(going).execute(write);
+    const done = await sql`DELETE FROM ${table} ${going}`.execute(write);
     deleted += Number(done.numAffectedRows ?? 0n);
     last = newest.id;
   }

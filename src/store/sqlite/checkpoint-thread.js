@@ -3,6 +3,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 
+/** https://sqlite.org/rescode.html#ioerr_fsync */
+const IOERR_FSYNC = 1034;
+
 const database = new DatabaseSync(workerData);
 // PASSIVE waits for nobody and stops nobody: it copies what no reader needs any more.
 const pass = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
@@ -16,8 +19,10 @@ function answer() {
   try {
     const { log, checkpointed } = pass.get() ?? {};
     return { frames: Number(log), left: Number(log) - Number(checkpointed) };
-  } catch {
-    // A disk that is full or away: the log keeps what was committed, and the next pass begins where this one did.
-    return { frames: 0, left: 0 };
+  } catch (error) {
+    const { errcode, message } = /** @type {Error & { errcode?: number }} */ (error);
+    // A disk that is full or away: the log keeps what was committed, and the next pass begins where this one did. But what
+    // the kernel dropped after a flush that failed no later pass copies again, and the log would begin anew over it.
+    return { frames: 0, left: 0, ...(errcode === IOERR_FSYNC && { flushFailed: message }) };
   }
 }

@@ -5,6 +5,8 @@ import { Worker } from "node:worker_threads";
 export interface CheckpointAnswer {
   readonly frames: number;
   readonly left: number;
+  /** Why nobody can tell any more what the disk has. */
+  readonly flushFailed?: string;
 }
 
 /** Runs something between two groups of the writer. */
@@ -15,9 +17,21 @@ export interface CheckpointRules {
   readonly afterMs: number;
   /** In frames of a page: from here on the log shall begin anew. The longer it is, the fewer pages are written twice. */
   readonly longLog: number;
+  /** The code of the thread. */
+  readonly code: URL;
 }
 
-const RULES: CheckpointRules = { afterMs: 1_000, longLog: 8_192 };
+interface Thread {
+  readonly worker: Worker;
+  /** Aborted at its end, however it came about. */
+  readonly ended: AbortSignal;
+}
+
+export const CHECKPOINT_RULES: CheckpointRules = {
+  afterMs: 1_000,
+  longLog: 8_192,
+  code: new URL("./checkpoint-thread.js", import.meta.url),
+};
 const MOST_PASSES = 5;
 /** So few frames take some milliseconds. */
 const FEW_FRAMES = 256;
@@ -33,15 +47,18 @@ const FEW_FRAMES = 256;
 export class Checkpointer {
   readonly #path: string;
   readonly #rest: Rest;
+  readonly #flushFailed: (cause: Error) => void;
   readonly #rules: CheckpointRules;
-  #thread: Worker | undefined;
+  #thread: Thread | undefined;
   #timer: NodeJS.Timeout | undefined;
   #underWay: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(path: string, rest: Rest, rules = RULES) {
+  /** @param flushFailed told when the disk did not take what was copied, after which nothing must be relied on */
+  constructor(path: string, rest: Rest, flushFailed: (cause: Error) => void, rules = CHECKPOINT_RULES) {
     this.#path = path;
     this.#rest = rest;
+    this.#flushFailed = flushFailed;
     this.#rules = rules;
   }
 
@@ -62,7 +79,7 @@ export class Checkpointer {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#underWay;
-    await this.#thread?.terminate();
+    await this.#thread?.worker.terminate();
   }
 
   async #run(): Promise<void> {
@@ -79,24 +96,35 @@ export class Checkpointer {
 
   async #pass(): Promise<CheckpointAnswer> {
     this.#thread ??= this.#begin();
-    const answered = once(this.#thread, "message");
-    this.#thread.postMessage("pass");
+    const { worker, ended } = this.#thread;
+    // Its end is no error of its own, and would be waited for in vain by the pass, and by everybody who waits for that.
+    const answered = once(worker, "message", { signal: ended });
+    worker.postMessage("pass");
     const [answer] = (await answered) as [CheckpointAnswer];
+    if (answer.flushFailed !== undefined) {
+      // A further pass would let the log begin anew over what the disk may not have.
+      this.#isClosed = true;
+      this.#flushFailed(new Error(answer.flushFailed));
+    }
     return answer;
   }
 
-  #begin(): Worker {
-    const thread = new Worker(new URL("./checkpoint-thread.js", import.meta.url), {
+  #begin(): Thread {
+    const worker = new Worker(this.#rules.code, {
       workerData: this.#path,
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
     });
     // It keeps no process alive that wants to end.
-    thread.unref();
-    // One that could not begin, or has died, is begun anew for the next pass; `once` tells whoever waits.
-    const forget = () => {
-      this.#thread = undefined;
-    };
-    thread.on("error", forget).on("exit", forget);
+    worker.unref();
+    const ending = new AbortController();
+    const thread = { worker, ended: ending.signal };
+    // One that could not begin, or has died, is begun anew for the next pass.
+    worker
+      .on("error", () => {})
+      .on("exit", () => {
+        if (this.#thread === thread) this.#thread = undefined;
+        ending.abort();
+      });
     return thread;
   }
 }

@@ -1,10 +1,13 @@
 import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
+import { mayCheckpointBeside } from "./checkpoints-beside.ts";
 
 const STATEMENTS_KEPT = 256;
 const OPENING_PATIENCE_MS = 5_000;
 /** In pages: 128 MB. */
 const LONGEST_LOG = 32_768;
+/** In pages; SQLite's own choice. */
+const USUAL_LOG = 1_000;
 
 interface Prepared {
   readonly statement: StatementSync;
@@ -16,6 +19,8 @@ export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, Prepared>();
   readonly #onStatement: ((sql: string) => void) | undefined;
+  /** Whether another connection may copy the log while this one commits. */
+  readonly mayCheckpointBeside: boolean;
   /** While it is lent to somebody, no statement may begin, commit or roll back. */
   isLent = false;
   #reserved = "";
@@ -28,8 +33,13 @@ export class Connection {
     this.database.exec("PRAGMA journal_mode = WAL");
     // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
     this.database.exec("PRAGMA synchronous = NORMAL");
-    // The log is copied by `Checkpointer` long before; this is for the day it cannot.
-    this.database.exec(`PRAGMA wal_autocheckpoint = ${LONGEST_LOG}`);
+    const { version } = this.database.prepare("SELECT sqlite_version() AS version").get() as {
+      version: string;
+    };
+    this.mayCheckpointBeside = mayCheckpointBeside(version);
+    // The log is copied by `Checkpointer` long before, where it may be; this is for the day it cannot.
+    const longest = this.mayCheckpointBeside ? LONGEST_LOG : USUAL_LOG;
+    this.database.exec(`PRAGMA wal_autocheckpoint = ${longest}`);
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.

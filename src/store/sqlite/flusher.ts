@@ -51,6 +51,10 @@ export class Flusher {
     this.#file = file;
   }
 
+  get isIntact(): boolean {
+    return this.#broken === undefined;
+  }
+
   /** @throws StoreFault after a flush has failed: what the disk has then nobody can tell, until the next start reads it */
   assertIntact(): void {
     if (this.#broken !== undefined) throw this.#broken;
@@ -60,6 +64,13 @@ export class Flusher {
   flush(): Promise<void> {
     this.#next ??= this.#begin();
     return this.#next;
+  }
+
+  /** A flush has failed, here or in a checkpoint: from now on nothing is taken and nothing is called durable. */
+  failed(cause: unknown): StoreFault {
+    const words = "the disk did not take what was committed; restart, and look at the disk";
+    this.#broken ??= new StoreFault("unavailable", words, cause);
+    return this.#broken;
   }
 
   async close(): Promise<void> {
@@ -77,9 +88,7 @@ export class Flusher {
     try {
       await flush;
     } catch (cause) {
-      const words = "the disk did not take what was committed; restart, and look at the disk";
-      this.#broken = new StoreFault("unavailable", words, cause);
-      throw this.#broken;
+      throw this.failed(cause);
     }
   }
 }

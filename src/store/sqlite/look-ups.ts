@@ -49,19 +49,26 @@ export class LookUps {
     });
   }
 
+  /** Nothing may be thrown here: nobody is there to catch it. */
   #run(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    const connection = this.#connection;
     try {
-      connection.run("BEGIN");
+      this.#read(waiting);
+    } catch (error) {
+      // Those that are answered already hear nothing of it; the others try again where it passes.
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+
+  #read(waiting: readonly LookUp[]): void {
+    const connection = this.#connection;
+    connection.run("BEGIN");
+    try {
       // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
       // transaction sees this one state and no later one.
       const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
       for (const { key, resolve } of waiting) resolve({ record: findRecord(connection, key), version });
-    } catch (error) {
-      // Those that are answered already hear nothing of it; the others try again where it passes.
-      for (const { reject } of waiting) reject(error);
     } finally {
       if (connection.database.isTransaction) connection.run("COMMIT");
     }

@@ -8,11 +8,12 @@ import type { Access } from "../queries/access.ts";
 import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
-import { Checkpointer } from "./checkpointer.ts";
+import { Checkpointer, type Rest } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { Flusher, logFileOf } from "./flusher.ts";
 import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
+import { keepLog } from "./keep-log.ts";
 import { LookUps } from "./look-ups.ts";
 import { appendCallbacks, once } from "./once.ts";
 import { sqliteSpelling } from "./spelling.ts";
@@ -61,8 +62,11 @@ function assemble(
   flusher: Flusher,
   { clock, path }: SqliteOptions,
 ): Store {
-  const queue = new Writer(writer, flusher, () => checkpointer.committed());
-  const checkpointer = new Checkpointer(path, (during) => queue.rest(during));
+  const queue = new Writer(writer, flusher, () => {
+    if (writer.mayCheckpointBeside) checkpointer.committed();
+  });
+  const rest: Rest = (during) => queue.rest(during);
+  const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.failed(cause));
   const access = accessOf(writer, reader, queue);
   const lookUps = new LookUps(reader, flusher);
   let closed: Promise<void> | undefined;
@@ -81,6 +85,7 @@ function assemble(
         await queue.drain();
         await checkpointer.close();
         await flusher.close();
+        if (!flusher.isIntact) keepLog(path);
         reader.close();
         writer.close();
       })();

@@ -153,12 +153,21 @@ export class Writer {
       this.#release.run();
       done.push(member);
     } catch (error) {
-      if (this.#connection.database.isTransaction) {
-        this.#undo.run();
-        this.#release.run();
-      }
+      this.#undoMember();
       this.#queue.atWork.delete(member.topic);
       member.fail(unavailableWhereTroubled(error));
+    }
+  }
+
+  /** What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group. */
+  #undoMember(): void {
+    const { database } = this.#connection;
+    if (!database.isTransaction) return;
+    try {
+      this.#undo.run();
+      this.#release.run();
+    } catch {
+      if (database.isTransaction) database.exec("ROLLBACK");
     }
   }
 

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { logRow } from "../support/log-row.ts";
+
+const NOW = new Date();
+const LATER = new Date(NOW.getTime() + 60_000);
+const KEEP = new Date(0);
+
+/** Handles an event, whose log row commits with it. */
+async function handle(store: Store, eventId: string): Promise<void> {
+  const row = logRow({ eventId, requestId: `handled ${eventId}`, receivedAt: NOW.toISOString() });
+  await store.once(newRecord(eventId), async () => ({ result: {}, logRow: row }), committing());
+}
+
+async function logOf(store: Store, eventId: string): Promise<string[]> {
+  return (await store.listCallbacks({ limit: 9 }, { eventId })).map(({ requestId }) => requestId);
+}
+
+describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
+  it("has the row that was committed with its record, and those of its duplicates", () =>
+    withStore(dialect, async (store) => {
+      await handle(store, "e1");
+      await handle(store, "e2");
+      await store.appendCallbacks([logRow({ eventId: "e1", requestId: "duplicate of e1" })]);
+      expect(await logOf(store, "e1")).toEqual(["duplicate of e1", "handled e1"]);
+    }));
+
+  it("is found as long as it is kept, also when its record goes first", () =>
+    withStore(dialect, async (store) => {
+      await handle(store, "e1");
+      const limits = { callbacks: KEEP, records: LATER, strangersKept: 10, now: NOW };
+      expect(await store.sweep(limits)).toMatchObject({ callbacks: 0, records: 1 });
+      expect(await logOf(store, "e1")).toEqual(["handled e1"]);
+    }));
+
+  it("never has a row of another event that got the id of its own, which is gone", () =>
+    withStore(dialect, async (store) => {
+      await handle(store, "e1");
+      expect(await store.sweep({ callbacks: LATER, strangersKept: 10, now: NOW })).toMatchObject({
+        callbacks: 1,
+      });
+      await handle(store, "e2");
+      expect(await logOf(store, "e1")).toEqual([]);
+      expect(await logOf(store, "e2")).toEqual(["handled e2"]);
+    }));
+});
