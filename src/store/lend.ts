@@ -1,6 +1,6 @@
 import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import { bindQuery, type Spelling } from "./bound-query.ts";
-import { counted, type Lending } from "./guarded.ts";
+import { assertOpen, counted, type Lending } from "./guarded.ts";
 import type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
@@ -43,12 +43,15 @@ export class LentTransaction implements Transaction {
   }
 
   get connection(): object {
+    assertOpen(this.#lending);
     this.#connection ??= this.#lender.driver(this.#lending);
     return this.#connection;
   }
 
   #run(statement: Statement): Promise<QueryResult<unknown>> {
-    this.#lender.assertAllowed(statement.sql);
-    return counted(this.#lending, () => this.#lender.execute(statement));
+    return counted(this.#lending, () => {
+      this.#lender.assertAllowed(statement.sql);
+      return this.#lender.execute(statement);
+    });
   }
 }

@@ -81,7 +81,8 @@ export class Exchange implements pg.Submittable {
 
   /** Waits for the end of the exchange, so that whoever hears of the error knows how the transaction stands. */
   handleError(error: Error, connection: unknown): void {
-    if (!(error instanceof pg.DatabaseError) || error.severity !== "ERROR") {
+    // The connection itself failed. An error that the server sent is followed by the end of either.
+    if (!(error instanceof pg.DatabaseError)) {
       this.callback?.(error);
       return;
     }
