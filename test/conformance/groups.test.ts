@@ -71,6 +71,30 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
+  it("are believed no failure over what was rolled back in the end", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const breaksAtCommit: Run = async (scope, eventId) => {
+          await scope.tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+          return addEffect(scope, eventId);
+        };
+        const refusesTheSecond: Run = async (scope, eventId) => {
+          const { rows } = await scope.tx.execute("SELECT event_id FROM effects");
+          if (rows.length > 0) throw new Error("paid already");
+          return addEffect(scope, eventId);
+        };
+        const [first, second] = await Promise.allSettled([
+          store.once(newRecord("e0"), (scope) => breaksAtCommit(scope, "e0"), committing()),
+          store.once(newRecord("e1"), (scope) => refusesTheSecond(scope, "e1"), committing()),
+        ]);
+        expect(first).toMatchObject({ status: "rejected", reason: { reason: "commit_failed" } });
+        expect(second).toMatchObject({ status: "fulfilled", value: { ending: "completed" } });
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations },
+    ));
+
   it("wait for one that takes its time, and are all kept", () =>
     withStore(
       dialect,

@@ -34,30 +34,6 @@ describe("a group of events on postgres in which something goes wrong", () => {
       }),
     ));
 
-  it("believes no failure of a member who saw what was rolled back in the end", () =>
-    withStore(
-      "postgres",
-      async (store, target) => {
-        const breaksAtCommit: Run = async (scope, eventId) => {
-          await scope.tx.query.insertInto("children").values({ parent_id: 404 }).execute();
-          return addEffect(scope, eventId);
-        };
-        const refusesTheSecond: Run = async (scope, eventId) => {
-          const { rows } = await scope.tx.execute("SELECT event_id FROM effects");
-          if (rows.length > 0) throw new Error("paid already");
-          return addEffect(scope, eventId);
-        };
-        const [first, second] = await Promise.allSettled([
-          deliver(store, "e0", breaksAtCommit),
-          deliver(store, "e1", refusesTheSecond),
-        ]);
-        expect(first).toMatchObject({ status: "rejected", reason: { reason: "commit_failed" } });
-        expect(second).toMatchObject({ status: "fulfilled", value: { ending: "completed" } });
-        expect(await countOf(target, "effects", "event_id = 'e1'")).toBe(1);
-      },
-      { migrations },
-    ));
-
   it("refuses a member that did not await a statement which no group allows", () =>
     withStore(
       "postgres",
