@@ -1,6 +1,8 @@
 import {
+  type CallbackEvent,
   failed,
   isJsonObject,
+  isRefused,
   type JsonObject,
   type JsonValue,
   type Outcome,
@@ -11,7 +13,9 @@ import { HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
+import { parseObject } from "./identify.ts";
 import { prepareOnce } from "./prepare-once.ts";
+import { validateEvent } from "./validate-event.ts";
 import type { AttemptWork } from "./work.ts";
 
 /** A handler's answer that cannot be stored or sent. */
@@ -25,9 +29,14 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
   try {
     const preparation = await prepareOnce(work, receiver);
     if (preparation.state === "ended") return preparation.outcome;
+    let runs = 0;
     const ending = await receiver.store.once(
       { ...key, eventType, version, bodySha256 },
-      (scope) => runHandler(work, preparation.value, scope, receiver),
+      async (scope) => {
+        runs += 1;
+        const given = runs === 1 ? work : { ...work, event: await anew(work, receiver) };
+        return runHandler(given, structuredClone(preparation.value), scope, receiver);
+      },
       { deadline, mode },
     );
     if (ending.ending !== "already") return success(ending.result);
@@ -35,6 +44,16 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
   } catch (error) {
     return outcomeOf(error);
   }
+}
+
+/** The event as it came: the first run may have changed what it was given, and may still be at it. */
+async function anew(work: AttemptWork, receiver: Receiver): Promise<CallbackEvent<unknown>> {
+  const parsed = parseObject(work.body);
+  const event = isRefused(parsed)
+    ? parsed
+    : await validateEvent(parsed.object, work.eventType, work.handler, receiver);
+  if (isRefused(event)) throw new Error("the event was valid once and is not any more");
+  return event;
 }
 
 async function runHandler(
