@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
@@ -67,6 +68,24 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
         expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
         expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
         expect(await countOf(target, "children")).toBe(0);
+      },
+      { migrations },
+    ));
+
+  it("are each run in the asynchronous context that they came from", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        const context = new AsyncLocalStorage<string>();
+        const deliver = (eventId: string) =>
+          store.once(
+            newRecord(eventId),
+            async () => ({ result: { is: context.getStore() ?? null } }),
+            committing(),
+          );
+        const ids = ["e0", "e1", "e2"];
+        const endings = await Promise.all(ids.map((id) => context.run(id, () => deliver(id))));
+        expect(endings).toMatchObject(ids.map((id) => ({ result: { is: id } })));
       },
       { migrations },
     ));
