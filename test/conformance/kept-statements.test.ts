@@ -55,6 +55,20 @@ describe("a statement that is kept parsed on postgres", () => {
     ));
 });
 
+describe("a statement of the store's own, which is kept parsed on postgres", () => {
+  it("is parsed anew where the store's table was changed meanwhile, as a newer version does at its start", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        for (const id of ["e1", "e2"]) await run(store, id);
+        expect((await store.find(newRecord("e1"), within(5_000)))?.version).toBe("v1");
+        await run(store, "e3", "ALTER TABLE oncehook_records ALTER COLUMN version TYPE varchar(32)");
+        expect((await store.find(newRecord("e1"), within(5_000)))?.version).toBe("v1");
+      },
+      { poolSize: 1 },
+    ));
+});
+
 describe("searches for records at the same time on postgres", () => {
   it("find each its own", () =>
     withStore("postgres", async (store) => {

@@ -1,4 +1,6 @@
 import pg from "pg";
+import { markOutdated } from "./hindrance.ts";
+import { isOutdated } from "./statement-names.ts";
 
 /** One statement of an exchange. Its values are what the store itself sends: texts, numbers and null. */
 export interface Sent {
@@ -86,6 +88,9 @@ export class Exchange implements pg.Submittable {
       this.callback?.(error);
       return;
     }
+    // A name that was refused is parsed anew the next time, which may be all that it needs.
+    const name = this.#statements[this.answers.length]?.name;
+    if (name !== undefined && this.#names?.delete(name) && isOutdated(error)) markOutdated(error);
     const wire = connection as Wire;
     const ended = (): void => {
       wire.removeListener("readyForQuery", ended);
