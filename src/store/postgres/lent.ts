@@ -3,7 +3,7 @@ import { assertKeepsTransaction, type GuardRules, guarded, type Lending } from "
 import { LentTransaction } from "../lend.ts";
 import type { Transaction } from "../store.ts";
 import { postgresSpelling } from "./spelling.ts";
-import { executeOn } from "./statement.ts";
+import { executeOn, waitsFor } from "./statement.ts";
 
 /** `SET x`, but not `SET LOCAL x`, SET CONSTRAINTS or SET TRANSACTION. */
 const SETS_SESSION = /^\s*(?:set(?!\s+(?:local|constraints|transaction)\b)|reset|discard)\b/i;
@@ -59,7 +59,7 @@ export function lent(client: pg.ClientBase, lending: Lending): Transaction {
     },
     driver() {
       isKept = false;
-      return guarded(client, lending, RULES);
+      return guarded(client, lending, { ...RULES, begun: (pending) => waitsFor(client, pending) });
     },
   });
 }

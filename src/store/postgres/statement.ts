@@ -30,11 +30,30 @@ interface Answered<T> extends pg.Submittable {
   callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
+/** What is under way on each connection, where anything is: the driver's own queue is deprecated. */
+const underWay = new WeakMap<pg.ClientBase, Promise<unknown>>();
+
+/** Lets what is sent next on the connection wait for something else that is under way on it. */
+export function waitsFor(client: pg.ClientBase, request: Promise<unknown>): void {
+  const ended = Promise.allSettled([underWay.get(client), request]).then(() => {
+    if (underWay.get(client) === ended) underWay.delete(client);
+  });
+  underWay.set(client, ended);
+}
+
 /**
- * Sends what needs one answer and tells a server that does not give it from one that refuses.
+ * Sends what needs one answer, once it is its turn.
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error
  */
 function answerTo<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
+  const before = underWay.get(client);
+  const answer = before === undefined ? send(client, request) : before.then(() => send(client, request));
+  waitsFor(client, answer);
+  return answer;
+}
+
+/** Tells a server that does not answer from one that refuses. */
+function send<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
   const begun = performance.now();
   return new Promise<T>((resolve, reject) => {
     request.callback = (error, value) => {
