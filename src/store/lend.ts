@@ -38,6 +38,9 @@ export class LentTransaction implements Transaction {
   }
 
   async execute(sql: string, parameters: readonly unknown[] = []): Promise<Executed> {
+    // A driver would find out only when what goes before the statement is sent.
+    if (!Array.isArray(parameters))
+      throw new TypeError("tx.execute takes the statement's values as an array");
     const { rows, numAffectedRows } = await this.#run({ sql, parameters });
     return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
   }
