@@ -166,7 +166,9 @@ export class Group {
     }
     // What a handler began and did not wait for reaches its seat by now.
     await nextTurn();
-    if (this.#done.some(({ seat }) => seat.lending.usedLate)) {
+    const hasty = this.#done.find(({ seat }) => seat.lending.usedLate);
+    if (hasty !== undefined) {
+      this.#temper.misfits(hasty.candidate.type);
       throw new Error("a handler returned before a statement it had begun was finished");
     }
     const now = this.#clock.now();
