@@ -30,15 +30,12 @@ interface Answered<T> extends pg.Submittable {
   callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
-/** What is under way on each connection, where anything is: the driver's own queue is deprecated. */
-const underWay = new WeakMap<pg.ClientBase, Promise<unknown>>();
+/** What was sent last on each connection, while it is under way: the driver's own queue is deprecated. */
+const underWay = new WeakMap<pg.ClientBase, { readonly what: object; readonly ended: Promise<unknown> }>();
 
-/** Lets what is sent next on the connection wait for something else that is under way on it. */
-export function waitsFor(client: pg.ClientBase, request: Promise<unknown>): void {
-  const ended = Promise.allSettled([underWay.get(client), request]).then(() => {
-    if (underWay.get(client) === ended) underWay.delete(client);
-  });
-  underWay.set(client, ended);
+/** Lets what is sent next on the connection wait for what the driver was asked directly. */
+export function waitsFor(client: pg.ClientBase, what: Promise<unknown>): void {
+  underWay.set(client, { what, ended: Promise.allSettled([underWay.get(client)?.ended, what]) });
 }
 
 /**
@@ -46,9 +43,9 @@ export function waitsFor(client: pg.ClientBase, request: Promise<unknown>): void
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error
  */
 function answerTo<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
-  const before = underWay.get(client);
-  const answer = before === undefined ? send(client, request) : before.then(() => send(client, request));
-  waitsFor(client, answer);
+  const go = () => send(client, request);
+  const answer = underWay.get(client)?.ended.then(go, go) ?? go();
+  underWay.set(client, { what: request, ended: answer });
   return answer;
 }
 
@@ -57,6 +54,7 @@ function send<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
   const begun = performance.now();
   return new Promise<T>((resolve, reject) => {
     request.callback = (error, value) => {
+      if (underWay.get(client)?.what === request) underWay.delete(client);
       if (error) reject(overdue(client, begun, error) ?? error);
       else resolve(value as T);
     };
