@@ -31,8 +31,8 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
       { ...key, eventType, version, bodySha256 },
       async (scope) => {
         runs += 1;
-        const own = runs === 1 ? work : await anew(work, receiver);
-        return runHandler(own, preparation.value, scope, receiver);
+        const given = runs === 1 ? work : await anew(work, receiver);
+        return runHandler(given, ownCopy(preparation.value), scope, receiver);
       },
       { deadline, mode },
     );
@@ -48,6 +48,11 @@ async function anew(work: AttemptWork, receiver: Receiver): Promise<AttemptWork>
   const event = await validateEvent(work.json, work.eventType, work.handler, receiver);
   if ("ending" in event) throw new Error(`the event is not valid any more: ${event.message}`);
   return { ...work, event };
+}
+
+/** What `prepare` gave belongs to each run by itself. */
+function ownCopy(prepared: JsonValue | undefined): JsonValue | undefined {
+  return prepared === undefined ? undefined : structuredClone(prepared);
 }
 
 async function runHandler(

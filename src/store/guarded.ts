@@ -42,6 +42,8 @@ export function takeBack(lending: Lending): void {
 export interface GuardRules {
   /** Tells the objects that a connection hands out and that could outlive the transaction, such as statements. */
   readonly isLentOn?: (value: unknown) => value is object;
+  /** Told of what a call began and has not ended yet. */
+  readonly begun?: (pending: Promise<unknown>) => void;
   /** @throws TypeError for a call that no handler may make */
   readonly check?: (method: string | symbol, args: readonly unknown[]) => void;
 }
@@ -53,7 +55,7 @@ export interface GuardRules {
 export function guarded<Connection extends object>(
   connection: Connection,
   lending: Lending,
-  { isLentOn, check }: GuardRules = {},
+  { isLentOn, begun, check }: GuardRules = {},
 ): Connection {
   return new Proxy(connection, {
     get(target, property) {
@@ -65,7 +67,10 @@ export function guarded<Connection extends object>(
         assertKeepsTransaction(args[0]);
         check?.(property, args);
         const value: unknown = Reflect.apply(member, target, args);
-        if (isThenable(value)) return counted(lending, () => value);
+        if (isThenable(value)) {
+          begun?.(value);
+          return counted(lending, () => value);
+        }
         return isLentOn?.(value) ? guarded(value, lending) : value;
       };
     },

@@ -1,6 +1,6 @@
 import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import { bindQuery, type Spelling } from "./bound-query.ts";
-import { counted, type Lending } from "./guarded.ts";
+import { assertOpen, counted, type Lending } from "./guarded.ts";
 import type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
@@ -39,17 +39,23 @@ export class LentTransaction implements Transaction {
 
   /** No method: a handler may take it out of its transaction. */
   readonly execute = async (sql: string, parameters: readonly unknown[] = []): Promise<Executed> => {
+    // A driver would find out only when what goes before the statement is sent.
+    if (!Array.isArray(parameters))
+      throw new TypeError("tx.execute takes the statement's values as an array");
     const { rows, numAffectedRows } = await this.#run({ sql, parameters });
     return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
   };
 
   get connection(): object {
+    assertOpen(this.#lending);
     this.#connection ??= this.#lender.driver(this.#lending);
     return this.#connection;
   }
 
   #run(statement: Statement): Promise<QueryResult<unknown>> {
-    this.#lender.assertAllowed(statement.sql);
-    return counted(this.#lending, () => this.#lender.execute(statement));
+    return counted(this.#lending, () => {
+      this.#lender.assertAllowed(statement.sql);
+      return this.#lender.execute(statement);
+    });
   }
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
@@ -67,6 +68,48 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
         expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
         expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
         expect(await countOf(target, "children")).toBe(0);
+      },
+      { migrations },
+    ));
+
+  it("are each run in the asynchronous context that they came from", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        const context = new AsyncLocalStorage<string>();
+        const deliver = (eventId: string) =>
+          store.once(
+            newRecord(eventId),
+            async () => ({ result: { is: context.getStore() ?? null } }),
+            committing(),
+          );
+        const ids = ["e0", "e1", "e2"];
+        const endings = await Promise.all(ids.map((id) => context.run(id, () => deliver(id))));
+        expect(endings).toMatchObject(ids.map((id) => ({ result: { is: id } })));
+      },
+      { migrations },
+    ));
+
+  it("are believed no failure over what was rolled back in the end", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const breaksAtCommit: Run = async (scope, eventId) => {
+          await scope.tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+          return addEffect(scope, eventId);
+        };
+        const refusesTheSecond: Run = async (scope, eventId) => {
+          const { rows } = await scope.tx.execute("SELECT event_id FROM effects");
+          if (rows.length > 0) throw new Error("paid already");
+          return addEffect(scope, eventId);
+        };
+        const [first, second] = await Promise.allSettled([
+          store.once(newRecord("e0"), (scope) => breaksAtCommit(scope, "e0"), committing()),
+          store.once(newRecord("e1"), (scope) => refusesTheSecond(scope, "e1"), committing()),
+        ]);
+        expect(first).toMatchObject({ status: "rejected", reason: { reason: "commit_failed" } });
+        expect(second).toMatchObject({ status: "fulfilled", value: { ending: "completed" } });
+        expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
     ));

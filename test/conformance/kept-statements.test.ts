@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Store, sql } from "../../src/store/index.ts";
-import { withStore } from "../support/databases.ts";
+import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
+import { withLossyProxy } from "../support/lossy-proxy.ts";
 
 const SETUP = {
   name: "test-shapes",
@@ -52,6 +53,43 @@ describe("a statement that is kept parsed on postgres", () => {
         expect(await run(store, "e5", select)).toEqual([{ name: "one" }]);
       },
       { migrations: [SETUP], poolSize: 1 },
+    ));
+});
+
+describe("a statement of the store's own, which is kept parsed on postgres", () => {
+  it("is parsed anew where the store's table was changed meanwhile, as a newer version does at its start", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        for (const id of ["e1", "e2"]) await run(store, id);
+        expect((await store.find(newRecord("e1"), within(5_000)))?.version).toBe("v1");
+        await run(store, "e3", "ALTER TABLE oncehook_records ALTER COLUMN version TYPE varchar(32)");
+        expect((await store.find(newRecord("e1"), within(5_000)))?.version).toBe("v1");
+      },
+      { poolSize: 1 },
+    ));
+});
+
+describe("a statement of the store's own that is refused while a connection parses it for the first time", () => {
+  it("spoils nothing for those that come after it", () =>
+    withDatabase("postgres", (target) =>
+      withLossyProxy(target.url, async (proxy) => {
+        const { store } = await openTarget({ ...target, url: proxy.url }, { poolSize: 1 });
+        try {
+          let parsed = 0;
+          proxy.replace(/FROM oncehook_records WHERE/g, (found) => {
+            parsed += 1;
+            return parsed === 2 ? found.replace("records", "nothing") : found;
+          });
+          for (const ids of [["e1", "e2", "e3"], ["e4"]]) {
+            const found = await Promise.all(ids.map((id) => store.find(newRecord(id), within(5_000))));
+            expect(found).toEqual(ids.map(() => undefined));
+          }
+          expect(parsed).toBeGreaterThan(2);
+        } finally {
+          await store.close();
+        }
+      }),
     ));
 });
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
@@ -56,6 +57,26 @@ describe("a server that falls silent without closing its connections", () => {
           expect((await deliver()).ending).toBe("completed");
           expect((await deliver()).ending).toBe("already");
           expect(await countOf(target, "effects")).toBe(1);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
+
+  it("on two of them keeps no look-up from the others", () =>
+    withDatabase("postgres", (target) =>
+      withLossyProxy(target.url, async (proxy) => {
+        const { store } = await openTarget({ ...target, url: proxy.url }, { statementTimeoutMs: 500 });
+        try {
+          await Promise.all([store.ping(), store.ping()]);
+          proxy.silence();
+          const silenced: Promise<unknown>[] = [];
+          for (const id of ["e1", "e2"]) {
+            silenced.push(store.find(newRecord(id), within(2_000)).catch(() => "lost"));
+            await nextTurn();
+          }
+          expect(await store.find(newRecord("e3"), within(1_500))).toBeUndefined();
+          expect(await Promise.all(silenced)).toEqual(["lost", "lost"]);
         } finally {
           await store.close();
         }

@@ -65,6 +65,22 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
     ),
   );
 
+  it("takes its values in an array only", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        const insert = (tx: Transaction) =>
+          tx.execute(`INSERT INTO effects VALUES (${mark(tx)})`, "e1" as never);
+        const run = store.once(
+          newRecord("e1"),
+          async ({ tx }) => ({ result: { ...(await insert(tx)) } as never }),
+          committing(),
+        );
+        await expect(run).rejects.toThrow("values as an array");
+      },
+      { migrations },
+    ));
+
   it("is refused after the end of its transaction", () =>
     withStore(
       dialect,

@@ -12,6 +12,8 @@ export interface LossyProxy {
   loseNext(loss: Loss): void;
   /** From now on nothing passes over the connections that are open, and nobody is told; new ones work. */
   silence(): void;
+  /** From now on whatever matches is replaced on its way, to the server and back, by as many bytes. */
+  replace(pattern: RegExp, by: (found: string) => string): void;
 }
 
 /** The message that binds the statement of that name: the store sends COMMIT under it (manual, 54.7). */
@@ -22,6 +24,7 @@ export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) =>
   const sockets = new Set<Socket>();
   const wires = new Set<{ isSilent: boolean }>();
   let loss: Loss | undefined;
+  let replaced = (chunk: Buffer): Buffer => chunk;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     let answerLost = false;
@@ -41,13 +44,13 @@ export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) =>
       const lost = chunk.includes(COMMIT) ? loss : undefined;
       if (lost !== undefined) loss = undefined;
       if (lost === "commit") client.destroy();
-      else upstream.write(chunk);
+      else upstream.write(replaced(chunk));
       answerLost ||= lost === "answer";
     });
     // The answer shows that the server has committed; only then the connection is cut.
     upstream.on("data", (chunk) => {
       if (answerLost) client.destroy();
-      else if (!wire.isSilent) client.write(chunk);
+      else if (!wire.isSilent) client.write(replaced(chunk));
     });
   });
   server.listen(0, "127.0.0.1");
@@ -62,6 +65,9 @@ export async function withLossyProxy<T>(url: string, use: (proxy: LossyProxy) =>
       },
       silence() {
         for (const wire of wires) wire.isSilent = true;
+      },
+      replace(pattern, by) {
+        replaced = (chunk) => Buffer.from(chunk.toString("latin1").replace(pattern, by), "latin1");
       },
     });
   } finally {

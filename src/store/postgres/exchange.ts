@@ -1,4 +1,6 @@
 import pg from "pg";
+import { markOutdated } from "./hindrance.ts";
+import { isOutdated } from "./statement-names.ts";
 
 /** One statement of an exchange. Its values are what the store itself sends: texts, numbers and null. */
 export interface Sent {
@@ -81,10 +83,14 @@ export class Exchange implements pg.Submittable {
 
   /** Waits for the end of the exchange, so that whoever hears of the error knows how the transaction stands. */
   handleError(error: Error, connection: unknown): void {
-    if (!(error instanceof pg.DatabaseError) || error.severity !== "ERROR") {
+    // The connection itself failed. An error that the server sent is followed by the end of either.
+    if (!(error instanceof pg.DatabaseError)) {
       this.callback?.(error);
       return;
     }
+    // A name that was refused is parsed anew the next time, which may be all that it needs.
+    const name = this.#statements[this.answers.length]?.name;
+    if (name !== undefined && this.#names?.delete(name) && isOutdated(error)) markOutdated(error);
     const wire = connection as Wire;
     const ended = (): void => {
       wire.removeListener("readyForQuery", ended);

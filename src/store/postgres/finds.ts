@@ -18,6 +18,8 @@ interface Search {
 /** One round trip for all who look at the same time; what arrives while these are under way goes with the next one. */
 const MOST_TRIPS = 2;
 const MOST_SEARCHES = 64;
+/** A trip that takes longer, over a connection that is dead, say, keeps nobody from the next. */
+const SLOW_TRIP_MS = 300;
 
 /** The first look for an event's record, which every delivery takes: those of the same moment share a round trip. */
 export class Finds {
@@ -43,8 +45,15 @@ export class Finds {
     this.#trips += 1;
     // Whoever has come by the end of this turn of the event loop goes along.
     await nextTurn();
-    while (this.#waiting.length > 0) await this.#search(this.#waiting.splice(0, MOST_SEARCHES));
+    while (this.#waiting.length > 0) await this.#trip(this.#waiting.splice(0, MOST_SEARCHES));
     this.#trips -= 1;
+  }
+
+  async #trip(searches: readonly Search[]): Promise<void> {
+    const slow = Promise.withResolvers<void>();
+    const timer = setTimeout(slow.resolve, SLOW_TRIP_MS);
+    await Promise.race([this.#search(searches), slow.promise]);
+    clearTimeout(timer);
   }
 
   async #search(searches: readonly Search[]): Promise<void> {

@@ -12,13 +12,30 @@ import type { Temper } from "./temper.ts";
 /** A group lets nobody else have a turn after this time: who is done waits for the commit. */
 const GROUP_MS = 80;
 
-const SAVEPOINT: Sent = { name: "oncehook_savepoint", text: "SAVEPOINT oncehook_member" };
-const RELEASE: Sent = { name: "oncehook_release", text: "RELEASE oncehook_member" };
-const UNDO: Sent = { name: "oncehook_undo", text: "ROLLBACK TO oncehook_member" };
-/** What a function or a trigger sets for the rest of the transaction outlives the savepoint that it was set in. */
+interface Savepoint {
+  readonly set: Sent;
+  readonly release: Sent;
+  readonly undo: Sent;
+}
+
+function savepoint(name: string): Savepoint {
+  return {
+    set: { name: `oncehook_set_${name}`, text: `SAVEPOINT oncehook_${name}` },
+    release: { name: `oncehook_release_${name}`, text: `RELEASE oncehook_${name}` },
+    undo: { name: `oncehook_undo_${name}`, text: `ROLLBACK TO oncehook_${name}` },
+  };
+}
+
+/**
+ * Members take them in turn. A member whose savepoint was never set, because the release of the one before was refused,
+ * then has nothing to undo, which ends the group; under one name it would undo what the member before has done.
+ */
+const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
+/** What a function or a trigger leaves for the rest of the transaction outlives the savepoint that it was made in. */
 const RESETS: readonly Sent[] = [
   { name: "oncehook_reset_role", text: "RESET ROLE" },
   { name: "oncehook_reset", text: "RESET ALL" },
+  { name: "oncehook_discard_temp", text: "DISCARD TEMP" },
 ];
 
 interface Done {
@@ -43,6 +60,7 @@ export class Group {
   readonly #farewells: (() => void)[] = [];
   /** What ends the savepoint before; it goes with the statement that begins the next. */
   #before: readonly Sent[] = [];
+  #savepoints: readonly [own: Savepoint, next: Savepoint] = SAVEPOINTS;
 
   constructor(client: pg.ClientBase, clock: Clock, temper: Temper) {
     this.#client = client;
@@ -66,7 +84,7 @@ export class Group {
       const isKnown = this.#isUndone(error);
       await rollback(this.#client);
       for (const { candidate } of isKnown ? [] : this.#done) candidate.fail(error);
-      for (const farewell of this.#farewells) farewell();
+      // Who failed may have seen what is undone now, and runs again like the others.
       for (const candidate of candidates) candidate.settle("alone");
       return [];
     }
@@ -110,17 +128,19 @@ export class Group {
       this.#leaves(candidate);
       return true;
     }
-    const seat = new Seat(this.#client, this.#clock, [...this.#before, SAVEPOINT, ...RESETS]);
+    const [own, next] = this.#savepoints;
+    const seat = new Seat(this.#client, this.#clock, [...this.#before, own.set, ...RESETS]);
     const turn = await seat.turn(candidate);
+    if (seat.isTaken) this.#savepoints = [next, own];
     if (turn.end === "done") {
       this.#temper.inTime(type);
       this.#done.push({ candidate, seat, turn });
-      if (seat.isTaken) this.#before = [RELEASE];
+      if (seat.isTaken) this.#before = [own.release];
       return true;
     }
     if (seat.isTaken) {
       this.#before = [];
-      await exchange(this.#client, [UNDO, RELEASE]);
+      await exchange(this.#client, [own.undo, own.release]);
     }
     if (turn.end === "failed") {
       this.#givenBack.push(candidate);
@@ -146,7 +166,9 @@ export class Group {
     }
     // What a handler began and did not wait for reaches its seat by now.
     await nextTurn();
-    if (this.#done.some(({ seat }) => seat.lending.usedLate)) {
+    const hasty = this.#done.find(({ seat }) => seat.lending.usedLate);
+    if (hasty !== undefined) {
+      this.#temper.misfits(hasty.candidate.type);
       throw new Error("a handler returned before a statement it had begun was finished");
     }
     const now = this.#clock.now();

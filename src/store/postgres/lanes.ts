@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import { type Clock, keyText } from "../../domain/index.ts";
+import { inOwnContext } from "../own-context.ts";
 import type { Completion, Deadline, NewRecord, OnceEnding, OnceScope } from "../store.ts";
 import { Group } from "./group.ts";
 import { withClient } from "./pool.ts";
@@ -54,7 +55,16 @@ export class Lanes {
     if (this.#pool === undefined || !hasTime || this.#temper.isLoner(type)) return alone();
     const { promise, resolve: settle, reject: fail } = Promise.withResolvers<OnceEnding | "alone">();
     const ended = Promise.withResolvers<void>();
-    this.#waiting.push({ record, type, deadline, waitsSince, run, settle, fail, ended: ended.promise });
+    this.#waiting.push({
+      record,
+      type,
+      deadline,
+      waitsSince,
+      run: inOwnContext(run),
+      settle,
+      fail,
+      ended: ended.promise,
+    });
     this.#look ??= setTimeout(() => this.#freeTheStuck(), LOOK_EVERY_MS);
     this.#open();
     try {

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { assertKeepsTransaction, type GuardRules, guarded, type Lending } from "../guarded.ts";
-import { LentTransaction } from "../lend.ts";
+import { type Lender, LentTransaction } from "../lend.ts";
 import type { Transaction } from "../store.ts";
 import { postgresSpelling } from "./spelling.ts";
-import { executeOn } from "./statement.ts";
+import { executeOn, waitsFor } from "./statement.ts";
 
 /** `SET x`, but not `SET LOCAL x`, SET CONSTRAINTS or SET TRANSACTION. */
 const SETS_SESSION = /^\s*(?:set(?!\s+(?:local|constraints|transaction)\b)|reset|discard)\b/i;
@@ -45,12 +45,15 @@ export function assertHandlerMay(sql: string): void {
   assertKeepsSession(sql);
 }
 
+/** What an open transaction lends to a handler, in the ways that it allows. */
+export function lend(lending: Lending, ways: Omit<Lender, "dialect" | "spelling">): Transaction {
+  return new LentTransaction(lending, { dialect: "postgres", spelling: postgresSpelling, ...ways });
+}
+
 /** A whole transaction for one handler. */
 export function lent(client: pg.ClientBase, lending: Lending): Transaction {
   let isKept = true;
-  return new LentTransaction(lending, {
-    dialect: "postgres",
-    spelling: postgresSpelling,
+  return lend(lending, {
     assertAllowed: assertHandlerMay,
     execute(statement) {
       // A temporary table may hide another from here on, for which a statement was parsed.
@@ -59,7 +62,7 @@ export function lent(client: pg.ClientBase, lending: Lending): Transaction {
     },
     driver() {
       isKept = false;
-      return guarded(client, lending, RULES);
+      return guarded(client, lending, { ...RULES, begun: (pending) => waitsFor(client, pending) });
     },
   });
 }

@@ -1,14 +1,12 @@
 import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
 import { type Lending, newLending, takeBack } from "../guarded.ts";
-import { LentTransaction } from "../lend.ts";
 import type { Completion, Deadline, NewRecord, OnceEnding, OnceScope, Transaction } from "../store.ts";
 import type { Sent } from "./exchange.ts";
 import { passing } from "./hindrance.ts";
-import { assertHandlerMay, isPlain } from "./lent.ts";
+import { assertHandlerMay, isPlain, lend } from "./lent.ts";
 import { scopeOf } from "./once.ts";
 import type { Notification } from "./records.ts";
-import { postgresSpelling } from "./spelling.ts";
 import { executeOn } from "./statement.ts";
 
 /** A delivery that waits for a group, or is in one. */
@@ -84,9 +82,7 @@ export class Seat {
   }
 
   #lent(): Transaction {
-    return new LentTransaction(this.lending, {
-      dialect: "postgres",
-      spelling: postgresSpelling,
+    return lend(this.lending, {
       assertAllowed: (sql) => {
         assertHandlerMay(sql);
         if (!isPlain(sql)) this.#refuse();

@@ -29,12 +29,17 @@ export function nameOf(text: string): string | undefined {
  */
 const OUTDATED = /^(?:0A|42|26)/;
 
+/** Whether an error may come from the statement having been parsed long ago. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && OUTDATED.test(error.code ?? "");
+}
+
 /**
  * Gives the name of a text up where its error may come from having been parsed long ago.
  * @returns whether it may, so that the transaction is worth another try, with the text parsed anew
  */
 export function giveUpName(text: string, error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError) || !OUTDATED.test(error.code ?? "")) return false;
+  if (!isOutdated(error)) return false;
   names.set(text, undefined);
   return true;
 }

@@ -30,14 +30,31 @@ interface Answered<T> extends pg.Submittable {
   callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
+/** What was sent last on each connection, while it is under way: the driver's own queue is deprecated. */
+const underWay = new WeakMap<pg.ClientBase, { readonly what: object; readonly ended: Promise<unknown> }>();
+
+/** Lets what is sent next on the connection wait for what the driver was asked directly. */
+export function waitsFor(client: pg.ClientBase, what: Promise<unknown>): void {
+  underWay.set(client, { what, ended: Promise.allSettled([underWay.get(client)?.ended, what]) });
+}
+
 /**
- * Sends what needs one answer and tells a server that does not give it from one that refuses.
+ * Sends what needs one answer, once it is its turn.
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error
  */
 function answerTo<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
+  const go = () => send(client, request);
+  const answer = underWay.get(client)?.ended.then(go, go) ?? go();
+  underWay.set(client, { what: request, ended: answer });
+  return answer;
+}
+
+/** Tells a server that does not answer from one that refuses. */
+function send<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
   const begun = performance.now();
   return new Promise<T>((resolve, reject) => {
     request.callback = (error, value) => {
+      if (underWay.get(client)?.what === request) underWay.delete(client);
       if (error) reject(overdue(client, begun, error) ?? error);
       else resolve(value as T);
     };

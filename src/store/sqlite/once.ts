@@ -6,6 +6,7 @@ import {
   keyText,
 } from "../../domain/index.ts";
 import { counted, type Lending } from "../guarded.ts";
+import { inOwnContext } from "../own-context.ts";
 import { already } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type {
@@ -67,6 +68,7 @@ export function once(
   { deadline, mode }: OnceOptions,
 ): Promise<OnceEnding> {
   const { source, eventId } = record;
+  const handle = inOwnContext(run);
   return writer.submit(keyText(record), deadline, async () => {
     const standing = connection.get(SELECT_STANDING, eventId, source) as Standing;
     if (standing.recorded === 1) {
@@ -74,7 +76,7 @@ export function once(
     }
     const begun = clock.now();
     const { result, logRow } = await lending(connection, (tx, lending) =>
-      run(scopeOf(connection, clock, record, tx, lending)),
+      handle(scopeOf(connection, clock, record, tx, lending)),
     ).catch((error: unknown) => {
       throw isMachineTrouble(error) ? new FaultInRun(error) : error;
     });

@@ -19,6 +19,12 @@ const MOST_MEMBERS = 256;
 const GROUP_MS = 20;
 const SAVEPOINT = "oncehook_member";
 
+/** A member that had its turn. What it came to may rest on what the others wrote, so it is told when that is safe. */
+interface Ended {
+  readonly member: Member;
+  tell(): void;
+}
+
 /**
  * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
  * work shares the next transaction: each member runs in a savepoint of its own, one after the other, and is answered
@@ -107,7 +113,7 @@ export class Writer {
 
   async #group(): Promise<void> {
     if (!(await this.#open())) return;
-    const done: Member[] = [];
+    const done: Ended[] = [];
     const end = performance.now() + GROUP_MS;
     for (;;) {
       const member = this.#queue.next(done.length === 0);
@@ -115,7 +121,7 @@ export class Writer {
       await this.#run(member, done);
       // Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3).
       if (!this.#connection.database.isTransaction) {
-        this.#again(done);
+        this.#lost(done);
         return;
       }
       if (member.isAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
@@ -144,18 +150,18 @@ export class Writer {
     return false;
   }
 
-  async #run(member: Member, done: Member[]): Promise<void> {
+  async #run(member: Member, done: Ended[]): Promise<void> {
     this.#queue.atWork.add(member.topic);
     try {
       this.#savepoint.run();
       const keep = await member.run();
       if (!keep) this.#undo.run();
       this.#release.run();
-      done.push(member);
+      done.push({ member, tell: () => member.settle() });
     } catch (error) {
       this.#undoMember();
       this.#queue.atWork.delete(member.topic);
-      member.fail(unavailableWhereTroubled(error));
+      done.push({ member, tell: () => member.fail(unavailableWhereTroubled(error)) });
     }
   }
 
@@ -171,17 +177,14 @@ export class Writer {
     }
   }
 
-  #close(done: readonly Member[]): void {
+  #close(done: readonly Ended[]): void {
     try {
       this.#commit.run();
     } catch (cause) {
       if (this.#connection.database.isTransaction) this.#connection.database.exec("ROLLBACK");
       // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
-      if (isConstraint(cause) && done.length > 1) {
-        this.#again(done);
-        return;
-      }
-      this.#fail(done, cause);
+      if (isConstraint(cause) && done.length > 1) this.#again(done);
+      else this.#fail(done, cause);
       return;
     }
     this.#queue.atWork.clear();
@@ -189,22 +192,30 @@ export class Writer {
     // The next group is at work while the disk takes this one.
     this.#flusher.flush().then(
       () => {
-        for (const member of done) member.settle();
+        for (const { tell } of done) tell();
       },
       (cause: unknown) => this.#fail(done, cause),
     );
   }
 
-  #fail(done: readonly Member[], cause: unknown): void {
+  #fail(done: readonly Ended[], cause: unknown): void {
     this.#queue.atWork.clear();
     const fault = new StoreFault("commit_failed", "COMMIT failed", cause);
-    for (const member of done) member.fail(fault);
+    for (const { member } of done) member.fail(fault);
+  }
+
+  /** After an error that ended the transaction. */
+  #lost(done: readonly Ended[]): void {
+    const [only, ...others] = done;
+    if (others.length > 0) this.#again(done);
+    else only?.tell();
   }
 
   /** What the others did is undone with what one of them did; each runs again, alone. */
-  #again(done: readonly Member[]): void {
+  #again(done: readonly Ended[]): void {
     this.#queue.atWork.clear();
-    for (const member of done) member.isAlone = true;
-    this.#queue.putBack(done);
+    const members = done.map(({ member }) => member);
+    for (const member of members) member.isAlone = true;
+    this.#queue.putBack(members);
   }
 }

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { openTarget, withDatabase, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { withLossyProxy } from "../support/lossy-proxy.ts";
+
+const migrations = [EFFECTS];
+const IDS = ["e0", "e1", "e2", "e3", "e4", "e5"];
+
+type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
+
+const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
+  store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
+
+describe("a group of events on postgres in which something goes wrong", () => {
+  it("keeps the effect of each member where the release of one's savepoint is refused", () =>
+    withDatabase("postgres", (target) =>
+      withLossyProxy(target.url, async (proxy) => {
+        const { store } = await openTarget({ ...target, url: proxy.url }, { migrations });
+        try {
+          let spoiled = 0;
+          proxy.replace(/RELEASE \w+/, (found) => {
+            spoiled += 1;
+            return spoiled === 1 ? `RELEASE ${"x".repeat(found.length - "RELEASE ".length)}` : found;
+          });
+          const ended = await Promise.all(IDS.map((id) => deliver(store, id)));
+          expect(spoiled).toBeGreaterThan(0);
+          expect(ended.map(({ ending }) => ending)).toEqual(IDS.map(() => "completed"));
+          const rows = await rowsOf(target, "SELECT event_id FROM effects ORDER BY event_id");
+          expect(rows.map(({ event_id }) => event_id)).toEqual(IDS);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
+
+  it("refuses a member that did not await a statement which no group allows", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const hasty: Run = async ({ tx }) => {
+          void sql
+            .raw("LOCK TABLE effects")
+            .execute(tx.query)
+            .catch(() => {});
+          return { result: {} };
+        };
+        const ended = await Promise.allSettled(
+          IDS.map((id) => deliver(store, id, id === "e2" ? hasty : addEffect)),
+        );
+        expect(ended[2]).toMatchObject({ status: "rejected" });
+        expect(await countOf(target, "oncehook_records")).toBe(IDS.length - 1);
+      },
+      { migrations },
+    ));
+
+  it("shows no member the temporary table of another, not one that a function made either", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const run: Run = async ({ tx }, eventId) => {
+          const { rows } = await tx.execute("SELECT count_lines($1) AS n", [eventId]);
+          return { result: { n: rows[0]?.n as number } };
+        };
+        const ended = await Promise.all(IDS.map((id) => deliver(store, id, run)));
+        expect(ended).toEqual(IDS.map(() => ({ ending: "completed", result: { n: 1 } })));
+      },
+      { migrations: [LINES] },
+    ));
+});
+
+/** A function that works in a temporary table, as in a transaction of its own it may. */
+const LINES = {
+  name: "test-lines",
+  async up({ query }: Parameters<typeof EFFECTS.up>[0]) {
+    const body = `BEGIN
+      CREATE TEMP TABLE IF NOT EXISTS lines (id text) ON COMMIT DROP;
+      INSERT INTO lines VALUES (event);
+      RETURN (SELECT count(*)::int FROM lines);
+    END`;
+    await sql
+      .raw(`CREATE FUNCTION count_lines(event text) RETURNS int LANGUAGE plpgsql AS $$${body}$$`)
+      .execute(query);
+  },
+};
