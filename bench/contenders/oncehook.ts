@@ -45,15 +45,19 @@ function oncehook(name: string, title: string, store: "sqlite" | "postgres"): Co
   };
 }
 
+/** The options that `npm start` gives to Node. */
+function startOptions(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  return scripts.start.match(/--\S+/g) ?? [];
+}
+
 async function startOne(place: Place, store: "sqlite" | "postgres", port: number): Promise<ServerProcess> {
   const adminPort = await freePort();
   const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({
     command: process.execPath,
     args: [
-      // As `npm start` has it.
-      "--max-semi-space-size=16",
-      "--conditions=oncehook-source",
+      ...startOptions(),
       join(ROOT, "src/cli/main.js"),
       "serve",
       ...(place.isSlow ? ["--config", CONFIG] : []),

@@ -1,7 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { startPostgresProcess } from "../../test/support/postgres-process.ts";
 
 /** The one PostgreSQL of a run: npm's, in a process of its own, with the durability it comes with. */
 export interface Postgres {
@@ -13,12 +11,10 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-const HELPER = fileURLToPath(new URL("../../test/support/postgres-server.ts", import.meta.url));
 const SETTINGS = ["fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "wal_sync_method"];
 
 export async function startPostgres(): Promise<Postgres> {
-  const helper = fork(HELPER, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
-  const url = await addressOf(helper);
+  const { pid, url, stop } = await startPostgresProcess();
   const version = await withClient(url, async (client) => {
     const { rows } = await client.query("SELECT name, current_setting(name) AS value FROM pg_settings");
     const values = new Map(rows.map(({ name, value }) => [name, value]));
@@ -26,7 +22,7 @@ export async function startPostgres(): Promise<Postgres> {
     return `${values.get("server_version")} (${settings.join(", ")})`;
   });
   return {
-    pid: Number(helper.pid),
+    pid,
     version,
     async createDatabase(name) {
       await withClient(url, (client) => client.query(`CREATE DATABASE ${name}`));
@@ -39,11 +35,7 @@ export async function startPostgres(): Promise<Postgres> {
         await client.query("CHECKPOINT");
       });
     },
-    async stop() {
-      const ended = once(helper, "exit");
-      helper.disconnect();
-      await ended;
-    },
+    stop,
   };
 }
 
@@ -55,16 +47,4 @@ export async function withClient<T>(url: string, use: (client: pg.Client) => Pro
   } finally {
     await client.end();
   }
-}
-
-async function addressOf(helper: ChildProcess): Promise<string> {
-  let complaint = "";
-  helper.stderr?.on("data", (chunk) => (complaint += chunk));
-  const [url] = await Promise.race([
-    once(helper, "message"),
-    once(helper, "exit").then(([code]) => {
-      throw new Error(`PostgreSQL did not start (exit ${code}): ${complaint}`);
-    }),
-  ]);
-  return url;
 }

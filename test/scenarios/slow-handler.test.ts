@@ -10,6 +10,23 @@ import {
 } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
+/** A prepare step that ends when the test says so. */
+function heldStep() {
+  const step = { begun: false, ended: false, end: Promise.withResolvers<void>() };
+  const preparing = defineHandler({
+    type: "prepare",
+    data: z.object({}),
+    async prepare() {
+      step.begun = true;
+      await step.end.promise;
+      step.ended = true;
+      return null;
+    },
+    handle: async () => ({}),
+  });
+  return { step, preparing };
+}
+
 /** A receiver on SQLite in which a handler holds the one writer while `meanwhile` runs. */
 function whileWriterIsHeld(
   before: (receiver: TestReceiver) => Promise<void>,
@@ -82,18 +99,7 @@ describe("while a handler holds the writer", () => {
     ));
 
   it("outside work that has begun goes on to its end", () => {
-    const step = { begun: false, ended: false, end: Promise.withResolvers<void>() };
-    const preparing = defineHandler({
-      type: "prepare",
-      data: z.object({}),
-      async prepare() {
-        step.begun = true;
-        await step.end.promise;
-        step.ended = true;
-        return null;
-      },
-      handle: async () => ({}),
-    });
+    const { step, preparing } = heldStep();
     return whileWriterIsHeld(
       async ({ send }) => {
         void send(event("prepare", {}));
@@ -109,17 +115,7 @@ describe("while a handler holds the writer", () => {
 });
 
 it("outside work holds no place in the writer: other events are handled meanwhile", () => {
-  const step = { begun: false, end: Promise.withResolvers<void>() };
-  const preparing = defineHandler({
-    type: "prepare",
-    data: z.object({}),
-    async prepare() {
-      step.begun = true;
-      await step.end.promise;
-      return null;
-    },
-    handle: async () => ({}),
-  });
+  const { step, preparing } = heldStep();
   return withReceiver(
     "sqlite",
     async ({ send }) => {

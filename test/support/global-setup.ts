@@ -1,7 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { startPostgresProcess } from "./postgres-process.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -19,25 +17,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide("postgresUrl", given);
     return async () => {};
   }
-  const server = fork(join(import.meta.dirname, "postgres-server.ts"), {
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-  });
-  project.provide("postgresUrl", await address(server));
-  return async () => {
-    const ended = once(server, "exit");
-    server.disconnect();
-    await ended;
-  };
-}
-
-async function address(server: ChildProcess): Promise<string> {
-  let complaint = "";
-  server.stderr?.on("data", (chunk) => (complaint += chunk));
-  const [url] = await Promise.race([
-    once(server, "message"),
-    once(server, "exit").then(([code]) => {
-      throw new Error(`PostgreSQL did not start (exit ${code}): ${complaint}`);
-    }),
-  ]);
-  return url;
+  const { url, stop } = await startPostgresProcess();
+  project.provide("postgresUrl", url);
+  return stop;
 }

@@ -1,0 +1,38 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+/** npm's PostgreSQL in a process of its own; see `postgres-server.ts`. */
+export interface PostgresProcess {
+  readonly pid: number;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** @throws Error that says why it could not be started */
+export async function startPostgresProcess(): Promise<PostgresProcess> {
+  const server = fork(join(import.meta.dirname, "postgres-server.ts"), {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  return {
+    pid: Number(server.pid),
+    url: await addressOf(server),
+    async stop() {
+      const ended = once(server, "exit");
+      server.disconnect();
+      await ended;
+    },
+  };
+}
+
+async function addressOf(server: ChildProcess): Promise<string> {
+  let complaint = "";
+  server.stderr?.on("data", (chunk) => (complaint += chunk));
+  const [url] = await Promise.race([
+    once(server, "message"),
+    once(server, "exit").then(([code]) => {
+      throw new Error(`PostgreSQL did not start (exit ${code}): ${complaint}`);
+    }),
+  ]);
+  return url;
+}
