@@ -6,6 +6,7 @@ import { NoConnection } from "./hindrance.ts";
 import { withClient } from "./pool.ts";
 import { selectRecord, toStoredRecord } from "./records.ts";
 import { exchange } from "./statement.ts";
+import { unlessLate } from "./unless-late.ts";
 
 interface Search {
   readonly key: EventKey;
@@ -50,10 +51,7 @@ export class Finds {
   }
 
   async #trip(searches: readonly Search[]): Promise<void> {
-    const slow = Promise.withResolvers<void>();
-    const timer = setTimeout(slow.resolve, SLOW_TRIP_MS);
-    await Promise.race([this.#search(searches), slow.promise]);
-    clearTimeout(timer);
+    await unlessLate(this.#search(searches), SLOW_TRIP_MS, undefined);
   }
 
   async #search(searches: readonly Search[]): Promise<void> {

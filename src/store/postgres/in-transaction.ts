@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Lending, newLending, takeBack } from "../guarded.ts";
 import type { Deadline, Transaction } from "../store.ts";
@@ -8,6 +7,7 @@ import { isLockTimeout, passing } from "./hindrance.ts";
 import { lent } from "./lent.ts";
 import { withClient } from "./pool.ts";
 import { exchange } from "./statement.ts";
+import { unlessLate } from "./unless-late.ts";
 
 /** A rollback that does not answer in this time waits behind a statement that is still running. */
 const ROLLBACK_PATIENCE_MS = 500;
@@ -105,9 +105,7 @@ function refusal(client: pg.ClientBase, closing: Exchange, last: readonly Sent[]
 
 export async function rollback(client: pg.ClientBase): Promise<void> {
   if (client.getTransactionStatus() === "I") return;
-  const cancelled = new AbortController();
-  const late = sleep(ROLLBACK_PATIENCE_MS, undefined, { signal: cancelled.signal }).catch(() => {});
   // When it fails or is late, the transaction's state keeps the connection out of the pool.
-  await Promise.race([exchange(client, [ROLLBACK]).catch(() => {}), late]);
-  cancelled.abort();
+  const rolledBack = exchange(client, [ROLLBACK]).catch(() => {});
+  await unlessLate(rolledBack, ROLLBACK_PATIENCE_MS, undefined);
 }

@@ -7,6 +7,7 @@ import { Group } from "./group.ts";
 import { withClient } from "./pool.ts";
 import type { Candidate } from "./seat.ts";
 import { Temper } from "./temper.ts";
+import { unlessLate } from "./unless-late.ts";
 
 /** PostgreSQL keeps 64 savepoints of a transaction where others see them at no cost. */
 const MOST_MEMBERS = 32;
@@ -126,14 +127,9 @@ export class Lanes {
   }
 
   async #single({ record, ended, settle }: Candidate): Promise<void> {
-    const slow = Promise.withResolvers<void>();
-    const timer = setTimeout(slow.resolve, SINGLE_MS);
     settle("alone");
-    const gone = ended.then(() => {
-      clearTimeout(timer);
-      this.#atWork.delete(keyText(record));
-    });
-    await Promise.race([gone, slow.promise]);
+    const gone = ended.then(() => void this.#atWork.delete(keyText(record)));
+    await unlessLate(gone, SINGLE_MS, undefined);
     // Who waited for this very event has a lane again.
     void gone.then(() => this.#open());
   }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { bindQuery } from "../bound-query.ts";
+import { bindQuery, type Execute } from "../bound-query.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { OpenedStore, OpenOptions } from "../opened-store.ts";
 import { withPatience } from "../patience.ts";
@@ -117,17 +117,17 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
 }
 
 function accessOf(pool: pg.Pool, lockTimeoutMs: number, onStatement: PostgresOptions["onStatement"]): Access {
-  const query = bindQuery<Tables>(postgresSpelling, (compiled) => {
-    onStatement?.(compiled.sql);
+  const bind = (execute: Execute) =>
+    bindQuery<Tables>(postgresSpelling, (compiled) => {
+      onStatement?.(compiled.sql);
+      return execute(compiled);
+    });
+  const query = bind((compiled) => {
     const deadline = performance.now() + PATIENCE_MS;
     const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled));
     return withPatience(deadline, run, passingBeforeItBegan);
   });
-  const inside = (client: pg.ClientBase) =>
-    bindQuery<Tables>(postgresSpelling, (compiled) => {
-      onStatement?.(compiled.sql);
-      return executeOn(client, compiled);
-    });
+  const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled));
   return {
     dialect: "postgres",
     read: query,

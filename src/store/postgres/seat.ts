@@ -8,6 +8,7 @@ import { assertHandlerMay, isPlain, lend } from "./lent.ts";
 import { scopeOf } from "./once.ts";
 import type { Notification } from "./records.ts";
 import { executeOn } from "./statement.ts";
+import { unlessLate } from "./unless-late.ts";
 
 /** A delivery that waits for a group, or is in one. */
 export interface Candidate {
@@ -57,15 +58,12 @@ export class Seat {
 
   async turn({ run }: Candidate): Promise<Turn> {
     const notifications: Notification[] = [];
-    const overrun = Promise.withResolvers<Turn>();
-    const timer = setTimeout(overrun.resolve, OVERRUN_MS, { end: "leaves", why: "late" });
     const running = run(scopeOf(this.#lent(), this.lending, this.#clock, notifications)).then(
       (completion) => this.#ended({ end: "done", completion, notifications }),
       (error: unknown): Turn =>
         passing(error) === undefined ? { end: "failed", error } : { end: "leaves", why: "refused" },
     );
-    const turn = await Promise.race([running, overrun.promise]);
-    clearTimeout(timer);
+    const turn = await unlessLate<Turn, Turn>(running, OVERRUN_MS, { end: "leaves", why: "late" });
     this.lending.open = false;
     if (this.#isMisfit) return { end: "leaves", why: "misfit" };
     // What the server refuses here it may grant to who is alone, or refuse again and be believed.

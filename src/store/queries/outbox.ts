@@ -1,4 +1,4 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { DueDelivery, OutboxStore, StoredNotification } from "../outbox-store.ts";
 import type { Lease } from "../store.ts";
 import type { NotificationRow } from "../tables.ts";
@@ -62,7 +62,7 @@ async function spread(
     SELECT fresh.id, given.value, 'waiting', 0, ${at} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
     ORDER BY fresh.id, given.key
     ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write);
-  await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(write);
+  await markSpread(ids, at, write);
   return fresh.length;
 }
 
@@ -87,9 +87,13 @@ function passOn(
     await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
       SELECT fresh.id, ${channel}, 'delivered', 1, ${at} FROM ${ids} AS fresh WHERE true
       ON CONFLICT (notification_id, channel) DO NOTHING`.execute(query);
-    await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(query);
+    await markSpread(ids, at, query);
     return fresh.length;
   });
+}
+
+async function markSpread(ids: RawBuilder<unknown>, at: string, query: Access["write"]): Promise<void> {
+  await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(query);
 }
 
 async function leaseDue(

@@ -9,15 +9,7 @@ import { counted, type Lending } from "../guarded.ts";
 import { inOwnContext } from "../own-context.ts";
 import { already } from "../queries/already.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
-import type {
-  Completion,
-  Deadline,
-  NewRecord,
-  OnceEnding,
-  OnceOptions,
-  OnceScope,
-  StoredRecord,
-} from "../store.ts";
+import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
 import { FaultInRun } from "../store-fault.ts";
 import type { RecordRow } from "../tables.ts";
 import type { Transaction } from "../transaction.ts";
@@ -89,18 +81,9 @@ export function once(
   });
 }
 
-/** Rows that belong to no event's transaction, all of them or none. */
-export async function appendCallbacks(
-  connection: Connection,
-  writer: Writer,
-  rows: readonly CallbackLogRow[],
-  deadline: Deadline,
-): Promise<void> {
-  if (rows.length === 0) return;
-  await writer.submit("", deadline, () => {
-    for (const row of rows) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
-    return { value: undefined, keep: true };
-  });
+/** Rows that belong to no event's transaction, in one of their own. */
+export function insertCallbacks(connection: Connection, rows: readonly CallbackLogRow[]): void {
+  for (const row of rows) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
 }
 
 /** Returns the row's id. */

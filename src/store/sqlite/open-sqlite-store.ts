@@ -15,7 +15,7 @@ import { busy } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { keepLog } from "./keep-log.ts";
 import { LookUps } from "./look-ups.ts";
-import { appendCallbacks, once } from "./once.ts";
+import { insertCallbacks, once } from "./once.ts";
 import { sqliteSpelling } from "./spelling.ts";
 import { Writer } from "./writer.ts";
 
@@ -75,7 +75,9 @@ function assemble(
     find: (key, deadline) => withPatience(deadline, () => lookUps.find(key), busy),
     once: (record, run, options) => once(writer, queue, clock, record, run, options),
     ...commonOperations(access),
-    appendCallbacks: (rows) => appendCallbacks(writer, queue, rows, performance.now() + PATIENCE_MS),
+    async appendCallbacks(rows) {
+      if (rows.length > 0) await access.transact(async () => insertCallbacks(writer, rows));
+    },
     async ping() {
       reader.get("SELECT 1");
       writer.get("SELECT 1");
@@ -96,21 +98,17 @@ function assemble(
 
 function accessOf(writer: Connection, reader: Connection, queue: Writer): Access {
   const inside = bindQuery<Tables>(sqliteSpelling, async (query) => writer.execute(query));
+  const transact: Access["transact"] = (work) =>
+    queue.submit(NO_EVENT, performance.now() + PATIENCE_MS, async () => ({
+      value: await work(inside),
+      keep: true,
+    }));
   return {
     dialect: "sqlite",
     read: bindQuery<Tables>(sqliteSpelling, (query) =>
       withPatience(performance.now() + PATIENCE_MS, () => reader.execute(query), busy),
     ),
-    write: bindQuery<Tables>(sqliteSpelling, (query) =>
-      queue.submit(NO_EVENT, performance.now() + PATIENCE_MS, () => ({
-        value: writer.execute(query),
-        keep: true,
-      })),
-    ),
-    transact: (work) =>
-      queue.submit(NO_EVENT, performance.now() + PATIENCE_MS, async () => ({
-        value: await work(inside),
-        keep: true,
-      })),
+    write: bindQuery<Tables>(sqliteSpelling, (query) => transact(async () => writer.execute(query))),
+    transact,
   };
 }
