@@ -16,8 +16,8 @@ export interface Options {
 export const USAGE = `npm run bench -- [options]
   --case <names>         of fresh, duplicates, bad-signatures, mixed, prepare, large, processes, latency, growth, overload,
                          memory, startup; separated by commas; default: all
-  --contender <names>    of bare, oncehook-sqlite, oncehook-postgres, express-sqlite, express-postgres, webhook, restate,
-                         pgbench, pgbench-pipeline; default: all
+  --contender <names>    of bare, prototype, oncehook-sqlite, oncehook-postgres, express-sqlite, express-postgres, webhook,
+                         restate, pgbench, pgbench-pipeline; default: all
   --rounds <n>           alternating rounds; default: 5
   --seconds <s>          of a round; default: 8
   --memory-seconds <s>   of the one long run of the case memory; default: 300

@@ -15,6 +15,15 @@ export const bare = nodeServer({
   packages: [],
 });
 
+export const prototype = nodeServer({
+  name: "prototype",
+  title: "a prototype of group commit",
+  store: "sqlite",
+  file: "prototype.mjs",
+  packages: [],
+  env: (place) => ({ DATABASE_FILE: join(place.folder, "events.db") }),
+});
+
 export const expressSqlite = nodeServer({
   name: "express-sqlite",
   title: "Express 5 + better-sqlite3",

@@ -1,5 +1,5 @@
 import type { Contender } from "./contender.ts";
-import { bare, expressPostgres, expressSqlite } from "./hand-written.ts";
+import { bare, expressPostgres, expressSqlite, prototype } from "./hand-written.ts";
 import { oncehookPostgres, oncehookSqlite } from "./oncehook.ts";
 import { pgbench, pgbenchPipeline } from "./pgbench.ts";
 import { restate } from "./restate.ts";
@@ -11,6 +11,7 @@ export { databaseFile } from "./oncehook.ts";
 /** In the order in which each round goes through them. */
 export const CONTENDERS: readonly Contender[] = [
   bare,
+  prototype,
   oncehookSqlite,
   oncehookPostgres,
   expressSqlite,

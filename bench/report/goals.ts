@@ -58,6 +58,7 @@ const GOALS: readonly Goal[] = [
   fresh("SQLite, against bare node:http + HMAC", sqlite, "bare", 0.4),
   fresh("SQLite, against Debian's webhook", sqlite, "webhook", 2),
   fresh("SQLite, against Restate", sqlite, "restate", 9),
+  fresh("SQLite, against a prototype of group commit", sqlite, "prototype", 1),
   fresh("PostgreSQL, against Express + pg", postgres, "express-postgres", 2.5),
   fresh("PostgreSQL, against pgbench with one transaction an event", postgres, "pgbench", 0.9),
   {

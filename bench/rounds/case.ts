@@ -29,7 +29,7 @@ export interface Case {
 const RECEIVERS = ["oncehook-sqlite", "oncehook-postgres"];
 const HAND_WRITTEN = ["express-sqlite", "express-postgres"];
 const LIMITS = ["pgbench", "pgbench-pipeline"];
-const SERVERS = ["bare", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
+const SERVERS = ["bare", "prototype", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
 
 /** All cases; `sizes` are the numbers of stored events that `growth` compares. */
 export function casesOf(sizes: readonly number[]): Case[] {
@@ -66,7 +66,7 @@ export function casesOf(sizes: readonly number[]): Case[] {
       entrants: RECEIVERS.flatMap((name) => sizes.map((stored) => entrant(name, { stored }))),
     }),
     load("overload", "Ten times the connections", RECEIVERS, { crowd: 10, mayRefuse: true }),
-    load("memory", "Memory over a longer run", SERVERS, { kind: "memory" }),
+    load("memory", "Memory over a longer run", [...RECEIVERS, ...HAND_WRITTEN], { kind: "memory" }),
     load("startup", "From the start to ready", SERVERS, { kind: "startup" }),
   ];
 }

@@ -9,7 +9,7 @@ describe("npm run bench", () => {
 
   it.each([
     ["--case", "frehs", "no frehs; there are fresh, duplicates"],
-    ["--contender", "nginx", "no nginx; there are bare, oncehook-sqlite"],
+    ["--contender", "nginx", "no nginx; there are bare, prototype, oncehook-sqlite"],
     ["--rounds", "none", 'got "none", expected a whole number from 1'],
   ])("refuses %s %s, and exits 2", async (option, value, complaint) => {
     const { code, stderr } = await runChild("bench/run.ts", [option, value]);

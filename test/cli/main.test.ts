@@ -45,12 +45,12 @@ it.each(["--help", "doctor --help", "oauth --help", "demo"])(
   },
 );
 
-it("is given the same memory by npm start, by the installed command and as the documentation has it", () => {
-  const option = /--max-semi-space-size=\d+/;
+it("is given the same options of Node by npm start, by the installed command and as the documentation has it", () => {
+  const options = /--max-semi-space-size=\d+ --v8-pool-size=\d+/;
   const [command = ""] = readFileSync("src/cli/main.js", "utf8").split("\n");
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
-  const expected = option.exec(command)?.[0];
+  const expected = options.exec(command)?.[0];
   expect(expected).toBeDefined();
-  expect(option.exec(scripts.start)?.[0]).toBe(expected);
-  expect(option.exec(readFileSync("docs/deploy.md", "utf8"))?.[0]).toBe(expected);
+  expect(options.exec(scripts.start)?.[0]).toBe(expected);
+  expect(options.exec(readFileSync("docs/deploy.md", "utf8"))?.[0]).toBe(expected);
 });
