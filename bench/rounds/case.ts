@@ -66,7 +66,7 @@ export function casesOf(sizes: readonly number[]): Case[] {
       entrants: RECEIVERS.flatMap((name) => sizes.map((stored) => entrant(name, { stored }))),
     }),
     load("overload", "Ten times the connections", RECEIVERS, { crowd: 10, mayRefuse: true }),
-    load("memory", "Memory over a longer run", [...RECEIVERS, ...HAND_WRITTEN], { kind: "memory" }),
+    load("memory", "Memory over a longer run", RECEIVERS, { kind: "memory" }),
     load("startup", "From the start to ready", SERVERS, { kind: "startup" }),
   ];
 }
