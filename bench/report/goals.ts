@@ -34,9 +34,9 @@ const growth = (entrant: string): Goal => ({
 });
 
 const overload = (entrant: string): Goal => ({
-  title: `goodput at ten times the connections against the best, ${entrant}`,
+  title: `goodput at ten times the connections against the usual number, ${entrant}`,
   of: rate("overload", entrant),
-  against: rate("fresh", entrant),
+  against: rate("overload", `${entrant}, usual`),
   least: 0.9,
 });
 

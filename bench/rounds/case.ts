@@ -6,6 +6,8 @@ export interface Entrant {
   readonly contender: string;
   readonly processes: number;
   readonly stored: number;
+  /** Times the connections that were asked for. */
+  readonly crowd: number;
 }
 
 export type Kind = "load" | "startup" | "memory";
@@ -16,8 +18,6 @@ export interface Case {
   readonly kind: Kind;
   readonly traffic: Traffic;
   readonly entrants: readonly Entrant[];
-  /** Times the connections that were asked for. */
-  readonly crowd: number;
   /** Handlers take 20 ms of outside work before the transaction. */
   readonly isSlow: boolean;
   /** Half of the best rate, instead of as much as can be. */
@@ -44,7 +44,6 @@ export function casesOf(sizes: readonly number[]): Case[] {
     kind: "load",
     traffic: "fresh",
     entrants: contenders.map((contender) => entrant(contender)),
-    crowd: 1,
     isSlow: false,
     isPaced: false,
     mayRefuse: false,
@@ -56,7 +55,10 @@ export function casesOf(sizes: readonly number[]): Case[] {
     load("bad-signatures", "Bad signatures", SERVERS, { traffic: "bad-signatures" }),
     load("mixed", "Three in ten events sent again", SERVERS, { traffic: "mixed" }),
     // More callbacks wait at the same time than connections could carry otherwise.
-    load("prepare", "20 ms of outside work", [...RECEIVERS, ...HAND_WRITTEN], { isSlow: true, crowd: 4 }),
+    load("prepare", "20 ms of outside work", [], {
+      isSlow: true,
+      entrants: [...RECEIVERS, ...HAND_WRITTEN].map((name) => ({ ...entrant(name), crowd: 4 })),
+    }),
     load("large", "16 KiB bodies", SERVERS, { traffic: "large" }),
     load("processes", "1, 2 and 4 processes on one PostgreSQL", [], {
       entrants: [1, 2, 4].map((processes) => entrant("oncehook-postgres", { processes })),
@@ -65,7 +67,13 @@ export function casesOf(sizes: readonly number[]): Case[] {
     load("growth", "With events stored before", [], {
       entrants: RECEIVERS.flatMap((name) => sizes.map((stored) => entrant(name, { stored }))),
     }),
-    load("overload", "Ten times the connections", RECEIVERS, { crowd: 10, mayRefuse: true }),
+    load("overload", "Ten times the connections", [], {
+      mayRefuse: true,
+      entrants: RECEIVERS.flatMap((name) => [
+        { ...entrant(name), label: `${name}, usual` },
+        { ...entrant(name), crowd: 10 },
+      ]),
+    }),
     load("memory", "Memory over a longer run", RECEIVERS, { kind: "memory" }),
     load("startup", "From the start to ready", SERVERS, { kind: "startup" }),
   ];
@@ -78,5 +86,5 @@ function entrant(
   const parts = [contender];
   if (processes > 1) parts.push(`${processes} processes`);
   if (stored !== undefined) parts.push(`${stored.toLocaleString("en")} stored`);
-  return { label: parts.join(", "), contender, processes, stored: stored ?? 0 };
+  return { label: parts.join(", "), contender, processes, stored: stored ?? 0, crowd: 1 };
 }

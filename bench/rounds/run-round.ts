@@ -46,7 +46,7 @@ export async function runRound(bench: Bench, round: Round): Promise<LoadResult> 
 }
 
 async function measure(bench: Bench, round: Round, place: Place, serving: Serving): Promise<LoadResult> {
-  const { spec, contender } = round;
+  const { spec, contender, entrant } = round;
   const roots = serving.servers.map(({ pid }) => pid);
   if (spec.kind === "startup") return { invalid: [], ...startOf(serving), ...memoryMb(processTree(roots)) };
   const watch = watchMemory(spec.kind === "memory" ? roots : []);
@@ -56,7 +56,7 @@ async function measure(bench: Bench, round: Round, place: Place, serving: Servin
       place,
       contender,
       seconds: spec.kind === "memory" ? bench.memorySeconds : bench.seconds,
-      connections: bench.connections * spec.crowd,
+      connections: bench.connections * entrant.crowd,
       databasePid: bench.postgres?.pid,
     },
     serving,
