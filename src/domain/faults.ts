@@ -148,7 +148,13 @@ export const FAULTS = {
     status: 500,
     message: "internal error",
     meaning:
-      "COMMIT failed or its answer was lost, so it may have happened. The retry, or a redelivery, finds the record if it did.",
+      "The database refused COMMIT, where a constraint is checked only then, say; everything was rolled back. The event waits in `failures` for its retry.",
+  },
+  commit_unknown: {
+    status: 500,
+    message: "internal error",
+    meaning:
+      "COMMIT was sent and its answer was lost, so it may have happened. The retry, which is not counted, or a redelivery finds out.",
   },
   internal: {
     status: 500,

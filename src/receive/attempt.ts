@@ -110,4 +110,5 @@ const FAULT_OF = {
   unavailable: "store_unavailable",
   in_progress: "event_in_progress",
   commit_failed: "commit_failed",
+  commit_unknown: "commit_unknown",
 } as const;

@@ -14,13 +14,14 @@ function wasBegun({ code, cause }: Failed): boolean {
 }
 
 /**
- * Whether an attempt said nothing of the event: the database was not reached, its type has no handler in this
- * process, or the key that sealed it is not configured. The event was valid when it was accepted, so a start with
- * another configuration must not end its retries.
+ * Whether an attempt said nothing of the event: the database was not reached, or lost the answer to COMMIT, its type has no
+ * handler in this process, or the key that sealed it is not configured. The event was valid when it was accepted, so a
+ * start with another configuration must not end its retries.
  */
 export function saysNothing(outcome: Outcome): boolean {
   if (outcome.ending === "refused") return outcome.code === "event_type_unknown";
   if (outcome.ending !== "failed") return false;
+  if (outcome.code === "commit_unknown") return true;
   // Other keys may be missing to a handler, the one of a user's tokens, say; that one was run, and has failed.
   const isBodySealed = outcome.code === "internal" && outcome.cause instanceof SealKeyMissing;
   return isBodySealed || !wasBegun(outcome);
@@ -29,9 +30,11 @@ export function saysNothing(outcome: Outcome): boolean {
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
 export async function keepFailure(work: Work, outcome: Failed, receiver: Receiver): Promise<void> {
   if (!wasBegun(outcome)) return;
-  const { key, eventType, version, body, bodySha256 } = work;
+  const { key, eventType, version, body, bodySha256, deadline } = work;
   const now = receiver.clock.now();
   try {
+    // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
+    if (outcome.code === "commit_unknown" && (await receiver.store.find(key, deadline)) !== undefined) return;
     await receiver.store.failures.record(
       {
         ...key,

@@ -39,5 +39,6 @@ export function* pauses(): Generator<number, never> {
 const SENTENCES: Record<StoreFaultReason, string> = {
   unavailable: "the database could not be reached, or stayed busy, until the deadline",
   in_progress: "another delivery of this event was still running at the deadline",
-  commit_failed: "COMMIT failed",
+  commit_failed: "COMMIT was refused",
+  commit_unknown: "nobody knows whether COMMIT happened",
 };

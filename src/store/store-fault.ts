@@ -3,8 +3,10 @@ export type StoreFaultReason =
   | "unavailable"
   /** Another delivery of the same event was still running at the deadline; nothing was written. */
   | "in_progress"
-  /** COMMIT failed or did not answer: it may have happened. */
-  | "commit_failed";
+  /** COMMIT was refused for good; nothing was written. */
+  | "commit_failed"
+  /** COMMIT was sent, and its answer was lost, or its flush failed: it may have happened. */
+  | "commit_unknown";
 
 /** A fault of the database's own, as opposed to an error that `run` threw. */
 export class StoreFault extends Error {

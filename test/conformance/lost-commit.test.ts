@@ -28,7 +28,7 @@ describe("a connection that breaks around COMMIT on postgres", () => {
                 committing(),
               );
             proxy.loseNext(loss);
-            await expect(deliver()).rejects.toMatchObject({ name: "StoreFault", reason: "commit_failed" });
+            await expect(deliver()).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
             expect(runs).toBe(1);
             expect(await countOf(target, "effects")).toBe(kept);
             expect((await deliver()).ending).toBe(next);

@@ -184,7 +184,7 @@ describe("a group of events on postgres", () => {
         try {
           proxy.loseNext(loss);
           for (const delivery of await Promise.allSettled(IDS.map((id) => deliver(store, id)))) {
-            expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
+            expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_unknown" } });
           }
           expect(await countOf(target, "effects")).toBe(kept);
           expect(await endings(IDS.map((id) => deliver(store, id)))).toEqual(IDS.map(() => next));

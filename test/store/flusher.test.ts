@@ -73,7 +73,7 @@ describe("a commit on SQLite", () => {
   it("that the disk does not take is no success, and nothing is accepted after it", () =>
     withWriter(async (writer, { flushes }) => {
       const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
-      const failed = expect(work).rejects.toMatchObject({ name: "StoreFault", reason: "commit_failed" });
+      const failed = expect(work).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
       await expect.poll(() => flushes.length).toBe(1);
       flushes[0]?.reject(new Error("EIO"));
       await failed;

@@ -4,8 +4,10 @@ import { signHmac } from "../../src/index.ts";
 import { startChild } from "./child.ts";
 import { freePort } from "./free-port.ts";
 import type { Target } from "./open-target.ts";
-import { SECRET, TOKEN } from "./receiver.ts";
+import { SECRET, TOKEN } from "./secrets.ts";
 import { until } from "./until.ts";
+
+const LAST_WORDS = 4_000;
 
 /** A receiver in a process of its own, started with what a user would set and nothing else. */
 export interface ServerProcess {
@@ -19,11 +21,30 @@ export interface ServerProcess {
   ended: Promise<number | NodeJS.Signals | null>;
 }
 
+/** A process that was begun, and that may never come so far as to serve. */
+export interface Launched {
+  readonly child: ChildProcess;
+  /** Resolves with the exit code, or the signal. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+  /** What it wrote to standard error, and the end of its log. */
+  lastWords(): string;
+  /** @throws Error when it ends before it serves */
+  readonly ready: Promise<ServerProcess>;
+}
+
 export async function startServer(
   target: Target,
   env: Record<string, string> = {},
   cwd?: string,
 ): Promise<ServerProcess> {
+  return (await launchServer(target, env, cwd)).ready;
+}
+
+export async function launchServer(
+  target: Target,
+  env: Record<string, string> = {},
+  cwd?: string,
+): Promise<Launched> {
   const port = Number(env.PORT ?? (await freePort()));
   const adminPort = await freePort();
   const given = {
@@ -42,20 +63,34 @@ export async function startServer(
   child.stderr?.on("data", (chunk) => {
     errors += chunk;
   });
-  child.stdout?.resume();
+  let printed = "";
+  child.stdout?.on("data", (chunk) => {
+    printed = (printed + chunk).slice(-LAST_WORDS);
+  });
   const ended = once(child, "exit").then(
     ([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null,
   );
   const url = `http://${env.HOST ?? "127.0.0.1"}:${port}`;
   const adminUrl = `http://127.0.0.1:${adminPort}`;
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(`serve exited with ${child.exitCode}: ${errors}`);
+  const server: ServerProcess = {
+    child,
+    url,
+    adminUrl,
+    stderr: () => errors,
+    ended,
+    send: (event) => send(url, event),
+  };
+  const ready = until(async () => {
+    const ending = child.exitCode ?? child.signalCode;
+    if (ending !== null) throw new Error(`serve ended with ${ending}: ${errors}`);
     return fetch(`${adminUrl}/readyz`).then(
       ({ status }) => status === 200,
       () => false,
     );
-  });
-  return { child, url, adminUrl, stderr: () => errors, ended, send: (event) => send(url, event) };
+  }).then(() => server);
+  // Whoever launched it may look at its end only.
+  ready.catch(() => {});
+  return { child, ended, ready, lastWords: () => `${errors}${printed}` };
 }
 
 async function send(url: string, event: object): Promise<{ status: number; body: Record<string, unknown> }> {

@@ -8,9 +8,9 @@ import { signHmac } from "../../src/verify/index.ts";
 import { type Dialect, withDatabase } from "./databases.ts";
 import { countOf } from "./effects.ts";
 import type { Target } from "./open-target.ts";
+import { SECRET, TOKEN } from "./secrets.ts";
 
-export const SECRET = "test-signing-secret-of-32-bytes!";
-export const TOKEN = "test-admin-token-of-some-length";
+export { SECRET, TOKEN } from "./secrets.ts";
 
 export interface Answer {
   readonly status: number;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
 import { StoreFault } from "../store-fault.ts";
 import type { Sent } from "./exchange.ts";
@@ -81,20 +81,15 @@ export class Group {
       for (const farewell of this.#farewells) farewell();
       return rest;
     } catch (error) {
-      const isKnown = this.#isUndone(error);
+      // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT
+      // checks, and the others shall not pay for it.
+      const isKnown = !(error instanceof StoreFault && error.reason === "commit_unknown");
       await rollback(this.#client);
       for (const { candidate } of isKnown ? [] : this.#done) candidate.fail(error);
       // Who failed may have seen what is undone now, and runs again like the others.
       for (const candidate of candidates) candidate.settle("alone");
       return [];
     }
-  }
-
-  /** Whether nothing was committed for certain, so that everybody may run again. */
-  #isUndone(error: unknown): boolean {
-    if (!(error instanceof StoreFault)) return true;
-    // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
-    return error.cause instanceof pg.DatabaseError && this.#client.getTransactionStatus() === "I";
   }
 
   /** Inserts the records. @returns whose record is new */

@@ -77,8 +77,8 @@ function beginning({ deadline, lockTimeoutMs }: TransactionLimits): Sent[] {
 
 /**
  * Sends the last statements and COMMIT in one round trip.
- * @throws StoreFault `commit_failed` where nobody knows whether it happened, or where it was refused for good; any
- *   other error means that it did not happen
+ * @throws StoreFault `commit_unknown` where nobody knows whether it happened, `commit_failed` where it was refused for
+ *   good; any other error means that it did not happen and may be tried again
  */
 export async function commit(client: pg.ClientBase, last: readonly Sent[]): Promise<void> {
   const closing = new Exchange([...last, COMMIT]);
@@ -100,7 +100,10 @@ function refusal(client: pg.ClientBase, closing: Exchange, last: readonly Sent[]
   if (cause instanceof pg.DatabaseError && closing.answers.length < last.length) return cause;
   // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
   if (passing(cause) !== undefined && client.getTransactionStatus() === "I") return cause;
-  return new StoreFault("commit_failed", "COMMIT failed, or its answer was lost", cause);
+  // What the server itself refused did not happen; of anything else nobody can tell.
+  return cause instanceof pg.DatabaseError && client.getTransactionStatus() === "I"
+    ? new StoreFault("commit_failed", "COMMIT was refused", cause)
+    : new StoreFault("commit_unknown", "the answer to COMMIT was lost", cause);
 }
 
 export async function rollback(client: pg.ClientBase): Promise<void> {

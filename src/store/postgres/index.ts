@@ -1,2 +1,3 @@
+export { checkPostgresInvariants } from "./check-invariants.ts";
 export { inspectPostgres } from "./inspect.ts";
 export { openPostgresStore, type PostgresOptions } from "./open-postgres-store.ts";

@@ -109,6 +109,8 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
     async ping() {
       await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query("SELECT 1"));
     },
+    // What becomes of a disk is the server's business; it ends its own process then.
+    broken: new Promise(() => {}),
     close() {
       closed ??= Promise.all([pool.end(), groups?.end()]).then(() => {});
       return closed;

@@ -29,9 +29,16 @@ export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: Poo
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
-  pool.on("connect", (client) => setSilenceLimit(client, silenceLimit(statementTimeoutMs)));
+  pool.on("connect", (client) => {
+    setSilenceLimit(client, silenceLimit(statementTimeoutMs));
+    // For as long as it lives: the server may end a session at any moment, also while the pool hands it over.
+    client.on("error", () => broken.add(client));
+  });
   return pool;
 }
+
+/** Connections of which the driver has told that they are lost. */
+const broken = new WeakSet<object>();
 
 /**
  * Lends one connection. It goes back to the pool only when it is idle and whole: a connection whose state is not
@@ -44,21 +51,15 @@ export async function withClient<T>(
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool, deadline);
-  let lost = false;
-  const onError = (): void => {
-    lost = true;
-  };
-  client.on("error", onError);
   try {
     return await use(client);
   } catch (error) {
     // A COMMIT that was cut off is a verdict already: it may have happened, so it must not be tried again.
-    throw lost && !(error instanceof StoreFault)
+    throw broken.has(client) && !(error instanceof StoreFault)
       ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
       : error;
   } finally {
-    client.removeListener("error", onError);
-    client.release(lost || isSilent(client) || client.getTransactionStatus() !== "I");
+    client.release(broken.has(client) || isSilent(client) || client.getTransactionStatus() !== "I");
   }
 }
 

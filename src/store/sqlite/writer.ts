@@ -184,7 +184,7 @@ export class Writer {
       if (this.#connection.database.isTransaction) this.#connection.database.exec("ROLLBACK");
       // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
       if (isConstraint(cause) && done.length > 1) this.#again(done);
-      else this.#fail(done, cause);
+      else this.#fail(done, new StoreFault("commit_failed", "COMMIT was refused", cause));
       return;
     }
     this.#queue.atWork.clear();
@@ -194,13 +194,13 @@ export class Writer {
       () => {
         for (const { tell } of done) tell();
       },
-      (cause: unknown) => this.#fail(done, cause),
+      (cause: unknown) =>
+        this.#fail(done, new StoreFault("commit_unknown", "the flush of COMMIT failed", cause)),
     );
   }
 
-  #fail(done: readonly Ended[], cause: unknown): void {
+  #fail(done: readonly Ended[], fault: StoreFault): void {
     this.#queue.atWork.clear();
-    const fault = new StoreFault("commit_failed", "COMMIT failed", cause);
     for (const { member } of done) member.fail(fault);
   }
 
