@@ -41,6 +41,8 @@ export interface Running {
   /** Where the public listener can be reached from this machine, without the base path. */
   readonly publicOrigin: string;
   readonly adminOrigin: string;
+  /** Resolves, with the reason, when only a new process can go on: see `Store.broken`. */
+  readonly broken: Promise<Error>;
   /** Drains: accepts nothing new, finishes what it has, closes the store. Callable more than once. */
   stop(): Promise<void>;
 }
@@ -110,14 +112,14 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   undo.push(async () => {
     state.serving = false;
   });
-  return running(originOf(listener, tls === null ? "http" : "https"), adminAddress.origin, undo);
+  const publicOrigin = originOf(listener, tls === null ? "http" : "https");
+  return running({ publicOrigin, adminOrigin: adminAddress.origin, broken: store.broken }, undo);
 }
 
-function running(publicOrigin: string, adminOrigin: string, undo: Step[]): Running {
+function running(place: Omit<Running, "stop">, undo: Step[]): Running {
   let stopped: Promise<void> | undefined;
   return {
-    publicOrigin,
-    adminOrigin,
+    ...place,
     stop() {
       stopped ??= stopAll(undo);
       return stopped;

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { backupCommand, restoreCommand } from "./backup-commands.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
@@ -8,6 +9,7 @@ import { replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
+import { verifyCommand } from "./verify-command.ts";
 import { VERSION } from "./version.ts";
 
 const EXIT_CODES = `
@@ -31,6 +33,9 @@ export function createProgram(): Command {
     failuresCommand(),
     replayCommand(),
     migrateCommand(),
+    verifyCommand(),
+    backupCommand(),
+    restoreCommand(),
     doctorCommand(),
     demoCommand(),
   ]) {

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { StartRefused } from "../app/index.ts";
 import { ConfigError } from "../config/index.ts";
-import { MigrationRefused } from "../store/index.ts";
+import { BackupRefused, MigrationRefused } from "../store/index.ts";
 import { UserMistake } from "./user-mistake.ts";
 
 /** The codes of a system that refuses something plain, such as a port that is taken. */
@@ -15,6 +15,9 @@ const PLAIN_CODES = new Set([
   "EPERM",
 ]);
 
+/** What they say is for the user. */
+const PLAIN_ERRORS = [BackupRefused, MigrationRefused, StartRefused, UserMistake];
+
 /** Prints why a command did not work and returns the exit code. A stack is for our faults, not for a user's mistake. */
 export function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -24,9 +27,7 @@ export function reportFailure(error: unknown): number {
 
 function messageOf(error: unknown): string {
   if (error instanceof ConfigError) return `the configuration is not valid\n  ${error.problems.join("\n  ")}`;
-  if (error instanceof MigrationRefused || error instanceof StartRefused || error instanceof UserMistake) {
-    return error.message;
-  }
+  if (PLAIN_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
   if (error instanceof Error) {
     const cause = rootCause(error);
     const code = "code" in cause ? String(cause.code) : "";

@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import { type Running, start } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { closeLogger, createLogger, createMask } from "../observe/index.ts";
+import { closeLogger, createLogger, createMask, type Logger } from "../observe/index.ts";
 import { type Loaded, load } from "./load.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
+const FLUSH_LIMIT_MS = 1_000;
 
 export function serveCommand(): Command {
   return new Command("serve")
@@ -19,16 +20,10 @@ async function serve(loaded: Loaded): Promise<void> {
   const { config, file } = loaded;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const logger = createLogger({ level: config.logLevel, mask });
-  const stopping = Promise.withResolvers<NodeJS.Signals>();
+  const signalled = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal in the middle of it is heard too.
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, stopping.resolve);
-  // A promise that a handler left behind says nothing about the others: it is told, and the process goes on.
-  process.on("unhandledRejection", (error) => {
-    logger.error(
-      { err: error },
-      "a promise failed that nobody awaited; look for a missing await in a handler",
-    );
-  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);
+  hearFaults(logger);
   const running = await start(config, {
     handlers: (file.handlers ?? []) as readonly Handler[],
     migrations: file.migrations ?? [],
@@ -39,8 +34,9 @@ async function serve(loaded: Loaded): Promise<void> {
     { public: running.publicOrigin, admin: running.adminOrigin, environment: config.environment },
     "serving",
   );
-  const signal = await stopping.promise;
-  logger.info({ signal }, "draining");
+  const reason = await Promise.race([signalled.promise, running.broken]);
+  if (reason instanceof Error) logger.fatal({ err: reason }, BROKEN);
+  else logger.info({ signal: reason }, "draining");
   const late = setTimeout(() => {
     process.stderr.write(
       `oncehook: what was under way did not end within ${DRAIN_LIMIT_MS} ms; exiting all the same\n`,
@@ -51,7 +47,27 @@ async function serve(loaded: Loaded): Promise<void> {
   clearTimeout(late);
   logger.info({}, "stopped");
   await closeLogger(logger);
-  process.exit(0);
+  process.exit(reason instanceof Error ? 1 : 0);
+}
+
+const BROKEN =
+  "the disk did not take what was committed, and nothing is acknowledged any more; this process ends, and the next one " +
+  "begins with what the disk has: let a service manager start it, and look at the disk";
+const NOT_AWAITED = "a promise failed that nobody awaited; look for a missing await in a handler";
+const NOT_CAUGHT =
+  "an error was thrown where nobody could catch it, and nobody knows what it left half done; this process ends: let a " +
+  "service manager start it, and look at the stack";
+
+function hearFaults(logger: Logger): void {
+  // A promise that a handler left behind says nothing about the others: it is told, and the process goes on.
+  process.on("unhandledRejection", (error) => logger.error({ err: error }, NOT_AWAITED));
+  // A callback that throws has left the state of whoever called it. What is under way is not acknowledged, and comes again.
+  process.on("uncaughtException", (error) => {
+    logger.fatal({ err: error }, NOT_CAUGHT);
+    // A log that nobody reads does not keep the process alive.
+    setTimeout(() => process.exit(1), FLUSH_LIMIT_MS);
+    void closeLogger(logger).finally(() => process.exit(1));
+  });
 }
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */

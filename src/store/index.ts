@@ -1,4 +1,6 @@
+export { BackupRefused } from "./backup-refused.ts";
 export type { Inspection, SeenCredential } from "./inspection.ts";
+export type { CheckedInvariant } from "./invariants.ts";
 export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";
 export { ANOTHER_KEY, isAnotherKey, type KeyStamp } from "./migrations/check-stamp.ts";
 export { MigrationRefused } from "./migrations/migration-refused.ts";

@@ -2,12 +2,14 @@
  * The store contract: what the rest of the service may ask of a database. `sqlite/` and `postgres/` keep it, the
  * conformance suite (`test/conformance/`) holds them to it, and only `app/` knows which one is in use.
  */
+
 import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/index.ts";
 import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { PreparationStore } from "./preparation-store.ts";
 import type { SealedValueStore } from "./sealed-values.ts";
+import type { StoreFault } from "./store-fault.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
@@ -230,6 +232,11 @@ export interface Store {
   noteBaseUrl(url: string): Promise<void>;
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
+  /**
+   * Resolves, with the reason, once nobody can tell any more what the disk has: from then on nothing is taken, and only a
+   * new process can find out. Pending for ever where that cannot happen.
+   */
+  readonly broken: Promise<StoreFault>;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

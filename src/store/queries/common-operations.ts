@@ -15,7 +15,7 @@ import { userTokenQueries } from "./user-tokens.ts";
 /** The operations that both databases carry out with the same SQL. */
 export function commonOperations(
   access: Access,
-): Omit<Store, "dialect" | "find" | "once" | "appendCallbacks" | "ping" | "close"> {
+): Omit<Store, "dialect" | "find" | "once" | "appendCallbacks" | "broken" | "ping" | "close"> {
   return {
     failures: failureQueries(access),
     preparations: preparationQueries(access),

@@ -45,10 +45,16 @@ export class Flusher {
   readonly #file: LogFile;
   #underWay: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
+  readonly #breaking = Promise.withResolvers<StoreFault>();
   #broken: StoreFault | undefined;
 
   constructor(file: LogFile) {
     this.#file = file;
+  }
+
+  /** Resolves at the first flush that failed. */
+  get broken(): Promise<StoreFault> {
+    return this.#breaking.promise;
   }
 
   get isIntact(): boolean {
@@ -70,6 +76,7 @@ export class Flusher {
   failed(cause: unknown): StoreFault {
     const words = "the disk did not take what was committed; restart, and look at the disk";
     this.#broken ??= new StoreFault("unavailable", words, cause);
+    this.#breaking.resolve(this.#broken);
     return this.#broken;
   }
 

@@ -1,2 +1,4 @@
+export { backupSqlite, type Restored, restoreSqlite } from "./backup.ts";
+export { checkSqliteInvariants } from "./check-invariants.ts";
 export { inspectSqlite } from "./inspect.ts";
 export { openSqliteStore, type SqliteOptions } from "./open-sqlite-store.ts";

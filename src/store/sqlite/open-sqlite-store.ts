@@ -8,6 +8,7 @@ import type { Access } from "../queries/access.ts";
 import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
+import { assertOwnFile } from "./assert-own-file.ts";
 import { Checkpointer, type Rest } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { Flusher, logFileOf } from "./flusher.ts";
@@ -36,11 +37,13 @@ const NO_EVENT = "";
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
   const createdFile = existsSync(options.path) ? undefined : options.path;
+  if (createdFile === undefined) assertOwnFile(options.path);
   // What it holds is the owner's alone; SQLite gives its other files the same mode.
   closeSync(openSync(options.path, "a", 0o600));
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
+    beginLogAnew(writer);
     const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
@@ -54,6 +57,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     writer.close();
     throw error;
   }
+}
+
+/**
+ * What a process left in the log that was killed, or whose flush failed: it may lie in the kernel's memory only, marked as
+ * written, where no flush of the log finds it. Copied into the database it is written once more, and flushed with that.
+ * Another process that has the database open keeps the log, and has flushed what it relies on.
+ */
+function beginLogAnew({ database }: Connection): void {
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 function assemble(
@@ -78,7 +90,9 @@ function assemble(
     async appendCallbacks(rows) {
       if (rows.length > 0) await access.transact(async () => insertCallbacks(writer, rows));
     },
+    broken: flusher.broken,
     async ping() {
+      flusher.assertIntact();
       reader.get("SELECT 1");
       writer.get("SELECT 1");
     },

@@ -1,0 +1,45 @@
+import { Command } from "commander";
+import { backup, restore } from "../app/index.ts";
+import { load } from "./load.ts";
+import { invariantLine } from "./verify-command.ts";
+
+interface Options {
+  readonly env?: string;
+  readonly config?: string;
+}
+
+export function backupCommand(): Command {
+  return command("backup")
+    .description("Copy the embedded database as it is at one instant, while the receiver serves.")
+    .argument("<file>", "the copy; it must not exist")
+    .action(async (file: string, options: Options) => {
+      const { config } = await load(options);
+      const invariants = await backup(config, file);
+      const broken = invariants.filter((one) => one.broken > 0);
+      process.stdout.write(`${file} is a copy of the database\n`);
+      // The copy is as good as what it was made of, and is kept.
+      for (const one of broken) process.stdout.write(`${invariantLine(one)}\n`);
+      if (broken.length > 0) process.exitCode = 1;
+    });
+}
+
+export function restoreCommand(): Command {
+  return command("restore")
+    .description("Put a copy in the place of the embedded database. The receiver must be stopped.")
+    .argument("<file>", "what `oncehook backup` wrote")
+    .action(async (file: string, options: Options) => {
+      const { config } = await load(options);
+      const { keptAs } = await restore(config, file);
+      const kept = keptAs === undefined ? "" : `; what was there is kept as ${keptAs}`;
+      process.stdout.write(
+        `the database is ${file} now${kept}\n` +
+          "Have the platform send again what it sent since that copy was made: what the copy knows is answered already_processed.\n",
+      );
+    });
+}
+
+function command(name: string): Command {
+  return new Command(name)
+    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)");
+}

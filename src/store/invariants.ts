@@ -1,0 +1,99 @@
+/** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */
+export interface Invariant {
+  readonly name: string;
+  readonly says: string;
+  /** Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. */
+  readonly select: string;
+}
+
+/** One invariant, held against a database. */
+export interface CheckedInvariant {
+  readonly name: string;
+  readonly says: string;
+  /** How many rows break it. */
+  readonly broken: number;
+  /** Some of them. */
+  readonly examples: readonly string[];
+}
+
+const EXAMPLES = 5;
+
+/** Rows come and go by their age, so that what names another row may outlive it; only younger ones must have it. */
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    name: "records-completed",
+    says: "a record that can be seen is completed, and has its result",
+    select: `SELECT event_id AS what FROM oncehook_records
+      WHERE status <> 'completed' OR processed_at IS NULL OR result IS NULL OR result NOT LIKE '{%}'`,
+  },
+  {
+    name: "one-success",
+    says: "no event was answered success twice",
+    select: `SELECT event_id AS what FROM oncehook_callbacks
+      WHERE outcome = 'success' AND event_id IS NOT NULL GROUP BY source, event_id HAVING count(*) > 1`,
+  },
+  {
+    name: "log-of-record",
+    says: "a record's row of the log is there, and is the event's success",
+    select: `SELECT r.event_id AS what FROM oncehook_records r LEFT JOIN oncehook_callbacks c ON c.id = r.callback_id
+      WHERE r.callback_id IS NOT NULL AND (
+        (c.id IS NULL AND r.callback_id > (SELECT min(id) FROM oncehook_callbacks))
+        OR c.event_id <> r.event_id OR c.source <> r.source OR c.outcome <> 'success')`,
+  },
+  {
+    name: "record-of-log",
+    says: "a row of the log that came with a record has one",
+    select: `SELECT c.event_id AS what FROM oncehook_callbacks c LEFT JOIN oncehook_records r ON r.callback_id = c.id
+      WHERE c.with_record = 1 AND r.id IS NULL`,
+  },
+  {
+    name: "failures-open",
+    says: "no event that has a record is kept as a failure that nobody will retry",
+    select: `SELECT f.event_id AS what FROM oncehook_failures f
+      JOIN oncehook_records r ON r.event_id = f.event_id AND r.source = f.source WHERE f.state = 'exhausted'`,
+  },
+  {
+    name: "failures-scheduled",
+    says: "a failure that waits has a time for its retry, and one that is exhausted has none",
+    select: `SELECT event_id AS what FROM oncehook_failures
+      WHERE (state = 'waiting' AND next_attempt_at IS NULL) OR (state = 'exhausted' AND next_attempt_at IS NOT NULL)`,
+  },
+  {
+    name: "notifications-of-records",
+    says: "a notification belongs to an event that has a record",
+    select: `SELECT n.event_id AS what FROM oncehook_notifications n
+      LEFT JOIN oncehook_records r ON r.event_id = n.event_id AND r.source = n.source
+      WHERE r.id IS NULL AND n.source <> 'oauth'
+        AND n.created_at >= (SELECT min(created_at) FROM oncehook_records WHERE source <> 'oauth')`,
+  },
+  {
+    name: "notifications-once",
+    says: "no notification of an event is there twice",
+    select: `SELECT event_id AS what FROM oncehook_notifications
+      GROUP BY source, event_id, position HAVING count(*) > 1`,
+  },
+  {
+    name: "deliveries-spread",
+    says: "a notification that has deliveries is known to have them",
+    select: `SELECT n.event_id AS what FROM oncehook_notifications n
+      WHERE n.spread_at IS NULL AND EXISTS (SELECT 1 FROM oncehook_deliveries d WHERE d.notification_id = n.id)`,
+  },
+  {
+    name: "deliveries-timed",
+    says: "a delivery has a time of delivery when it is delivered, and only then",
+    select: `SELECT CAST(notification_id AS text) || ' ' || channel AS what FROM oncehook_deliveries
+      WHERE (state = 'delivered' AND delivered_at IS NULL) OR (state <> 'delivered' AND delivered_at IS NOT NULL)`,
+  },
+];
+
+/** Counts what breaks an invariant, and names some of it. */
+export function counting({ select }: Invariant): string {
+  return `SELECT what, count(*) OVER () AS broken FROM (${select}) AS found LIMIT ${EXAMPLES}`;
+}
+
+export function toCheckedInvariant(
+  { name, says }: Invariant,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): CheckedInvariant {
+  return { name, says, broken: Number(rows[0]?.broken ?? 0), examples: rows.map(({ what }) => String(what)) };
+}

@@ -1,0 +1,29 @@
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { MigrationRefused } from "../migrations/migration-refused.ts";
+
+const SELECT_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+const NAMED = 3;
+
+/**
+ * Looks at a file before anything is written to it: somebody else's database would be given tables, and another journal.
+ * @throws MigrationRefused for a database that is not Oncehook's; the driver's error for a file that is none
+ */
+export function assertOwnFile(path: string): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = database
+      .prepare(SELECT_TABLES)
+      .all()
+      .map(({ name }) => String(name));
+    if (tables.length === 0 || tables.includes("oncehook_schema")) return;
+    const more = tables.length > NAMED ? ", …" : "";
+    throw new MigrationRefused(
+      `DATABASE_URL: ${path} holds tables, and none of Oncehook's (${tables.slice(0, NAMED).join(", ")}${more}). Name a ` +
+        "file that does not exist yet; handlers bring their own tables into it.",
+    );
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,134 @@
+import { existsSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Ended, runChild } from "../support/child.ts";
+import { countOf } from "../support/effects.ts";
+import type { Target } from "../support/open-target.ts";
+import { startServer } from "../support/process.ts";
+import { payment, SECRET, TOKEN } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+interface Place {
+  readonly folder: string;
+  readonly target: Target;
+  oncehook(...args: string[]): Promise<Ended>;
+}
+
+async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-backup-"));
+  const target: Target = { dialect: "sqlite", url: `sqlite:${join(folder, "live.db")}` };
+  const env = {
+    PATH: process.env.PATH,
+    APP_ENV: "test",
+    SIGNING_SECRET: SECRET,
+    ADMIN_TOKEN: TOKEN,
+    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    DATABASE_URL: target.url,
+  };
+  try {
+    await use({ folder, target, oncehook: (...args) => runChild("src/cli/main.js", args, env, folder) });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const NO_LIMITS = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
+
+describe("a backup", () => {
+  it("is whole though callbacks come in, and a restore of it knows what was handled before it", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const copy = join(folder, "copy.db");
+      const server = await startServer(target, NO_LIMITS);
+      await server.send(payment({ event_id: "before" }));
+      const sending = { goesOn: true, sent: 0 };
+      const traffic = (async () => {
+        while (sending.goesOn) {
+          await server.send(payment({ event_id: `during-${sending.sent}` }));
+          sending.sent += 1;
+        }
+      })();
+      await until(() => sending.sent > 20);
+      const { code, stdout, stderr } = await oncehook("backup", copy);
+      expect([code, stdout, stderr]).toEqual([0, `${copy} is a copy of the database\n`, ""]);
+      sending.goesOn = false;
+      await traffic;
+      expect((await server.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
+      server.child.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+      expect(statSync(copy).mode & 0o777).toBe(0o600);
+
+      const restored = await oncehook("restore", copy);
+      expect([restored.code, restored.stderr]).toEqual([0, ""]);
+      expect(restored.stdout).toMatch(/what was there is kept as \S+live\.db\.before-/);
+      const again = await startServer(target, NO_LIMITS);
+      expect((await again.send(payment({ event_id: "before" }))).body).toEqual({
+        status: "already_processed",
+      });
+      expect((await again.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
+      again.child.kill("SIGTERM");
+      expect(await again.ended).toBe(0);
+      const kept = readdirSync(folder).find((name) => name.startsWith("live.db.before-")) ?? "";
+      const old: Target = { dialect: "sqlite", url: `sqlite:${join(folder, kept)}` };
+      expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
+    }));
+
+  it("does not write over a file, and leaves nothing behind where it cannot be made", () =>
+    withPlace(async ({ folder, oncehook }) => {
+      await oncehook("migrate");
+      const copy = join(folder, "copy.db");
+      writeFileSync(copy, "something else");
+      const { code, stderr } = await oncehook("backup", copy);
+      expect([code, stderr]).toEqual([1, `oncehook: ${copy} exists; name a file that does not\n`]);
+      expect((await oncehook("backup", join(folder, "no-such-folder", "copy.db"))).code).toBe(1);
+      expect(readdirSync(folder).sort()).toEqual(["copy.db", "live.db"]);
+    }));
+});
+
+describe("a restore", () => {
+  it("is refused while the receiver serves, and changes nothing", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const copy = join(folder, "copy.db");
+      const server = await startServer(target, NO_LIMITS);
+      await oncehook("backup", copy);
+      const { code, stderr } = await oncehook("restore", copy);
+      expect(code).toBe(1);
+      expect(stderr).toContain("is in use; stop the receiver first");
+      expect((await server.send(payment({ event_id: "still-there" }))).body).toMatchObject({
+        status: "success",
+      });
+      server.child.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+    }));
+
+  it.each([
+    ["is cut off", (file: string) => truncateSync(file, 20_000)],
+    ["is no database", (file: string) => writeFileSync(file, "a letter to my mother")],
+  ])("of a copy that %s is refused, and changes nothing", (_title, spoil) =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const copy = join(folder, "copy.db");
+      await oncehook("migrate");
+      await oncehook("backup", copy);
+      spoil(copy);
+      const { code, stderr } = await oncehook("restore", copy);
+      expect(code).toBe(1);
+      expect(stderr).toContain(copy);
+      expect(await countOf(target, "oncehook_records")).toBe(0);
+      expect(existsSync(`${join(folder, "live.db")}.partial`)).toBe(false);
+    }),
+  );
+});
+
+it("of a PostgreSQL database is its own tools' work, and the message says so", async () => {
+  const { code, stderr } = await runChild("src/cli/main.js", ["backup", "copy.db"], {
+    PATH: process.env.PATH,
+    APP_ENV: "test",
+    SIGNING_SECRET: SECRET,
+    ADMIN_TOKEN: TOKEN,
+    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    DATABASE_URL: "postgres://127.0.0.1/nowhere",
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain("pg_basebackup");
+});

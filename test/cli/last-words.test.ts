@@ -1,0 +1,104 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { strayEvent } from "../faults/driver/call.ts";
+import { FaultyDisk } from "../faults/machine/disk-faults.ts";
+import { NotRun } from "../faults/rounds/round.ts";
+import { withDatabase } from "../support/databases.ts";
+import { countOf } from "../support/effects.ts";
+import type { Target } from "../support/open-target.ts";
+import { type ServerProcess, startServer } from "../support/process.ts";
+import { until } from "../support/until.ts";
+
+const LEDGER = fileURLToPath(new URL("../faults/ledger", import.meta.url));
+const posting = (id: string, type = "ledger_posting") => JSON.parse(strayEvent(id, type)) as object;
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+  readonly err?: { message: string };
+}
+
+/** A receiver with the handlers of the fault rounds, and what it logs. */
+async function withServer(
+  use: (server: ServerProcess, log: () => Line[], target: Target) => Promise<void>,
+  env: Record<string, string> = {},
+): Promise<void> {
+  await withDatabase("sqlite", async (target) => {
+    const server = await startServer(target, env, LEDGER);
+    let text = "";
+    server.child.stdout?.on("data", (chunk) => {
+      text += chunk;
+    });
+    const log = () =>
+      text
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as Line);
+    try {
+      await use(server, log, target);
+    } finally {
+      server.child.kill("SIGKILL");
+      await server.ended;
+    }
+  });
+}
+
+describe("an error that nobody catches", () => {
+  it("is logged, masks its secrets, and ends the process with 1", () =>
+    withServer(
+      async (server, log) => {
+        await server.send(posting("e1", "ledger_crashing")).catch(() => {});
+        expect(await server.ended).toBe(1);
+        const last = log().find(({ level }) => level === 60);
+        expect(last?.msg).toContain("nobody knows what it left half done");
+        expect(last?.err?.message).toMatch(/^this handler took the process down: password=(?!hunter2)/);
+        expect(server.stderr()).not.toContain("hunter2");
+      },
+      { LEDGER_LAST_WORDS: "password=hunter2" },
+    ));
+});
+
+describe("a promise that nobody awaits", () => {
+  it("is logged when it fails, and the process goes on", () =>
+    withServer(async (server, log, target) => {
+      expect((await server.send(posting("e1", "ledger_rejecting"))).status).toBe(200);
+      await until(() => log().some(({ msg }) => msg.startsWith("a promise failed that nobody awaited")));
+      expect((await server.send(posting("e2"))).status).toBe(200);
+      expect(await countOf(target, "ledger_effects")).toBe(2);
+    }));
+});
+
+describe("a disk that does not flush", () => {
+  it("ends the process, which acknowledges nothing more, and the next one goes on", async (context) => {
+    let disk: FaultyDisk;
+    try {
+      disk = new FaultyDisk();
+    } catch (error) {
+      if (error instanceof NotRun) return context.skip(error.message);
+      throw error;
+    }
+    try {
+      await withServer(async (server, log, target) => {
+        expect((await server.send(posting("e1"))).status).toBe(200);
+        disk.begin("does not flush");
+        expect([500, 503]).toContain((await server.send(posting("e2"))).status);
+        expect(await server.ended).toBe(1);
+        expect(log().find(({ level }) => level === 60)?.msg).toContain(
+          "the disk did not take what was committed",
+        );
+        disk.end();
+        const next = await startServer(target, disk.env, LEDGER);
+        try {
+          expect((await next.send(posting("e1"))).body).toEqual({ status: "already_processed" });
+          expect((await next.send(posting("e2"))).status).toBe(200);
+          expect(await countOf(target, "ledger_effects", "times = 1")).toBe(2);
+        } finally {
+          next.child.kill("SIGTERM");
+          await next.ended;
+        }
+      }, disk.env);
+    } finally {
+      disk.destroy();
+    }
+  });
+});
