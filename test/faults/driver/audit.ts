@@ -1,0 +1,135 @@
+import { rowsOf } from "../../support/effects.ts";
+import type { Target } from "../../support/open-target.ts";
+import type { Book } from "./book.ts";
+
+/** What the database says of the events of one book, held against what the platform was told. */
+export interface Audit {
+  readonly events: number;
+  readonly deliveries: number;
+  readonly acknowledged: number;
+  /** Acknowledged, and without an effect. */
+  readonly lost: number;
+  /** With more than one effect, or more than one answer of `success`. */
+  readonly doubled: number;
+  /** Everything that does not add up, in words; empty where all is well. */
+  readonly faults: readonly string[];
+}
+
+const EXAMPLES = 3;
+
+/** Reads the whole database. The receivers must have come to rest: what is at work is not yet anybody's effect. */
+export async function audit(target: Target, book: Book): Promise<Audit> {
+  const effects = new Map<string, number>();
+  for (const { event_id, times } of await rowsOf(target, "SELECT event_id, times FROM ledger_effects")) {
+    effects.set(String(event_id), Number(times));
+  }
+  const stored = new Map<string, string>();
+  for (const { event_id, result } of await rowsOf(target, RECORDS))
+    stored.set(String(event_id), asJson(result));
+
+  const faults = new Faults();
+  let lost = 0;
+  let doubled = 0;
+  for (const [number, page] of book.pages.entries()) {
+    const id = book.idOf(number);
+    const times = effects.get(id) ?? 0;
+    const result = stored.get(id);
+    if (page.isAcknowledged && times === 0) {
+      lost += 1;
+      faults.add("acknowledged, and without an effect", id);
+    }
+    if (times > 1 || page.successes > 1) {
+      doubled += 1;
+      faults.add("with two effects, or answered success twice", id);
+    }
+    if (times > 0 !== (result !== undefined))
+      faults.add("an effect without its record, or a record without its effect", id);
+    if (page.result !== undefined && page.result !== result)
+      faults.add("stored with another result than was answered", id);
+  }
+  for (const wrong of book.wrong) faults.add("answered as no platform deserves", wrong);
+  for (const { what, statement } of CHECKS) {
+    for (const row of await rowsOf(target, statement)) faults.add(what, Object.values(row).join(" "));
+  }
+  return {
+    events: book.pages.length,
+    deliveries: book.sent,
+    acknowledged: book.acknowledged,
+    lost,
+    doubled,
+    faults: faults.lines,
+  };
+}
+
+const RECORDS = "SELECT event_id, result FROM oncehook_records WHERE event_type LIKE 'ledger_%'";
+
+/** Each statement finds nothing where the books are in order. */
+const CHECKS = [
+  {
+    what: "a record that is not completed",
+    statement:
+      "SELECT event_id, status FROM oncehook_records WHERE status <> 'completed' OR processed_at IS NULL",
+  },
+  {
+    what: "postings of an event that do not balance",
+    statement: `SELECT event_id FROM ledger_postings GROUP BY event_id
+      HAVING count(*) <> 2 OR sum(debit) <> sum(credit)`,
+  },
+  {
+    what: "postings without an effect",
+    statement: `SELECT DISTINCT p.event_id FROM ledger_postings p
+      LEFT JOIN ledger_effects e ON e.event_id = p.event_id WHERE e.event_id IS NULL`,
+  },
+  {
+    what: "an effect without postings",
+    statement: `SELECT e.event_id FROM ledger_effects e
+      LEFT JOIN ledger_postings p ON p.event_id = e.event_id WHERE p.event_id IS NULL`,
+  },
+  {
+    what: "balances that do not add up to nothing",
+    statement: "SELECT sum(cents) AS cents FROM ledger_accounts HAVING sum(cents) <> 0",
+  },
+  {
+    what: "an effect with another number of notifications than one",
+    statement: `SELECT e.event_id, count(n.id) AS notifications FROM ledger_effects e
+      LEFT JOIN oncehook_notifications n ON n.event_id = e.event_id GROUP BY e.event_id HAVING count(n.id) <> 1`,
+  },
+  {
+    what: "a notification of an event without an effect",
+    statement: `SELECT n.event_id FROM oncehook_notifications n
+      LEFT JOIN ledger_effects e ON e.event_id = n.event_id WHERE e.event_id IS NULL`,
+  },
+  {
+    what: "a record whose row in the log is missing",
+    statement: `SELECT r.event_id FROM oncehook_records r LEFT JOIN oncehook_callbacks c ON c.id = r.callback_id
+      WHERE r.callback_id IS NOT NULL AND c.id IS NULL`,
+  },
+  {
+    what: "a failure that was left behind after the event succeeded",
+    statement: `SELECT f.event_id FROM oncehook_failures f
+      JOIN oncehook_records r ON r.event_id = f.event_id AND r.source = f.source`,
+  },
+] as const;
+
+/** A result as the platform was answered it, in whatever form the driver gives it. */
+function asJson(result: unknown): string {
+  return typeof result === "string" ? JSON.stringify(JSON.parse(result)) : JSON.stringify(result);
+}
+
+/** Findings of one kind are counted, and some of them named. */
+class Faults {
+  readonly #found = new Map<string, string[]>();
+
+  add(what: string, example: string): void {
+    const examples = this.#found.get(what) ?? [];
+    examples.push(example);
+    this.#found.set(what, examples);
+  }
+
+  get lines(): string[] {
+    return [...this.#found].map(([what, found]) => {
+      const more = found.length > EXAMPLES ? ", …" : "";
+      return `${found.length} × ${what}: ${found.slice(0, EXAMPLES).join(", ")}${more}`;
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import { createHmac } from "node:crypto";
+
+/** One event as the platform sends it, made from its number alone, so that no body has to be kept. */
+export interface Event {
+  readonly number: number;
+  readonly id: string;
+  readonly body: Buffer;
+  readonly signature: string;
+}
+
+/** What the platform knows of one event. */
+export interface Page {
+  /** How often it was sent, and how often a whole answer came back. */
+  sent: number;
+  answered: number;
+  /** Answers of `success`; more than one would mean two effects. */
+  successes: number;
+  isAcknowledged: boolean;
+  /** The `data` of the success, as JSON; undefined where that answer was lost. */
+  result: string | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What the platform makes of one answer. */
+export type Verdict = "acknowledged" | "again" | "wrong";
+
+/** Answers after which a platform sends the event again: the receiver's faults, and too much at a time. */
+const AGAIN = new Set([429, 500, 503]);
+const ACCOUNTS = 16;
+
+/** The platform's own book: what it sent, and what it was told of it. */
+export class Book {
+  readonly pages: Page[] = [];
+  /** Answers by what they say, and requests without one by their error's code. */
+  readonly answers = new Map<string, number>();
+  /** Answers that no event of a platform deserves. */
+  readonly wrong: string[] = [];
+  readonly #name: string;
+  readonly #type: string;
+  readonly #secret: string;
+  #acknowledged = 0;
+
+  /** @param name begins each id, so that several books fit into one database */
+  constructor(name: string, type: string, secret: string) {
+    this.#name = name;
+    this.#type = type;
+    this.#secret = secret;
+  }
+
+  /** How many events were answered 200 at least once. */
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  get sent(): number {
+    return this.pages.reduce((count, { sent }) => count + sent, 0);
+  }
+
+  idOf(number: number): string {
+    return `${this.#name}-${number}`;
+  }
+
+  /** A new event, with its page. */
+  open(): Event {
+    const number = this.pages.length;
+    this.pages.push({ sent: 0, answered: 0, successes: 0, isAcknowledged: false, result: undefined });
+    return this.event(number);
+  }
+
+  event(number: number): Event {
+    const from = number % ACCOUNTS;
+    const to = (from + 1 + ((Math.imul(number, 2_654_435_761) >>> 0) % (ACCOUNTS - 1))) % ACCOUNTS;
+    const body = Buffer.from(
+      JSON.stringify({
+        event_id: this.idOf(number),
+        event_type: this.#type,
+        timestamp: 1_767_225_600 + number,
+        data: { from: `account-${from}`, to: `account-${to}`, cents: 1 + (number % 997) },
+      }),
+    );
+    const signature = createHmac("sha256", this.#secret).update(body).digest("hex");
+    return { number, id: this.idOf(number), body, signature };
+  }
+
+  sending(number: number): void {
+    this.#page(number).sent += 1;
+  }
+
+  answered(number: number, { status, text }: Answer): Verdict {
+    const page = this.#page(number);
+    page.answered += 1;
+    if (status !== 200) {
+      this.#count(String(status));
+      if (AGAIN.has(status)) return "again";
+      this.wrong.push(`${this.idOf(number)}: ${status} ${text}`);
+      return "wrong";
+    }
+    const said = JSON.parse(text) as { status: string; data?: unknown };
+    this.#count(`200 ${said.status}`);
+    if (!page.isAcknowledged) this.#acknowledged += 1;
+    page.isAcknowledged = true;
+    if (said.status === "success") {
+      page.successes += 1;
+      page.result = JSON.stringify(said.data);
+    }
+    return "acknowledged";
+  }
+
+  /** No answer came: the connection was refused, or cut. */
+  unanswered(code: string): void {
+    this.#count(code);
+  }
+
+  #count(what: string): void {
+    this.answers.set(what, (this.answers.get(what) ?? 0) + 1);
+  }
+
+  #page(number: number): Page {
+    const page = this.pages[number];
+    if (page === undefined) throw new Error(`there is no event ${number}`);
+    return page;
+  }
+}

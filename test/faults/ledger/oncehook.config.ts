@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { defineConfig, defineHandler, type HandleContext, type Migration, sql } from "../../../src/index.ts";
+
+/**
+ * The handlers of the fault rounds. Each event leaves one effect, two rows of double entry, two balances and one
+ * notification; an auditor who knows what was sent can tell whether anything is missing or there twice.
+ */
+const posting = z.object({ from: z.string(), to: z.string(), cents: z.int().positive() });
+type Posting = z.infer<typeof posting>;
+
+/** How many of a hundred runs of `ledger_shaky` fail, and how long `ledger_slow` takes. */
+const FAILING_PERCENT = Number(process.env.LEDGER_FAILING_PERCENT ?? "30");
+const LAST_WORDS = process.env.LEDGER_LAST_WORDS ?? "";
+const SLOW_MS = Number(process.env.LEDGER_SLOW_MS ?? "50");
+
+const LEDGER: Migration = {
+  name: "ledger",
+  async up({ query }) {
+    const statements = [
+      "CREATE TABLE ledger_effects (event_id text PRIMARY KEY, times integer NOT NULL)",
+      "CREATE TABLE ledger_postings (event_id text NOT NULL, account text NOT NULL, debit integer NOT NULL, credit integer NOT NULL)",
+      "CREATE TABLE ledger_accounts (account text PRIMARY KEY, cents bigint NOT NULL)",
+      `INSERT INTO ledger_accounts (account, cents) VALUES ${Array.from({ length: 16 }, (_, at) => `('account-${at}', 0)`).join(", ")}`,
+    ];
+    for (const statement of statements) await sql.raw(statement).execute(query);
+  },
+};
+
+type Run = Pick<HandleContext<Posting>, "event" | "tx" | "notify">;
+
+/** The effect is counted, not merely there: a second one shows even where nothing else stands in its way. */
+async function post({ event, tx, notify }: Run): Promise<{ posted: string; cents: number }> {
+  const { from, to, cents } = event.data;
+  const id = event.event_id;
+  await tx.query
+    .withTables<{ ledger_effects: { event_id: string; times: number } }>()
+    .insertInto("ledger_effects")
+    .values({ event_id: id, times: 1 })
+    .onConflict((conflict) =>
+      conflict.column("event_id").doUpdateSet({ times: sql`ledger_effects.times + 1` }),
+    )
+    .execute();
+  await sql`INSERT INTO ledger_postings (event_id, account, debit, credit)
+    VALUES (${id}, ${from}, ${cents}, 0), (${id}, ${to}, 0, ${cents})`.execute(tx.query);
+  await notify("ledger.posted", { event_id: id, cents });
+  return { posted: id, cents };
+}
+
+/** Two rows that many events want, in either order: on PostgreSQL they wait for each other, and deadlock. */
+async function transfer(run: Run): Promise<{ posted: string; cents: number }> {
+  const { from, to, cents } = run.event.data;
+  await sql`UPDATE ledger_accounts SET cents = cents - ${cents} WHERE account = ${from}`.execute(
+    run.tx.query,
+  );
+  await sql`UPDATE ledger_accounts SET cents = cents + ${cents} WHERE account = ${to}`.execute(run.tx.query);
+  return post(run);
+}
+
+type Handle = (run: Run) => Promise<{ posted: string; cents: number }>;
+const ledger = (type: string, handle: Handle, migrations: readonly Migration[] = []) =>
+  defineHandler({ type, data: posting, migrations, handle });
+
+export default defineConfig({
+  handlers: [
+    ledger("ledger_posting", post, [LEDGER]),
+    ledger("ledger_transfer", transfer),
+    ledger("ledger_shaky", async (run) => {
+      const posted = await post(run);
+      if (Math.random() * 100 < FAILING_PERCENT) throw new Error("the ledger is shaky");
+      return posted;
+    }),
+    ledger("ledger_slow", async (run) => {
+      const posted = await post(run);
+      await sleep(SLOW_MS);
+      return posted;
+    }),
+    // A poison: whatever is done, it fails, after it has written all that the others write.
+    ledger("ledger_poison", async (run) => {
+      await post(run);
+      throw new Error("this event is poison");
+    }),
+    // The database refuses to serialize it beside another one at work, and it is run again.
+    ledger("ledger_serial", async (run) => {
+      if (run.tx.dialect === "postgres") {
+        await sql`SELECT sum(cents) FROM ledger_accounts`.execute(run.tx.query);
+      }
+      return transfer(run);
+    }),
+    ledger("ledger_crashing", async (run) => {
+      // Thrown where nobody can catch it: the process cannot know what it left half done.
+      setImmediate(() => {
+        throw new Error(`this handler took the process down: ${LAST_WORDS}`);
+      });
+      return post(run);
+    }),
+    ledger("ledger_endless", () => new Promise<never>(() => {})),
+    ledger("ledger_rejecting", async (run) => {
+      // A user's mistake: nobody awaits it, and nobody catches it.
+      void Promise.reject(new Error("nobody caught this"));
+      return post(run);
+    }),
+  ],
+});

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Target } from "../../support/open-target.ts";
+import { until } from "../../support/until.ts";
+import type { Audit } from "../driver/audit.ts";
+import { underFire } from "../driver/round.ts";
+import { PostgresCluster } from "../machine/postgres-cluster.ts";
+import { Wire } from "../machine/wire.ts";
+import type { Round } from "./round.ts";
+
+const DATABASE = "failover";
+const FIRE = { size: 2, platform: { connections: 32, rate: 400 } };
+
+/**
+ * A server with a synchronous standby: it dies, the standby is promoted, and the receivers find it where the old one was.
+ * What was acknowledged must be there, since the standby had it before anybody was told.
+ */
+export const failover: Round = {
+  name: "failover",
+  title: "failover to a promoted replica, synchronous commit",
+  full: 20,
+  short: 1,
+  async run(place) {
+    const audits: Audit[] = [];
+    for (let done = 0; done < place.count; done += 1) {
+      audits.push(await failOver(place.chance.between(300, 1_500), place.chance));
+      place.say(`${done + 1} of ${place.count}`);
+    }
+    return { count: place.count, audits };
+  },
+};
+
+async function failOver(afterMs: number, chance: Parameters<typeof underFire>[0]["chance"]): Promise<Audit> {
+  const primary = await PostgresCluster.create();
+  const servers = [primary];
+  let wire: Wire | undefined;
+  try {
+    await primary.query(`CREATE DATABASE ${DATABASE}`);
+    const standby = await primary.standby("standby");
+    servers.push(standby);
+    await primary.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+    await primary.query("SELECT pg_reload_conf()");
+    await until(async () => {
+      const [row] = await primary.query("SELECT sync_state FROM pg_stat_replication");
+      return row?.sync_state === "sync";
+    });
+    wire = await Wire.to(primary.port);
+    const way = wire;
+    const target: Target = {
+      dialect: "postgres",
+      url: `postgres://postgres@127.0.0.1:${way.port}/${DATABASE}`,
+    };
+    return await underFire({ ...FIRE, target, chance: chance.fork() }, async () => {
+      await sleep(afterMs);
+      await primary.stop("immediate");
+      await standby.promote();
+      way.lead(standby.port);
+      await sleep(1_000);
+    });
+  } finally {
+    await wire?.close();
+    for (const server of servers) await server.destroy();
+  }
+}

@@ -1,0 +1,42 @@
+import { CROWD_ROUNDS } from "./crowd.ts";
+import { DISK_ROUNDS } from "./disk.ts";
+import { failover } from "./failover.ts";
+import { fuzz } from "./fuzz.ts";
+import { hostile } from "./hostile.ts";
+import { killAnytime, killAtSteps } from "./kill.ts";
+import { NEIGHBOUR_ROUNDS } from "./neighbours.ts";
+import { overload } from "./overload.ts";
+import { POSTGRES_ROUNDS } from "./postgres.ts";
+import type { Round } from "./round.ts";
+import { rolling, stops } from "./signals.ts";
+import { storm } from "./storm.ts";
+import { clocks, halts } from "./time.ts";
+import { timing } from "./timing.ts";
+import { UNRULY_ROUNDS } from "./unruly.ts";
+
+/** In the order in which they run. */
+export const ROUNDS: readonly Round[] = [
+  killAnytime("sqlite", 600),
+  killAtSteps("sqlite", 400),
+  killAnytime("postgres", 100),
+  killAnytime("postgres", 100, 3),
+  killAtSteps("postgres", 100),
+  storm,
+  ...POSTGRES_ROUNDS,
+  failover,
+  ...DISK_ROUNDS,
+  ...NEIGHBOUR_ROUNDS,
+  clocks("sqlite"),
+  clocks("postgres"),
+  halts,
+  stops("sqlite"),
+  stops("postgres"),
+  rolling,
+  ...UNRULY_ROUNDS,
+  ...CROWD_ROUNDS,
+  hostile,
+  fuzz,
+  timing,
+  overload("sqlite"),
+  overload("postgres"),
+];

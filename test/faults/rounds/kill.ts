@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Dialect } from "../../support/open-target.ts";
+import type { Audit } from "../driver/audit.ts";
+import { underFire } from "../driver/round.ts";
+import { type KillPoint, killPoints } from "../machine/steps.ts";
+import type { Place, Ran, Round } from "./round.ts";
+
+const PRELOAD = fileURLToPath(new URL("../machine/kill-point.ts", import.meta.url));
+/** A database is held against the book after so many kills; then a fresh one is begun. */
+const KILLS_AT_A_TIME = 25;
+/** Within this time a receiver under load comes to each of its steps. */
+const STEP_LIMIT_MS = 30_000;
+const FIRE = { platform: { connections: 16, rate: 800 } };
+
+/** `kill -9` at any instant, also while the receiver starts. */
+export function killAnytime(dialect: Dialect, full: number, size = 1): Round {
+  const where = size === 1 ? "" : `, one of ${size} processes`;
+  return {
+    name: size === 1 ? `kill-${dialect}` : `kill-${dialect}-${size}`,
+    title: `kill -9 at random instants, ${dialect}${where}`,
+    full,
+    short: 3,
+    run: (place) =>
+      inParts(place, async (kills) =>
+        place.withTarget(dialect, (target) =>
+          underFire({ ...FIRE, target, size, chance: place.chance.fork() }, async ({ fleet, chance }) => {
+            for (let kill = 0; kill < kills; kill += 1) {
+              await sleep(chance.between(0, 500));
+              const at = chance.below(size);
+              await fleet.kill(at);
+              // One in five does not even come to the end of its start.
+              if (chance.is(0.2)) {
+                await fleet.launch(at);
+                await sleep(chance.between(50, 600));
+                await fleet.kill(at);
+              }
+              await fleet.up(at);
+            }
+          }),
+        ),
+      ),
+  };
+}
+
+/** `kill -9` at each named step, in turn. */
+export function killAtSteps(dialect: Dialect, full: number): Round {
+  return {
+    name: `steps-${dialect}`,
+    title: `kill -9 at each named step, ${dialect}`,
+    full,
+    short: 4,
+    run(place) {
+      const points = killPoints(dialect);
+      const start = place.chance.below(points.length);
+      let next = start;
+      return inParts(place, (kills) =>
+        place.withTarget(dialect, (target) =>
+          underFire({ ...FIRE, target, chance: place.chance.fork() }, async ({ fleet, chance }) => {
+            for (let kill = 0; kill < kills; kill += 1) {
+              const point = points[next % points.length] as KillPoint;
+              next += 1;
+              await fleet.stop(0);
+              // The first times are those of the start, before anybody has called.
+              const times = chance.between(2, point.step === "checkpoint" ? 3 : 60);
+              await fleet.up(0, {
+                NODE_OPTIONS: `--import=${PRELOAD}`,
+                ONCEHOOK_KILL_AT: `${point.step}:${point.when}:${times}`,
+              });
+              const ending = await Promise.race([
+                fleet.ended(0),
+                sleep(STEP_LIMIT_MS, "never", { ref: false }),
+              ]);
+              if (ending !== "SIGKILL") {
+                throw new Error(`${point.step}, ${point.when}, ${times} times: ended with ${ending}`);
+              }
+              await fleet.up(0);
+            }
+          }),
+        ),
+      );
+    },
+  };
+}
+
+/** Does a round's faults in parts, each with a database of its own. */
+export async function inParts(place: Place, part: (count: number) => Promise<Audit>): Promise<Ran> {
+  const audits: Audit[] = [];
+  for (let done = 0; done < place.count; done += KILLS_AT_A_TIME) {
+    const count = Math.min(KILLS_AT_A_TIME, place.count - done);
+    audits.push(await part(count));
+    place.say(`${done + count} of ${place.count}`);
+  }
+  return { count: place.count, audits };
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { rowsOf } from "../../support/effects.ts";
+import type { Dialect } from "../../support/open-target.ts";
+import { type Called, call, strayEvent } from "../driver/call.ts";
+import { underFire } from "../driver/round.ts";
+import type { Ran, Round } from "./round.ts";
+
+/** What a handler does that should not, and what becomes of its event. */
+interface Unruly {
+  readonly name: string;
+  readonly title: string;
+  readonly type: string;
+  /** How its callback may end; a process that ends answers nothing. */
+  readonly statuses: readonly number[];
+  readonly leavesEffect: boolean;
+}
+
+const LIMIT_MS = 300;
+
+const UNRULY: readonly Unruly[] = [
+  {
+    name: "poison",
+    title: "events that always fail",
+    type: "ledger_poison",
+    statuses: [500],
+    leavesEffect: false,
+  },
+  {
+    name: "endless",
+    title: "handlers that never settle",
+    type: "ledger_endless",
+    statuses: [500],
+    leavesEffect: false,
+  },
+  {
+    name: "rejecting",
+    title: "promises that nobody awaits, and that fail",
+    type: "ledger_rejecting",
+    statuses: [200],
+    leavesEffect: true,
+  },
+  {
+    name: "crashing",
+    title: "errors that nobody can catch, which end the process",
+    type: "ledger_crashing",
+    statuses: [200],
+    leavesEffect: true,
+  },
+];
+
+function unruly(kind: Unruly, dialect: Dialect): Round {
+  return {
+    name: `${kind.name}-${dialect}`,
+    title: `${kind.title}, ${dialect}`,
+    full: 100,
+    short: 2,
+    run: (place) =>
+      place.withTarget(dialect, async (target): Promise<Ran> => {
+        const faults: string[] = [];
+        const fire = {
+          target,
+          chance: place.chance.fork(),
+          isKeptUp: true,
+          env: { HANDLER_TIMEOUT_MS: String(LIMIT_MS) },
+          platform: { connections: 16, rate: 200 },
+        };
+        const audit = await underFire(fire, async ({ fleet, chance }) => {
+          const [origin = ""] = fleet.origins;
+          for (let done = 0; done < place.count; done += 1) {
+            await sleep(chance.between(0, 50));
+            const { status } = await sendStray(origin, strayEvent(`stray-${done}`, kind.type));
+            if (!kind.statuses.includes(status)) faults.push(`stray-${done} was answered ${status}`);
+          }
+        });
+        const effects = await rowsOf(target, STRAYS);
+        const expected = kind.leavesEffect ? place.count : 0;
+        if (effects.length !== expected)
+          faults.push(`${effects.length} strays had an effect, and not ${expected}`);
+        if (effects.some(({ times }) => Number(times) !== 1)) faults.push("a stray had two effects");
+        return { count: place.count, audits: [audit], faults };
+      }),
+  };
+}
+
+const STRAYS = "SELECT times FROM ledger_effects WHERE event_id LIKE 'stray-%'";
+const MOST_TRIES = 200;
+
+/** Sends a stray until it is answered: the process may end under it, and comes back. */
+async function sendStray(origin: string, body: string): Promise<Called> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await call(origin, body);
+    } catch (error) {
+      if (tries === MOST_TRIES) throw error;
+      await sleep(50);
+    }
+  }
+}
+
+export const UNRULY_ROUNDS = UNRULY.flatMap((kind) => [unruly(kind, "sqlite"), unruly(kind, "postgres")]);

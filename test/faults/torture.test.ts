@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { SECRET } from "../support/secrets.ts";
+import { audit } from "./driver/audit.ts";
+import { Book } from "./driver/book.ts";
+import { call } from "./driver/call.ts";
+import { Fleet } from "./driver/fleet.ts";
+import { ROUNDS } from "./rounds/index.ts";
+import { runRounds } from "./run-rounds.ts";
+import { tableOf } from "./table.ts";
+
+/** Each round with a few faults; `npm run torture` brings as many as docs/reliability.md tells of. */
+const ROUND_LIMIT_MS = 180_000;
+
+describe("under fire", () => {
+  it.each(ROUNDS.map(({ name, title }) => [name, title] as const))(
+    "nothing is lost and nothing doubled: %s (%s)",
+    async (name) => {
+      const lines: string[] = [];
+      const seed = Math.floor(Math.random() * 0xffffffff);
+      const [ended] = (
+        await runRounds({ names: [name], seed, isShort: true, say: (line) => void lines.push(line) })
+      ).filter(({ round }) => round.name === name);
+      process.stdout.write(ended?.notRun === undefined ? "" : `${name}: not run: ${ended.notRun}\n`);
+      expect(ended?.faults, `npm run torture -- --short --round ${name} --seed ${seed}`).toEqual([]);
+    },
+    ROUND_LIMIT_MS,
+  );
+});
+
+describe("the auditor", () => {
+  /** What each forgery of the books is called. */
+  it.each([
+    ["an effect that is gone", "DELETE FROM ledger_effects WHERE event_id LIKE '%-0'", "without an effect"],
+    ["a second effect", "UPDATE ledger_effects SET times = 2 WHERE event_id LIKE '%-0'", "with two effects"],
+    ["a record that is gone", "DELETE FROM oncehook_records WHERE event_id LIKE '%-0'", "without its record"],
+    [
+      "another result",
+      `UPDATE oncehook_records SET result = '{"posted":"x","cents":1}' WHERE event_id LIKE '%-0'`,
+      "another result",
+    ],
+    ["a posting that is gone", "DELETE FROM ledger_postings WHERE credit > 0", "do not balance"],
+    ["a notification that is gone", "DELETE FROM oncehook_notifications", "number of notifications"],
+    ["a row of the log that is gone", "DELETE FROM oncehook_callbacks", "row in the log is missing"],
+    [
+      "a record that is at work",
+      "UPDATE oncehook_records SET status = 'processing' WHERE event_id LIKE '%-0'",
+      "not completed",
+    ],
+  ])("finds %s", (_title, statement, finding) =>
+    withDatabase("sqlite", async (target) => {
+      const book = new Book("forged", "ledger_posting", SECRET);
+      const fleet = await Fleet.start(target);
+      try {
+        const { number, body } = book.open();
+        book.sending(number);
+        book.answered(number, await call(fleet.origins[0] ?? "", body));
+        await fleet.stopAll();
+        expect(await audit(target, book)).toMatchObject({ acknowledged: 1, lost: 0, doubled: 0, faults: [] });
+        await execute(target, statement);
+        expect((await audit(target, book)).faults.join("\n")).toContain(finding);
+      } finally {
+        await fleet.destroy();
+      }
+    }),
+  );
+
+  it("counts two answers of success for one event as doubled", () =>
+    withDatabase("sqlite", async (target) => {
+      const book = new Book("twice", "ledger_posting", SECRET);
+      const fleet = await Fleet.start(target);
+      try {
+        const { number, body } = book.open();
+        const answer = await call(fleet.origins[0] ?? "", body);
+        book.answered(number, answer);
+        book.answered(number, answer);
+        await fleet.stopAll();
+        expect(await audit(target, book)).toMatchObject({ doubled: 1 });
+      } finally {
+        await fleet.destroy();
+      }
+    }));
+});
+
+it("the table says of a round that was not run that it was not run", () => {
+  const [round] = ROUNDS;
+  if (round === undefined) throw new Error("there are rounds");
+  const table = tableOf([{ round, seconds: 0, notRun: "not asked for", faults: [], isRight: undefined }]);
+  expect(table).toContain("not run: not asked for");
+});
