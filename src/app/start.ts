@@ -41,7 +41,7 @@ export interface Running {
   /** Where the public listener can be reached from this machine, without the base path. */
   readonly publicOrigin: string;
   readonly adminOrigin: string;
-  /** Resolves, with the reason, when only a new process can go on: see `Store.broken`. */
+  /** Resolves, with the reason, when only a new process can go on: then stop this one and end. See `Store.broken`. */
   readonly broken: Promise<Error>;
   /** Drains: accepts nothing new, finishes what it has, closes the store. Callable more than once. */
   stop(): Promise<void>;

@@ -14,8 +14,7 @@ export function backupCommand(): Command {
     .argument("<file>", "the copy; it must not exist")
     .action(async (file: string, options: Options) => {
       const { config } = await load(options);
-      const invariants = await backup(config, file);
-      const broken = invariants.filter((one) => one.broken > 0);
+      const broken = await backup(config, file);
       process.stdout.write(`${file} is a copy of the database\n`);
       // The copy is as good as what it was made of, and is kept.
       for (const one of broken) process.stdout.write(`${invariantLine(one)}\n`);
@@ -29,12 +28,13 @@ export function restoreCommand(): Command {
     .argument("<file>", "what `oncehook backup` wrote")
     .action(async (file: string, options: Options) => {
       const { config } = await load(options);
-      const { keptAs } = await restore(config, file);
+      const { keptAs, broken } = await restore(config, file);
       const kept = keptAs === undefined ? "" : `; what was there is kept as ${keptAs}`;
       process.stdout.write(
         `the database is ${file} now${kept}\n` +
           "Have the platform send again what it sent since that copy was made: what the copy knows is answered already_processed.\n",
       );
+      for (const one of broken) process.stdout.write(`${invariantLine(one)}\n`);
     });
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { Command } from "commander";
 import { type Running, start } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
@@ -41,13 +43,29 @@ async function serve(loaded: Loaded): Promise<void> {
     process.stderr.write(
       `oncehook: what was under way did not end within ${DRAIN_LIMIT_MS} ms; exiting all the same\n`,
     );
-    process.exit(1);
+    end(1);
   }, DRAIN_LIMIT_MS);
   await running.stop();
   clearTimeout(late);
+  // The disk may have failed while draining too.
+  const broken = await Promise.race([running.broken, Promise.resolve(undefined)]);
+  if (broken !== undefined && !(reason instanceof Error)) logger.fatal({ err: broken }, BROKEN);
   logger.info({}, "stopped");
-  await closeLogger(logger);
-  process.exit(reason instanceof Error ? 1 : 0);
+  await Promise.race([closeLogger(logger), sleep(FLUSH_LIMIT_MS)]);
+  end(broken === undefined ? 0 : 1);
+}
+
+/**
+ * Exits, and does so although nobody reads what is still to be written: a write to a full pipe blocks this thread for as
+ * long as nobody does.
+ */
+function end(code: number): never {
+  try {
+    new Worker(`setTimeout(() => process.kill(process.pid, "SIGKILL"), ${FLUSH_LIMIT_MS})`, { eval: true });
+  } catch {
+    // Under Node's permission model without --allow-worker there is no other thread to see to it.
+  }
+  process.exit(code);
 }
 
 const BROKEN =
@@ -64,9 +82,8 @@ function hearFaults(logger: Logger): void {
   // A callback that throws has left the state of whoever called it. What is under way is not acknowledged, and comes again.
   process.on("uncaughtException", (error) => {
     logger.fatal({ err: error }, NOT_CAUGHT);
-    // A log that nobody reads does not keep the process alive.
-    setTimeout(() => process.exit(1), FLUSH_LIMIT_MS);
-    void closeLogger(logger).finally(() => process.exit(1));
+    // At once: nothing more may be answered. What was logged is written on the way out.
+    end(1);
   });
 }
 

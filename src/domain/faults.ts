@@ -154,7 +154,7 @@ export const FAULTS = {
     status: 500,
     message: "internal error",
     meaning:
-      "COMMIT was sent and its answer was lost, so it may have happened. The retry, which is not counted, or a redelivery finds out.",
+      "COMMIT was sent and its answer was lost, so it may have happened. The retry, or a redelivery, finds out.",
   },
   internal: {
     status: 500,

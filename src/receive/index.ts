@@ -9,7 +9,7 @@ export type {
 } from "./callback.ts";
 export { errorText } from "./error-text.ts";
 export { type Identified, parseObject } from "./identify.ts";
-export { saysNothing, sealContext } from "./keep-failure.ts";
+export { lookedUp, saysNothing, sealContext } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
 export { createPlaces, type Places } from "./places.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";

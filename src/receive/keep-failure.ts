@@ -1,4 +1,4 @@
-import { type Failed, keyText, nextAttemptAt, type Outcome } from "../domain/index.ts";
+import { type EventKey, type Failed, keyText, nextAttemptAt, type Outcome } from "../domain/index.ts";
 import { SealKeyMissing } from "../seal/index.ts";
 import { StoreFault } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
@@ -14,14 +14,13 @@ function wasBegun({ code, cause }: Failed): boolean {
 }
 
 /**
- * Whether an attempt said nothing of the event: the database was not reached, or lost the answer to COMMIT, its type has no
- * handler in this process, or the key that sealed it is not configured. The event was valid when it was accepted, so a
- * start with another configuration must not end its retries.
+ * Whether an attempt said nothing of the event: the database was not reached, its type has no handler in this
+ * process, or the key that sealed it is not configured. The event was valid when it was accepted, so a start with
+ * another configuration must not end its retries.
  */
 export function saysNothing(outcome: Outcome): boolean {
   if (outcome.ending === "refused") return outcome.code === "event_type_unknown";
   if (outcome.ending !== "failed") return false;
-  if (outcome.code === "commit_unknown") return true;
   // Other keys may be missing to a handler, the one of a user's tokens, say; that one was run, and has failed.
   const isBodySealed = outcome.code === "internal" && outcome.cause instanceof SealKeyMissing;
   return isBodySealed || !wasBegun(outcome);
@@ -30,11 +29,15 @@ export function saysNothing(outcome: Outcome): boolean {
 /** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
 export async function keepFailure(work: Work, outcome: Failed, receiver: Receiver): Promise<void> {
   if (!wasBegun(outcome)) return;
-  const { key, eventType, version, body, bodySha256, deadline } = work;
+  const { key, eventType, version, body, bodySha256 } = work;
+  const isUnknown = outcome.code === "commit_unknown";
+  // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
+  if (isUnknown && (await lookedUp(key, receiver)) === "recorded") return;
   const now = receiver.clock.now();
+  const { retry } = receiver.rules;
+  // It has to be found out once, also where failures are not retried.
+  const next = nextAttemptAt(isUnknown ? { ...retry, max: Math.max(1, retry.max) } : retry, 0, now);
   try {
-    // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
-    if (outcome.code === "commit_unknown" && (await receiver.store.find(key, deadline)) !== undefined) return;
     await receiver.store.failures.record(
       {
         ...key,
@@ -44,13 +47,28 @@ export async function keepFailure(work: Work, outcome: Failed, receiver: Receive
         error: receiver.describe(outcome.cause),
         sealedBody: receiver.sealer.seal(body, sealContext(key)),
         bodySha256,
-        nextAttemptAt: nextAttemptAt(receiver.rules.retry, 0, now) ?? null,
+        nextAttemptAt: next ?? null,
       },
       now,
     );
   } catch (error) {
     // The platform is told 500 all the same, so its redelivery takes the place of our retry.
     receiver.log.error({ err: error, event_id: key.eventId }, "the failure could not be stored for a retry");
+  }
+}
+
+const LOOK_UP_MS = 5_000;
+
+/** Whether a COMMIT happened whose answer was lost; its request's own time may be over. */
+export async function lookedUp(
+  key: EventKey,
+  { store }: Receiver,
+): Promise<"recorded" | "absent" | "unknown"> {
+  try {
+    const record = await store.find(key, performance.now() + LOOK_UP_MS);
+    return record === undefined ? "absent" : "recorded";
+  } catch {
+    return "unknown";
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Version,
 } from "../domain/index.ts";
 import {
+  lookedUp,
   parseObject,
   type Receiver,
   runEvent,
@@ -71,12 +72,16 @@ async function settle(
 ): Promise<void> {
   const { failures } = receiver.store;
   const key = { source: failure.source, eventId: failure.eventId };
-  if (outcome.ending === "success" || outcome.ending === "already_processed") {
+  // A COMMIT whose answer was lost: mostly it has happened. Where it has not, the retry counts, or one that the database
+  // cannot bear would be run for ever.
+  const isUnknown = outcome.ending === "failed" && outcome.code === "commit_unknown";
+  const found = isUnknown ? await lookedUp(key, receiver) : undefined;
+  if (outcome.ending === "success" || outcome.ending === "already_processed" || found === "recorded") {
     // A success removed it with its commit; a duplicate's record was written by somebody else.
     await failures.remove(key);
     return;
   }
-  if (saysNothing(outcome)) {
+  if (saysNothing(outcome) || found === "unknown") {
     // It costs no retry; but it waits its turn, or it would keep the others from theirs.
     const later = new Date(receiver.clock.now().getTime() + receiver.rules.retry.delaySeconds * 1000);
     await (kind === "retry" ? failures.release(key, owner, later) : failures.release(key, owner));

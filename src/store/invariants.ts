@@ -2,7 +2,10 @@
 export interface Invariant {
   readonly name: string;
   readonly says: string;
-  /** Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. */
+  /**
+   * Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. `@since` stands
+   * for a time that no retention reaches: what is younger has not been deleted.
+   */
   readonly select: string;
 }
 
@@ -18,7 +21,7 @@ export interface CheckedInvariant {
 
 const EXAMPLES = 5;
 
-/** Rows come and go by their age, so that what names another row may outlive it; only younger ones must have it. */
+/** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
 export const INVARIANTS: readonly Invariant[] = [
   {
     name: "records-completed",
@@ -37,7 +40,7 @@ export const INVARIANTS: readonly Invariant[] = [
     says: "a record's row of the log is there, and is the event's success",
     select: `SELECT r.event_id AS what FROM oncehook_records r LEFT JOIN oncehook_callbacks c ON c.id = r.callback_id
       WHERE r.callback_id IS NOT NULL AND (
-        (c.id IS NULL AND r.callback_id > (SELECT min(id) FROM oncehook_callbacks))
+        (c.id IS NULL AND r.created_at > @since)
         OR c.event_id <> r.event_id OR c.source <> r.source OR c.outcome <> 'success')`,
   },
   {
@@ -63,8 +66,7 @@ export const INVARIANTS: readonly Invariant[] = [
     says: "a notification belongs to an event that has a record",
     select: `SELECT n.event_id AS what FROM oncehook_notifications n
       LEFT JOIN oncehook_records r ON r.event_id = n.event_id AND r.source = n.source
-      WHERE r.id IS NULL AND n.source <> 'oauth'
-        AND n.created_at >= (SELECT min(created_at) FROM oncehook_records WHERE source <> 'oauth')`,
+      WHERE r.id IS NULL AND n.created_at > @since`,
   },
   {
     name: "notifications-once",
@@ -86,9 +88,18 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Counts what breaks an invariant, and names some of it. */
-export function counting({ select }: Invariant): string {
-  return `SELECT what, count(*) OVER () AS broken FROM (${select}) AS found LIMIT ${EXAMPLES}`;
+/** The shortest retention is a day. */
+const YOUNG_MS = 12 * 3_600_000;
+
+/** In ISO 8601. */
+export function aWhileAgo(): string {
+  return new Date(Date.now() - YOUNG_MS).toISOString();
+}
+
+/** Counts what breaks an invariant, and names some of it. @param since in ISO 8601 */
+export function counting({ select }: Invariant, since: string): string {
+  const found = select.replaceAll("@since", `'${since}'`);
+  return `SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${EXAMPLES}`;
 }
 
 export function toCheckedInvariant(

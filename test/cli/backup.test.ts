@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, renameSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -115,9 +115,53 @@ describe("a restore", () => {
       expect(code).toBe(1);
       expect(stderr).toContain(copy);
       expect(await countOf(target, "oncehook_records")).toBe(0);
-      expect(existsSync(`${join(folder, "live.db")}.partial`)).toBe(false);
+      expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
     }),
   );
+});
+
+describe("what was there before a restore", () => {
+  it("is kept with what SQLite keeps beside it, which is not applied to the copy", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const live = join(folder, "live.db");
+      const copy = join(folder, "copy.db");
+      await oncehook("migrate");
+      await oncehook("backup", copy);
+      const server = await startServer(target, NO_LIMITS);
+      for (let at = 0; at < 20; at += 1) await server.send(payment({ event_id: `later-${at}` }));
+      server.child.kill("SIGKILL");
+      await server.ended;
+      // What a person does first whose database is said to be damaged.
+      renameSync(live, join(folder, "moved-away.db"));
+      expect((await oncehook("restore", copy)).code).toBe(0);
+      expect(await countOf(target, "oncehook_records")).toBe(0);
+      expect((await oncehook("verify")).code).toBe(0);
+    }));
+
+  it("may be damaged beyond reading", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const copy = join(folder, "copy.db");
+      await oncehook("migrate");
+      await oncehook("backup", copy);
+      writeFileSync(join(folder, "live.db"), "nothing that can be read\n".repeat(1_000));
+      const { code, stdout, stderr } = await oncehook("restore", copy);
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toContain("what was there is kept as");
+      expect(await countOf(target, "oncehook_records")).toBe(0);
+    }));
+
+  it("is not replaced by a database that was in use, a part of which lies beside it", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const server = await startServer(target, NO_LIMITS);
+      await server.send(payment());
+      for (const end of ["", "-wal"])
+        copyFileSync(join(folder, `live.db${end}`), join(folder, `rescued.db${end}`));
+      server.child.kill("SIGTERM");
+      await server.ended;
+      const { code, stderr } = await oncehook("restore", join(folder, "rescued.db"));
+      expect(code).toBe(1);
+      expect(stderr).toContain("rescued.db-wal holds a part of");
+    }));
 });
 
 it("of a PostgreSQL database is its own tools' work, and the message says so", async () => {

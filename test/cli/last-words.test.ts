@@ -6,11 +6,13 @@ import { NotRun } from "../faults/rounds/round.ts";
 import { withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import type { Target } from "../support/open-target.ts";
-import { type ServerProcess, startServer } from "../support/process.ts";
+import { launchServer, type ServerProcess, startServer } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
 const LEDGER = fileURLToPath(new URL("../faults/ledger", import.meta.url));
 const posting = (id: string, type = "ledger_posting") => JSON.parse(strayEvent(id, type)) as object;
+
+const NO_LIMITS = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 interface Line {
   readonly level: number;
@@ -56,6 +58,29 @@ describe("an error that nobody catches", () => {
       },
       { LEDGER_LAST_WORDS: "password=hunter2" },
     ));
+});
+
+describe("a log that nobody reads", () => {
+  it.each([
+    ["SIGTERM", "it is asked to"],
+    ["ledger_crashing", "nobody can catch an error"],
+  ])("does not keep the process alive after %s", (how) =>
+    withDatabase("sqlite", async (target) => {
+      const { child, ended, ready } = await launchServer(target, NO_LIMITS, LEDGER);
+      const server = await ready;
+      // From here on its standard output fills, and blocks whoever writes to it.
+      child.stdout?.removeAllListeners("data").pause();
+      const answers = Array.from({ length: 1_000 }, (_, at) => server.send(posting(`e${at}`)));
+      await Promise.all(answers);
+      if (how === "SIGTERM") child.kill("SIGTERM");
+      else await server.send(posting("last", how)).catch(() => {});
+      const late = setTimeout(() => child.kill("SIGSTOP"), 20_000);
+      // Whether its last lines were taken or it had to be killed for them: it is gone.
+      expect([0, 1, "SIGKILL"]).toContain(await ended);
+      clearTimeout(late);
+      child.kill("SIGKILL");
+    }),
+  );
 });
 
 describe("a promise that nobody awaits", () => {

@@ -1,4 +1,4 @@
-import { FaultInRun, type StoreFaultReason } from "../store-fault.ts";
+import { FaultInRun, StoreFault, type StoreFaultReason } from "../store-fault.ts";
 
 /** The connection was lost while a statement was under way, so nobody knows how far it came. */
 export class ConnectionLost extends Error {
@@ -40,7 +40,8 @@ const PASSING = new Set([
 
 /** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
 export function passing(error: unknown): StoreFaultReason | undefined {
-  if (error instanceof Error && final.has(error)) return undefined;
+  // A verdict of the store's own, on COMMIT, is none the less one for what caused it.
+  if (error instanceof StoreFault || (error instanceof Error && final.has(error))) return undefined;
   if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
   if (error instanceof EventLocked) return "in_progress";
   if (causes(error).some((cause) => outdated.has(cause))) return "unavailable";

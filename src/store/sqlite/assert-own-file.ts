@@ -2,8 +2,11 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { MigrationRefused } from "../migrations/migration-refused.ts";
 
-const SELECT_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+const SELECT_TABLES =
+  "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name";
 const NAMED = 3;
+/** Another process may just be closing it, or be the first to open it after a crash. */
+const PATIENCE_MS = 5_000;
 
 /**
  * Looks at a file before anything is written to it: somebody else's database would be given tables, and another journal.
@@ -11,7 +14,7 @@ const NAMED = 3;
  */
 export function assertOwnFile(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: PATIENCE_MS });
   try {
     const tables = database
       .prepare(SELECT_TABLES)

@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { type CheckedInvariant, counting, INVARIANTS, toCheckedInvariant } from "../invariants.ts";
+import { aWhileAgo, type CheckedInvariant, counting, INVARIANTS, toCheckedInvariant } from "../invariants.ts";
 
 const FILE = {
   name: "file-intact",
@@ -12,14 +12,19 @@ const KEYS = {
   pragma: "foreign_key_check",
 };
 
+/** What a file must hold to be used at all. */
+export const FILE_CHECKS: ReadonlySet<string> = new Set([FILE.name, KEYS.name]);
+const PATIENCE_MS = 5_000;
+
 /**
- * Holds a database against its invariants, as it is at one instant, while it may be in use.
+ * Holds a database against its invariants, while it may be in use: each on a snapshot of its own, since one for all of
+ * them would keep the log from beginning anew for as long.
  * @throws the driver's error when it cannot be opened
  */
 export function checkSqliteInvariants(path: string): CheckedInvariant[] {
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: PATIENCE_MS });
+  const since = aWhileAgo();
   try {
-    database.exec("BEGIN");
     const trouble = database
       .prepare(`PRAGMA ${FILE.pragma}`)
       .all()
@@ -35,7 +40,7 @@ export function checkSqliteInvariants(path: string): CheckedInvariant[] {
         examples: dangling.slice(0, 5).map(({ table, rowid }) => `${table} ${rowid}`),
       },
       ...INVARIANTS.map((invariant) =>
-        toCheckedInvariant(invariant, database.prepare(counting(invariant)).all()),
+        toCheckedInvariant(invariant, database.prepare(counting(invariant, since)).all()),
       ),
     ];
   } finally {

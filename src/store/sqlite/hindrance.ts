@@ -34,7 +34,7 @@ export function unavailableWhereTroubled(error: unknown): unknown {
 }
 
 /** https://sqlite.org/rescode.html: the low byte of an extended code is the primary one. */
-function primaryCode(error: unknown): number | undefined {
+export function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined;
   return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
 }

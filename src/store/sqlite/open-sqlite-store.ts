@@ -1,9 +1,10 @@
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { bindQuery } from "../bound-query.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import type { OpenedStore, OpenOptions } from "../opened-store.ts";
-import { withPatience } from "../patience.ts";
+import { pauses, withPatience } from "../patience.ts";
 import type { Access } from "../queries/access.ts";
 import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
@@ -28,6 +29,7 @@ export interface SqliteOptions extends OpenOptions {
 /** How long what no request waits for (retries, lists, the retention job) may wait for a busy database. */
 const PATIENCE_MS = 10_000;
 const MIGRATION_PATIENCE_MS = 60_000;
+const LOG_PATIENCE_MS = 5_000;
 const NO_EVENT = "";
 
 /**
@@ -43,7 +45,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
-    beginLogAnew(writer);
+    await beginLogAnew(writer);
     const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
@@ -61,11 +63,17 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 
 /**
  * What a process left in the log that was killed, or whose flush failed: it may lie in the kernel's memory only, marked as
- * written, where no flush of the log finds it. Copied into the database it is written once more, and flushed with that.
- * Another process that has the database open keeps the log, and has flushed what it relies on.
+ * written, where no flush of the log finds it. Copied into the database it is written once more, and flushed with that. Somebody
+ * who reads meanwhile keeps the log, and is waited for some time; a receiver on the same file keeps it for good, and has
+ * flushed what it relies on.
  */
-function beginLogAnew({ database }: Connection): void {
-  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+async function beginLogAnew({ database }: Connection): Promise<void> {
+  const until = performance.now() + LOG_PATIENCE_MS;
+  for (const pause of pauses()) {
+    const row = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    if (row?.busy !== 1 || performance.now() > until) return;
+    await sleep(pause);
+  }
 }
 
 function assemble(
