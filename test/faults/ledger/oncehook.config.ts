@@ -12,6 +12,7 @@ type Posting = z.infer<typeof posting>;
 /** How many of a hundred runs of `ledger_shaky` fail, and how long `ledger_slow` takes. */
 const FAILING_PERCENT = Number(process.env.LEDGER_FAILING_PERCENT ?? "30");
 const LAST_WORDS = process.env.LEDGER_LAST_WORDS ?? "";
+const CRASH_MS = 200;
 const SLOW_MS = Number(process.env.LEDGER_SLOW_MS ?? "50");
 
 const LEDGER: Migration = {
@@ -88,10 +89,11 @@ export default defineConfig({
       return transfer(run);
     }),
     ledger("ledger_crashing", async (run) => {
-      // Thrown where nobody can catch it: the process cannot know what it left half done.
-      setImmediate(() => {
+      // Thrown where nobody can catch it: the process cannot know what it left half done. Later than its own commit, or
+      // the event would never be handled.
+      setTimeout(() => {
         throw new Error(`this handler took the process down: ${LAST_WORDS}`);
-      });
+      }, CRASH_MS);
       return post(run);
     }),
     ledger("ledger_endless", () => new Promise<never>(() => {})),
