@@ -4,7 +4,7 @@ import { BackupRefused, type CheckedInvariant } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 import { StartRefused } from "./start-refused.ts";
 
-/** Holds the configured database against its invariants, at one instant. @throws StartRefused when it cannot be read */
+/** Holds the configured database against its invariants. @throws StartRefused when it cannot be read */
 export async function checkInvariants({ database }: Config): Promise<readonly CheckedInvariant[]> {
   try {
     if (database.kind === "sqlite") {
@@ -17,9 +17,7 @@ export async function checkInvariants({ database }: Config): Promise<readonly Ch
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new StartRefused(
       `DATABASE_URL: the database cannot be read: ${why}; was the receiver ever started on it?`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

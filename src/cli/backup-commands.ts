@@ -1,18 +1,14 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { backup, restore } from "../app/index.ts";
+import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { load } from "./load.ts";
 import { invariantLine } from "./verify-command.ts";
 
-interface Options {
-  readonly env?: string;
-  readonly config?: string;
-}
-
 export function backupCommand(): Command {
-  return command("backup")
+  return configuredCommand("backup")
     .description("Copy the embedded database as it is at one instant, while the receiver serves.")
     .argument("<file>", "the copy; it must not exist")
-    .action(async (file: string, options: Options) => {
+    .action(async (file: string, options: ConfigurationOptions) => {
       const { config } = await load(options);
       const broken = await backup(config, file);
       process.stdout.write(`${file} is a copy of the database\n`);
@@ -23,10 +19,10 @@ export function backupCommand(): Command {
 }
 
 export function restoreCommand(): Command {
-  return command("restore")
+  return configuredCommand("restore")
     .description("Put a copy in the place of the embedded database. The receiver must be stopped.")
     .argument("<file>", "what `oncehook backup` wrote")
-    .action(async (file: string, options: Options) => {
+    .action(async (file: string, options: ConfigurationOptions) => {
       const { config } = await load(options);
       const { keptAs, broken } = await restore(config, file);
       const kept = keptAs === undefined ? "" : `; what was there is kept as ${keptAs}`;
@@ -36,10 +32,4 @@ export function restoreCommand(): Command {
       );
       for (const one of broken) process.stdout.write(`${invariantLine(one)}\n`);
     });
-}
-
-function command(name: string): Command {
-  return new Command(name)
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)");
 }

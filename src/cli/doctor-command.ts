@@ -1,26 +1,23 @@
 import { readdir, readFile } from "node:fs/promises";
 import { parseEnv, styleText } from "node:util";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { examine, type Finding } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
 import { fileTrouble } from "../domain/index.ts";
+import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
 
-interface DoctorOptions {
-  readonly env?: string;
-  readonly config?: string;
+interface DoctorOptions extends ConfigurationOptions {
   readonly registered?: readonly string[];
   readonly compare?: readonly string[];
 }
 
 export function doctorCommand(): Command {
-  return new Command("doctor")
+  return configuredCommand("doctor")
     .description(
       "Check configuration, database, certificate and addresses; the database is only read. Exit code 1 on a failure.",
     )
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
     .option(
       "--registered <url...>",
       "the addresses that the platform has registered, to be compared to the letter",

@@ -1,4 +1,5 @@
 import { type Config, type ConfigFile, loadConfigFile, loadEnvironment } from "../config/index.ts";
+import type { ConfigurationOptions } from "./configured-command.ts";
 import { loadEnvFile } from "./load-env-file.ts";
 
 export interface Loaded {
@@ -10,7 +11,7 @@ export interface Loaded {
 }
 
 /** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
-export async function load(options: { env?: string; config?: string } = {}): Promise<Loaded> {
+export async function load(options: ConfigurationOptions = {}): Promise<Loaded> {
   if (options.env !== undefined) loadEnvFile(options.env);
   const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd: process.cwd() });
   const file = await loadConfigFile(process.cwd(), options.config);

@@ -1,18 +1,17 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { migrate } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
+import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { load } from "./load.ts";
 
 export function migrateCommand(): Command {
-  return new Command("migrate")
+  return configuredCommand("migrate")
     .description("Bring the database's schema up to date and exit. `serve` does the same at its start.")
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
     .option(
       "--accept-new-key",
       "take ENCRYPTION_KEY although the database was used with another key, which is lost",
     )
-    .action(async (options: { env?: string; config?: string; acceptNewKey?: true }) => {
+    .action(async (options: ConfigurationOptions & { acceptNewKey?: true }) => {
       const { config, file } = await load(options);
       const handlers = (file.handlers ?? []) as readonly Handler[];
       const { applied } = await migrate(config, handlers, file.migrations ?? [], {

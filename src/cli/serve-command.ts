@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { type Running, start } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observe/index.ts";
+import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { type Loaded, load } from "./load.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
@@ -11,11 +12,9 @@ const DRAIN_LIMIT_MS = 9_500;
 const FLUSH_LIMIT_MS = 1_000;
 
 export function serveCommand(): Command {
-  return new Command("serve")
+  return configuredCommand("serve")
     .description("Start the receiver: the public listener, the admin listener and the retry loop.")
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
-    .action(async (options: { env?: string; config?: string }) => serve(await load(options)));
+    .action(async (options: ConfigurationOptions) => serve(await load(options)));
 }
 
 async function serve(loaded: Loaded): Promise<void> {

@@ -1,18 +1,17 @@
 import { styleText } from "node:util";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { checkInvariants } from "../app/index.ts";
 import type { CheckedInvariant } from "../store/index.ts";
+import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { load } from "./load.ts";
 
 export function verifyCommand(): Command {
-  return new Command("verify")
+  return configuredCommand("verify")
     .description(
       "Hold the database against its own invariants, while it may be in use; it is only read. Exit code 1 when something does not add up.",
     )
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)")
     .option("--json", "print what was found as JSON, for scripts")
-    .action(async (options: { env?: string; config?: string; json?: true }) => {
+    .action(async (options: ConfigurationOptions & { json?: true }) => {
       const { config } = await load(options);
       const invariants = await checkInvariants(config);
       const text =

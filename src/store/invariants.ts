@@ -19,7 +19,8 @@ export interface CheckedInvariant {
   readonly examples: readonly string[];
 }
 
-const EXAMPLES = 5;
+/** So many of what breaks one are named. */
+export const EXAMPLES = 5;
 
 /** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
 export const INVARIANTS: readonly Invariant[] = [

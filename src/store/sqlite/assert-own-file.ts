@@ -1,12 +1,10 @@
 import { statSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import { MigrationRefused } from "../migrations/migration-refused.ts";
+import { lookingAt } from "./looking-at.ts";
 
 const SELECT_TABLES =
   "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name";
 const NAMED = 3;
-/** Another process may just be closing it, or be the first to open it after a crash. */
-const PATIENCE_MS = 5_000;
 
 /**
  * Looks at a file before anything is written to it: somebody else's database would be given tables, and another journal.
@@ -14,19 +12,13 @@ const PATIENCE_MS = 5_000;
  */
 export function assertOwnFile(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
-  const database = new DatabaseSync(path, { readOnly: true, timeout: PATIENCE_MS });
-  try {
-    const tables = database
-      .prepare(SELECT_TABLES)
-      .all()
-      .map(({ name }) => String(name));
-    if (tables.length === 0 || tables.includes("oncehook_schema")) return;
-    const more = tables.length > NAMED ? ", …" : "";
-    throw new MigrationRefused(
-      `DATABASE_URL: ${path} holds tables, and none of Oncehook's (${tables.slice(0, NAMED).join(", ")}${more}). Name a ` +
-        "file that does not exist yet; handlers bring their own tables into it.",
-    );
-  } finally {
-    database.close();
-  }
+  const tables = lookingAt(path, (database) => database.prepare(SELECT_TABLES).all()).map(({ name }) =>
+    String(name),
+  );
+  if (tables.length === 0 || tables.includes("oncehook_schema")) return;
+  const more = tables.length > NAMED ? ", …" : "";
+  throw new MigrationRefused(
+    `DATABASE_URL: ${path} holds tables, and none of Oncehook's (${tables.slice(0, NAMED).join(", ")}${more}). Name a ` +
+      "file that does not exist yet; handlers bring their own tables into it.",
+  );
 }

@@ -1,13 +1,10 @@
 import { existsSync } from "node:fs";
-import { link, open, rm, unlink } from "node:fs/promises";
-import { DatabaseSync } from "node:sqlite";
+import { link, open, rm } from "node:fs/promises";
 import { BackupRefused } from "../backup-refused.ts";
 import type { CheckedInvariant } from "../invariants.ts";
 import { checkSqliteInvariants } from "./check-invariants.ts";
 import { flushFile, flushFolder } from "./flush-path.ts";
-
-/** How long the start of a copy may wait for a database that is busy. */
-const PATIENCE_MS = 5_000;
+import { lookingAt } from "./looking-at.ts";
 
 /**
  * Writes a copy of the database as it is at one instant, while it may be in use. The copy appears under its name when it is
@@ -22,12 +19,7 @@ export async function backupSqlite(path: string, to: string): Promise<CheckedInv
   try {
     // SQLite makes it with the rights of any new file; what it will hold is the owner's alone.
     await (await open(partial, "wx", 0o600)).close();
-    const database = new DatabaseSync(path, { readOnly: true, timeout: PATIENCE_MS });
-    try {
-      database.prepare("VACUUM INTO ?").run(partial);
-    } finally {
-      database.close();
-    }
+    lookingAt(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
     const broken = checkSqliteInvariants(partial).filter((one) => one.broken > 0);
     await flushFile(partial);
     // Not renamed: that would replace whatever has come to be there in the meantime.
@@ -35,6 +27,6 @@ export async function backupSqlite(path: string, to: string): Promise<CheckedInv
     await flushFolder(to);
     return broken;
   } finally {
-    await unlink(partial).catch(() => rm(partial, { force: true }));
+    await rm(partial, { force: true });
   }
 }

@@ -1,5 +1,12 @@
-import { DatabaseSync } from "node:sqlite";
-import { aWhileAgo, type CheckedInvariant, counting, INVARIANTS, toCheckedInvariant } from "../invariants.ts";
+import {
+  aWhileAgo,
+  type CheckedInvariant,
+  counting,
+  EXAMPLES,
+  INVARIANTS,
+  toCheckedInvariant,
+} from "../invariants.ts";
+import { lookingAt } from "./looking-at.ts";
 
 const FILE = {
   name: "file-intact",
@@ -14,7 +21,6 @@ const KEYS = {
 
 /** What a file must hold to be used at all. */
 export const FILE_CHECKS: ReadonlySet<string> = new Set([FILE.name, KEYS.name]);
-const PATIENCE_MS = 5_000;
 
 /**
  * Holds a database against its invariants, while it may be in use: each on a snapshot of its own, since one for all of
@@ -22,9 +28,8 @@ const PATIENCE_MS = 5_000;
  * @throws the driver's error when it cannot be opened
  */
 export function checkSqliteInvariants(path: string): CheckedInvariant[] {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: PATIENCE_MS });
   const since = aWhileAgo();
-  try {
+  return lookingAt(path, (database) => {
     const trouble = database
       .prepare(`PRAGMA ${FILE.pragma}`)
       .all()
@@ -32,18 +37,18 @@ export function checkSqliteInvariants(path: string): CheckedInvariant[] {
       .filter((text) => text !== "ok");
     const dangling = database.prepare(`PRAGMA ${KEYS.pragma}`).all();
     return [
-      { name: FILE.name, says: FILE.says, broken: trouble.length, examples: trouble.slice(0, 5) },
-      {
-        name: KEYS.name,
-        says: KEYS.says,
-        broken: dangling.length,
-        examples: dangling.slice(0, 5).map(({ table, rowid }) => `${table} ${rowid}`),
-      },
+      found(FILE, trouble),
+      found(
+        KEYS,
+        dangling.map(({ table, rowid }) => `${table} ${rowid}`),
+      ),
       ...INVARIANTS.map((invariant) =>
         toCheckedInvariant(invariant, database.prepare(counting(invariant, since)).all()),
       ),
     ];
-  } finally {
-    database.close();
-  }
+  });
+}
+
+function found({ name, says }: { name: string; says: string }, all: readonly string[]): CheckedInvariant {
+  return { name, says, broken: all.length, examples: all.slice(0, EXAMPLES) };
 }

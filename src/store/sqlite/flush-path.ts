@@ -6,7 +6,7 @@ export async function flushFile(path: string): Promise<void> {
   await flush(path, "r+");
 }
 
-/** The names in the folder of a file are on the disk afterwards; Windows needs no such word. */
+/** A new file is found again after a power failure only when its folder is on the disk too; Windows needs no such word. */
 export async function flushFolder(path: string): Promise<void> {
   if (process.platform !== "win32") await flush(dirname(path), "r");
 }

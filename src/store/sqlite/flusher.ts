@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { dirname } from "node:path";
 import { StoreFault } from "../store-fault.ts";
+import { flushFolder } from "./flush-path.ts";
 
 /** The flush of the write-ahead log of a database, in a thread of its own; what was written before it is on the disk after. */
 export interface LogFile {
@@ -14,7 +14,7 @@ export function logFileOf(path: string): LogFile {
     async sync() {
       if (file === undefined) {
         file = await open(`${path}-wal`, "r+").catch(unlessAbsent);
-        if (file !== undefined) await syncFolder(dirname(path));
+        if (file !== undefined) await flushFolder(path);
       }
       await file?.datasync();
     },
@@ -27,17 +27,6 @@ export function logFileOf(path: string): LogFile {
 /** SQLite makes the log with the first write, so that without one there is nothing to flush. */
 function unlessAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
-}
-
-/** A new file is found again after a power failure only when its folder is on the disk too; Windows needs no such word. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 /** One flush at a time, shared by all who wait for the next. */

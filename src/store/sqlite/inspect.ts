@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import {
   COUNT_WAITING,
   type Inspection,
@@ -7,12 +6,12 @@ import {
   toSeenCredential,
   toWaitingByChannel,
 } from "../inspection.ts";
+import { lookingAt } from "./looking-at.ts";
 
 /** Looks at a database without changing it. @throws the driver's error when it is not a database */
 export async function inspectSqlite(path: string): Promise<Inspection> {
   if (!existsSync(path)) return { exists: false };
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
+  return lookingAt(path, (database) => {
     const known = database
       .prepare("SELECT name FROM sqlite_schema WHERE name IN ('oncehook_schema', 'oncehook_settings')")
       .all();
@@ -32,7 +31,5 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
       credentialUses: uses.map(toSeenCredential),
       waitingByChannel: toWaitingByChannel(waiting),
     };
-  } finally {
-    database.close();
-  }
+  });
 }

@@ -6,10 +6,9 @@ import { BackupRefused } from "../backup-refused.ts";
 import type { CheckedInvariant } from "../invariants.ts";
 import { checkSqliteInvariants, FILE_CHECKS } from "./check-invariants.ts";
 import { flushFile, flushFolder } from "./flush-path.ts";
-import { primaryCode } from "./hindrance.ts";
+import { busy, primaryCode } from "./hindrance.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
-const [BUSY, LOCKED] = [5, 6];
 const DAMAGED: ReadonlySet<number> = new Set([10, 11, 26]);
 /** What SQLite keeps beside a database; found beside another file, it would be applied to that. */
 const COMPANIONS = ["-wal", "-shm", "-journal"];
@@ -96,7 +95,7 @@ function locked(path: string): DatabaseSync | undefined {
     database.close();
     const code = primaryCode(cause);
     if (code !== undefined && DAMAGED.has(code)) return undefined;
-    if (code !== BUSY && code !== LOCKED) throw cause;
+    if (busy(cause) === undefined) throw cause;
     throw new BackupRefused(
       `${path} is in use; stop the receiver first, and keep its service manager from starting it`,
       {
