@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
-import { withLossyProxy } from "../support/lossy-proxy.ts";
+import { withWire } from "../support/wire.ts";
 
 /** ReadyForQuery, outside a transaction (PostgreSQL's manual, 54.7). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes of the protocol
@@ -17,14 +17,17 @@ function ended(): string {
 
 it("a session that the server ends while it is being handed over takes nobody down, and another one is used", () =>
   withDatabase("postgres", (target) =>
-    withLossyProxy(target.url, async (proxy) => {
+    withWire(target.url, async (wire) => {
       const { store } = await openTarget({ dialect: "postgres", url: target.url }, { migrations: [EFFECTS] });
       await store.close();
-      const through = await openTarget({ dialect: "postgres", url: proxy.url }, { migrations: [EFFECTS] });
+      const through = await openTarget(
+        { dialect: "postgres", url: wire.through(target.url) },
+        { migrations: [EFFECTS] },
+      );
       try {
         // In one piece with the word that the connection is ready, so that nobody listens to it yet.
         let left = 3;
-        proxy.replace(READY, (found) => {
+        wire.replace(READY, (found) => {
           left -= 1;
           return left >= 0 ? found + ended() : found;
         });

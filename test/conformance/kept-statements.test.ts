@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
-import { withLossyProxy } from "../support/lossy-proxy.ts";
+import { withWire } from "../support/wire.ts";
 
 const SETUP = {
   name: "test-shapes",
@@ -73,11 +73,11 @@ describe("a statement of the store's own, which is kept parsed on postgres", () 
 describe("a statement of the store's own that is refused while a connection parses it for the first time", () => {
   it("spoils nothing for those that come after it", () =>
     withDatabase("postgres", (target) =>
-      withLossyProxy(target.url, async (proxy) => {
-        const { store } = await openTarget({ ...target, url: proxy.url }, { poolSize: 1 });
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { poolSize: 1 });
         try {
           let parsed = 0;
-          proxy.replace(/FROM oncehook_records WHERE/g, (found) => {
+          wire.replace(/FROM oncehook_records WHERE/g, (found) => {
             parsed += 1;
             return parsed === 2 ? found.replace("records", "nothing") : found;
           });

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
-import { type Loss, withLossyProxy } from "../support/lossy-proxy.ts";
+import { type Loss, withWire } from "../support/wire.ts";
 
 const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
   ["the answer of a COMMIT that happened", "answer", 1, "already"],
@@ -14,8 +14,11 @@ describe("a connection that breaks around COMMIT on postgres", () => {
     "never guesses after losing %s: it fails, and the redelivery finds out",
     (_, loss, kept, next) =>
       withDatabase("postgres", (target) =>
-        withLossyProxy(target.url, async (proxy) => {
-          const { store } = await openTarget({ ...target, url: proxy.url }, { migrations: [EFFECTS] });
+        withWire(target.url, async (wire) => {
+          const { store } = await openTarget(
+            { ...target, url: wire.through(target.url) },
+            { migrations: [EFFECTS] },
+          );
           try {
             let runs = 0;
             const deliver = () =>
@@ -27,7 +30,7 @@ describe("a connection that breaks around COMMIT on postgres", () => {
                 },
                 committing(),
               );
-            proxy.loseNext(loss);
+            wire.loseNext(loss);
             await expect(deliver()).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
             expect(runs).toBe(1);
             expect(await countOf(target, "effects")).toBe(kept);
@@ -44,14 +47,14 @@ describe("a connection that breaks around COMMIT on postgres", () => {
 describe("a server that falls silent without closing its connections", () => {
   it("is asked again over new connections, and the silent ones are never used again", () =>
     withDatabase("postgres", (target) =>
-      withLossyProxy(target.url, async (proxy) => {
+      withWire(target.url, async (wire) => {
         const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };
-        const { store } = await openTarget({ ...target, url: proxy.url }, options);
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
         try {
           await store.ping();
-          proxy.silence();
+          wire.silence();
           expect(await store.find(newRecord("e1"), within(15_000))).toBeUndefined();
-          proxy.silence();
+          wire.silence();
           const deliver = () =>
             store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
           expect((await deliver()).ending).toBe("completed");
@@ -65,11 +68,14 @@ describe("a server that falls silent without closing its connections", () => {
 
   it("on two of them keeps no look-up from the others", () =>
     withDatabase("postgres", (target) =>
-      withLossyProxy(target.url, async (proxy) => {
-        const { store } = await openTarget({ ...target, url: proxy.url }, { statementTimeoutMs: 500 });
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget(
+          { ...target, url: wire.through(target.url) },
+          { statementTimeoutMs: 500 },
+        );
         try {
           await Promise.all([store.ping(), store.ping()]);
-          proxy.silence();
+          wire.silence();
           const silenced: Promise<unknown>[] = [];
           for (const id of ["e1", "e2"]) {
             silenced.push(store.find(newRecord(id), within(2_000)).catch(() => "lost"));

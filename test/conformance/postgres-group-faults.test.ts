@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
-import { withLossyProxy } from "../support/lossy-proxy.ts";
+import { withWire } from "../support/wire.ts";
 
 const migrations = [EFFECTS];
 const IDS = ["e0", "e1", "e2", "e3", "e4", "e5"];
@@ -15,11 +15,11 @@ const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
 describe("a group of events on postgres in which something goes wrong", () => {
   it("keeps the effect of each member where the release of one's savepoint is refused", () =>
     withDatabase("postgres", (target) =>
-      withLossyProxy(target.url, async (proxy) => {
-        const { store } = await openTarget({ ...target, url: proxy.url }, { migrations });
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
         try {
           let spoiled = 0;
-          proxy.replace(/RELEASE \w+/, (found) => {
+          wire.replace(/RELEASE \w+/, (found) => {
             spoiled += 1;
             return spoiled === 1 ? `RELEASE ${"x".repeat(found.length - "RELEASE ".length)}` : found;
           });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
-import { type Loss, withLossyProxy } from "../support/lossy-proxy.ts";
+import { type Loss, withWire } from "../support/wire.ts";
 
 const migrations = [EFFECTS];
 const MEMBERS = 12;
@@ -179,10 +179,10 @@ describe("a group of events on postgres", () => {
     ["its COMMIT on the way", "commit", 0, "completed"],
   ])("that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
     withDatabase("postgres", (target) =>
-      withLossyProxy(target.url, async (proxy) => {
-        const { store } = await openTarget({ ...target, url: proxy.url }, { migrations });
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
         try {
-          proxy.loseNext(loss);
+          wire.loseNext(loss);
           for (const delivery of await Promise.allSettled(IDS.map((id) => deliver(store, id)))) {
             expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_unknown" } });
           }

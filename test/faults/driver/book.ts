@@ -10,9 +10,8 @@ export interface Event {
 
 /** What the platform knows of one event. */
 export interface Page {
-  /** How often it was sent, and how often a whole answer came back. */
+  /** How often it was sent. */
   sent: number;
-  answered: number;
   /** Answers of `success`; more than one would mean two effects. */
   successes: number;
   isAcknowledged: boolean;
@@ -67,7 +66,7 @@ export class Book {
   /** A new event, with its page. */
   open(): Event {
     const number = this.pages.length;
-    this.pages.push({ sent: 0, answered: 0, successes: 0, isAcknowledged: false, result: undefined });
+    this.pages.push({ sent: 0, successes: 0, isAcknowledged: false, result: undefined });
     return this.event(number);
   }
 
@@ -92,7 +91,6 @@ export class Book {
 
   answered(number: number, { status, text }: Answer): Verdict {
     const page = this.#page(number);
-    page.answered += 1;
     if (status !== 200) {
       this.#count(String(status));
       if (AGAIN.has(status)) return "again";

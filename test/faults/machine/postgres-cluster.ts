@@ -138,11 +138,6 @@ export class PostgresCluster {
     }
   }
 
-  /** A database of its own for one round. */
-  async createDatabase(name: string): Promise<void> {
-    await this.query(`CREATE DATABASE ${name}`);
-  }
-
   async destroy(): Promise<void> {
     if (this.#server?.exitCode === null) await this.stop("immediate").catch(() => {});
     await rm(this.folder, { recursive: true, force: true });

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { countOf } from "../../support/effects.ts";
 import { until } from "../../support/until.ts";
 import { call, strayEvent } from "../driver/call.ts";
+import { goesOn } from "../driver/goes-on.ts";
 import { type UnderFire, underFire } from "../driver/round.ts";
 import type { Place, Ran, Round } from "./round.ts";
 
@@ -42,6 +42,8 @@ function crowd({ name, title, full, short, env = {}, come }: Crowd): Round {
 
 /** The log keeps so many requests that never came to an event, and what one minute brings on top. */
 const MOST_STRANGERS = 12_000;
+/** So many callbacks are acknowledged while the crowd is there. */
+const CALLBACKS = 50;
 /** Connections at a time while they are opened. */
 const AT_ONCE = 200;
 
@@ -61,12 +63,6 @@ async function joinAll(origin: URL, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-/** That callbacks are acknowledged while the crowd is there. */
-async function goesOn({ book }: UnderFire, callbacks = 50): Promise<void> {
-  const before = book.acknowledged;
-  await until(() => book.acknowledged >= before + callbacks, 20_000);
-}
-
 const idle = crowd({
   name: "idle",
   title: "idle connections",
@@ -77,7 +73,7 @@ const idle = crowd({
     const files = (): number => readdirSync(`/proc/${fleet.pid(0)}/fd`).length;
     const before = files();
     const sockets = await joinAll(origin, place.count);
-    await goesOn(round);
+    await goesOn(round.book, CALLBACKS);
     for (const socket of sockets) socket.destroy();
     await until(() => files() <= before + 50);
     return [];
@@ -109,7 +105,7 @@ const slow = crowd({
       }
     }, 250);
     try {
-      await goesOn(round);
+      await goesOn(round.book, CALLBACKS);
       // Node looks at its connections every so often; see `connectionsCheckingInterval`.
       await until(() => open === 0, LIMIT_MS + 40_000);
       return [];
@@ -141,8 +137,7 @@ const forged = crowd({
       }
     };
     await Promise.all(Array.from({ length: 32 }, forge));
-    await goesOn(round);
-    await sleep(0);
+    await goesOn(round.book, CALLBACKS);
     return faults.slice(0, 5);
   },
 });

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../../support/until.ts";
+import { goesOn } from "../driver/goes-on.ts";
 import { underFire } from "../driver/round.ts";
 import { FaultyDisk, type Trouble } from "../machine/disk-faults.ts";
-import { inParts } from "./kill.ts";
+import { inParts } from "./in-parts.ts";
 import type { Round } from "./round.ts";
 
 /** So many callbacks must be acknowledged after the trouble is over, to call the receiver recovered. */
@@ -40,8 +41,7 @@ function inTrouble(name: string, trouble: Trouble, full: number): Round {
                   await until(() => disk.failed > before, RECOVERY_MS);
                   await sleep(chance.between(0, 500));
                   disk.end();
-                  const acknowledged = book.acknowledged;
-                  await until(() => book.acknowledged >= acknowledged + RECOVERED, RECOVERY_MS);
+                  await goesOn(book, RECOVERED, RECOVERY_MS);
                 }
               },
             ),

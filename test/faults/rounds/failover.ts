@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Target } from "../../support/open-target.ts";
 import { until } from "../../support/until.ts";
+import { withWire } from "../../support/wire.ts";
 import type { Audit } from "../driver/audit.ts";
+import type { Chance } from "../driver/chance.ts";
 import { underFire } from "../driver/round.ts";
 import { PostgresCluster } from "../machine/postgres-cluster.ts";
-import { Wire } from "../machine/wire.ts";
 import type { Round } from "./round.ts";
 
 const DATABASE = "failover";
@@ -22,17 +23,16 @@ export const failover: Round = {
   async run(place) {
     const audits: Audit[] = [];
     for (let done = 0; done < place.count; done += 1) {
-      audits.push(await failOver(place.chance.between(300, 1_500), place.chance));
+      audits.push(await failOver(place.chance.fork()));
       place.say(`${done + 1} of ${place.count}`);
     }
     return { count: place.count, audits };
   },
 };
 
-async function failOver(afterMs: number, chance: Parameters<typeof underFire>[0]["chance"]): Promise<Audit> {
+async function failOver(chance: Chance): Promise<Audit> {
   const primary = await PostgresCluster.create();
   const servers = [primary];
-  let wire: Wire | undefined;
   try {
     await primary.query(`CREATE DATABASE ${DATABASE}`);
     const standby = await primary.standby("standby");
@@ -43,21 +43,17 @@ async function failOver(afterMs: number, chance: Parameters<typeof underFire>[0]
       const [row] = await primary.query("SELECT sync_state FROM pg_stat_replication");
       return row?.sync_state === "sync";
     });
-    wire = await Wire.to(primary.port);
-    const way = wire;
-    const target: Target = {
-      dialect: "postgres",
-      url: `postgres://postgres@127.0.0.1:${way.port}/${DATABASE}`,
-    };
-    return await underFire({ ...FIRE, target, chance: chance.fork() }, async () => {
-      await sleep(afterMs);
-      await primary.stop("immediate");
-      await standby.promote();
-      way.lead(standby.port);
-      await sleep(1_000);
+    return await withWire(primary.url(DATABASE), (wire) => {
+      const target: Target = { dialect: "postgres", url: wire.through(primary.url(DATABASE)) };
+      return underFire({ ...FIRE, target, chance }, async () => {
+        await sleep(chance.between(300, 1_500));
+        await primary.stop("immediate");
+        await standby.promote();
+        wire.lead(standby.port);
+        await sleep(1_000);
+      });
     });
   } finally {
-    await wire?.close();
     for (const server of servers) await server.destroy();
   }
 }

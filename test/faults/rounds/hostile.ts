@@ -1,6 +1,6 @@
 import { rawExchange } from "../../support/raw-exchange.ts";
 import { SECRET, TOKEN } from "../../support/secrets.ts";
-import { until } from "../../support/until.ts";
+import { goesOn } from "../driver/goes-on.ts";
 import { underFire } from "../driver/round.ts";
 import { naughtyStrings } from "../hostile/naughty-strings.ts";
 import { hostileRequest } from "../hostile/requests.ts";
@@ -57,8 +57,7 @@ export const hostile: Round = {
         };
         await Promise.all(Array.from({ length: AT_ONCE }, attack));
         // It is still the same process, and goes on.
-        const before = book.acknowledged;
-        await until(() => book.acknowledged > before + 10);
+        await goesOn(book, 11, 15_000);
         const { adminUrl } = await fleet.serving(0);
         listen(await (await fetch(`${adminUrl}/metrics`)).text(), "the metrics");
       });

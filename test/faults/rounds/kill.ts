@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Dialect } from "../../support/open-target.ts";
-import type { Audit } from "../driver/audit.ts";
 import { underFire } from "../driver/round.ts";
 import { type KillPoint, killPoints } from "../machine/steps.ts";
-import type { Place, Ran, Round } from "./round.ts";
+import { inParts } from "./in-parts.ts";
+import type { Round } from "./round.ts";
 
 const PRELOAD = fileURLToPath(new URL("../machine/kill-point.ts", import.meta.url));
-/** A database is held against the book after so many kills; then a fresh one is begun. */
-const KILLS_AT_A_TIME = 25;
 /** Within this time a receiver under load comes to each of its steps. */
 const STEP_LIMIT_MS = 30_000;
 const FIRE = { platform: { connections: 16, rate: 800 } };
@@ -63,7 +61,8 @@ export function killAtSteps(dialect: Dialect, full: number): Round {
               await fleet.stop(0);
               // The first times are those of the start, before anybody has called.
               const times = chance.between(2, point.step === "checkpoint" ? 3 : 60);
-              await fleet.up(0, {
+              // It may come there before anybody has seen it serve.
+              await fleet.launch(0, {
                 NODE_OPTIONS: `--import=${PRELOAD}`,
                 ONCEHOOK_KILL_AT: `${point.step}:${point.when}:${times}`,
               });
@@ -81,15 +80,4 @@ export function killAtSteps(dialect: Dialect, full: number): Round {
       );
     },
   };
-}
-
-/** Does a round's faults in parts, each with a database of its own. */
-export async function inParts(place: Place, part: (count: number) => Promise<Audit>): Promise<Ran> {
-  const audits: Audit[] = [];
-  for (let done = 0; done < place.count; done += KILLS_AT_A_TIME) {
-    const count = Math.min(KILLS_AT_A_TIME, place.count - done);
-    audits.push(await part(count));
-    place.say(`${done + count} of ${place.count}`);
-  }
-  return { count: place.count, audits };
 }

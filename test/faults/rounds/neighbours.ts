@@ -3,8 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Target } from "../../support/open-target.ts";
 import { until } from "../../support/until.ts";
+import { goesOn } from "../driver/goes-on.ts";
 import { type UnderFire, underFire } from "../driver/round.ts";
-import { inParts } from "./kill.ts";
+import { inParts } from "./in-parts.ts";
 import type { Round } from "./round.ts";
 
 /** Somebody else has the embedded database open: a backup that takes long, a person with a shell. */
@@ -19,11 +20,6 @@ const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false 
 /** The log begins anew once it is longer than this, and the writer has rested; docs/decisions/0018. */
 const LONG_LOG_BYTES = 8_192 * 4_096;
 const CALLBACKS = 30;
-
-async function goesOn({ book }: UnderFire): Promise<void> {
-  const before = book.acknowledged;
-  await until(() => book.acknowledged >= before + CALLBACKS, 20_000);
-}
 
 function neighbour({ name, title, harm }: Neighbour): Round {
   return {
@@ -42,7 +38,7 @@ function neighbour({ name, title, harm }: Neighbour): Round {
                 for (let done = 0; done < count; done += 1) {
                   await sleep(round.chance.between(50, 300));
                   await harm(database, pathOf(target), round);
-                  await goesOn(round);
+                  await goesOn(round.book, CALLBACKS);
                 }
               } finally {
                 database.close();
@@ -71,7 +67,7 @@ export const NEIGHBOUR_ROUNDS = [
       database.exec("BEGIN");
       database.prepare("SELECT count(*) FROM oncehook_records").get();
       const before = sizeOf(`${file}-wal`);
-      await goesOn(round);
+      await goesOn(round.book, CALLBACKS);
       await sleep(round.chance.between(0, 1_000));
       if (sizeOf(`${file}-wal`) < before) throw new Error("the log began anew under a reader");
       database.exec("ROLLBACK");

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Wire, withWire } from "../../support/wire.ts";
 import { type Fire, type UnderFire, underFire } from "../driver/round.ts";
-import { Wire } from "../machine/wire.ts";
-import { inParts } from "./kill.ts";
+import { inParts } from "./in-parts.ts";
 import type { Place, Round } from "./round.ts";
 
 const FIRE = { size: 2, platform: { connections: 32, rate: 800 } };
@@ -25,27 +25,22 @@ function behindWire({ name, title, full, short, type, harm }: Harm): Round {
     short,
     run: (place) =>
       inParts(place, (count) =>
-        place.withTarget("postgres", async (target) => {
-          const url = new URL(target.url);
-          const wire = await Wire.to(Number(url.port));
-          url.port = String(wire.port);
-          const fire: Fire = {
-            ...FIRE,
-            target: { dialect: "postgres", url: url.href },
-            chance: place.chance.fork(),
-            ...(type !== undefined && { type }),
-          };
-          try {
-            return await underFire(fire, async (round) => {
+        place.withTarget("postgres", (target) =>
+          withWire(target.url, (wire) => {
+            const fire: Fire = {
+              ...FIRE,
+              target: { dialect: "postgres", url: wire.through(target.url) },
+              chance: place.chance.fork(),
+              ...(type !== undefined && { type }),
+            };
+            return underFire(fire, async (round) => {
               for (let done = 0; done < count; done += 1) {
                 await sleep(round.chance.between(0, 300));
                 await harm({ ...round, wire, place });
               }
             });
-          } finally {
-            await wire.close();
-          }
-        }),
+          }),
+        ),
       ),
   };
 }
@@ -100,7 +95,7 @@ const swallowed = behindWire({
   short: 5,
   async harm({ wire }) {
     const before = wire.swallowed;
-    wire.swallowNextCommit();
+    wire.loseNext("answer");
     const end = performance.now() + 20_000;
     while (wire.swallowed === before) {
       if (performance.now() > end) throw new Error("no COMMIT came by");

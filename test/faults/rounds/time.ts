@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Dialect } from "../../support/open-target.ts";
 import { underFire } from "../driver/round.ts";
-import { inParts } from "./kill.ts";
+import { inParts } from "./in-parts.ts";
 import type { Round } from "./round.ts";
 
 const CLOCK = fileURLToPath(new URL("../machine/jumping-clock.ts", import.meta.url));
