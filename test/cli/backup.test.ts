@@ -1,4 +1,12 @@
-import { copyFileSync, readdirSync, renameSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  copyFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -118,6 +126,18 @@ describe("a restore", () => {
       expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
     }),
   );
+});
+
+describe.runIf(process.getuid?.() === 0)("a restore by root", () => {
+  it("leaves the database to whom it belonged", () =>
+    withPlace(async ({ folder, oncehook }) => {
+      const live = join(folder, "live.db");
+      await oncehook("migrate");
+      await oncehook("backup", join(folder, "copy.db"));
+      chownSync(live, 12_345, 12_346);
+      expect((await oncehook("restore", join(folder, "copy.db"))).code).toBe(0);
+      expect(statSync(live)).toMatchObject({ uid: 12_345, gid: 12_346 });
+    }));
 });
 
 describe("what was there before a restore", () => {

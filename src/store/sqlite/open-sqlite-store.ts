@@ -1,8 +1,9 @@
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bindQuery } from "../bound-query.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
+import { MigrationRefused } from "../migrations/migration-refused.ts";
 import type { OpenedStore, OpenOptions } from "../opened-store.ts";
 import { pauses, withPatience } from "../patience.ts";
 import type { Access } from "../queries/access.ts";
@@ -34,14 +35,13 @@ const NO_EVENT = "";
 
 /**
  * Opens the embedded database, brings its schema up to date and returns the store.
- * @throws MigrationRefused for a newer schema or another environment's database
+ * @throws MigrationRefused for a newer schema, another environment's database, or a file that is replaced meanwhile
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
   const createdFile = existsSync(options.path) ? undefined : options.path;
   if (createdFile === undefined) assertOwnFile(options.path);
-  // What it holds is the owner's alone; SQLite gives its other files the same mode.
-  closeSync(openSync(options.path, "a", 0o600));
+  const file = touch(options.path);
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
@@ -49,6 +49,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
+    assertSameFile(options.path, file);
     const flusher = new Flusher(logFileOf(options.path));
     await flusher.flush();
     const reader = new Connection(options.path, options.onStatement);
@@ -59,6 +60,27 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     writer.close();
     throw error;
   }
+}
+
+/** Makes the file where there is none. What it holds is the owner's alone; SQLite gives its other files the same mode. @returns its inode */
+function touch(path: string): number {
+  const file = openSync(path, "a", 0o600);
+  try {
+    return fstatSync(file).ino;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Whoever waited for a database while `oncehook restore` put another in its place has opened one without a name, which nobody
+ * would ever find again. From here on a restore is refused: its lock and an open connection exclude each other.
+ */
+function assertSameFile(path: string, inode: number): void {
+  if (statSync(path, { throwIfNoEntry: false })?.ino === inode) return;
+  throw new MigrationRefused(
+    `DATABASE_URL: another file was put in the place of ${path} while it was opened, as a restore does. Start again.`,
+  );
 }
 
 /**

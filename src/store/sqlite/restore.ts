@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { chmod, copyFile, link, mkdir, rename, rm } from "node:fs/promises";
+import { chmod, chown, copyFile, link, mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { BackupRefused } from "../backup-refused.ts";
@@ -40,6 +40,7 @@ export async function restoreSqlite(from: string, path: string, now: Date): Prom
     await rm(partial, { force: true });
     await copyFile(from, partial);
     await chmod(partial, 0o600);
+    await giveToOwner(partial, path);
     await flushFile(partial);
     // What is checked is what will be used.
     const broken = checked(partial, from);
@@ -50,6 +51,13 @@ export async function restoreSqlite(from: string, path: string, now: Date): Prom
     await rm(partial, { force: true });
     throw error;
   }
+}
+
+/** The receiver could not open what root has restored; the database that was there, or its folder, tells whose it is. */
+async function giveToOwner(partial: string, path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(path, { throwIfNoEntry: false }) ?? statSync(dirname(path));
+  await chown(partial, uid, gid);
 }
 
 function sizeOf(file: string): number | undefined {
@@ -73,15 +81,28 @@ async function replace(path: string, partial: string, keptAs: string): Promise<b
   const wasThere = existsSync(path);
   const lock = wasThere ? locked(path) : undefined;
   try {
-    for (const end of COMPANIONS) if (existsSync(path + end)) await rename(path + end, keptAs + end);
     // A second name for it: at no instant is there no database, for which a start would make a new and empty one.
-    if (wasThere) await link(path, keptAs).catch(() => copyFile(path, keptAs));
+    if (wasThere) await secondName(path, keptAs);
+    for (const end of COMPANIONS) if (existsSync(path + end)) await rename(path + end, keptAs + end);
     await flushFolder(path);
     await rename(partial, path);
     await flushFolder(path);
     return wasThere;
   } finally {
     lock?.close();
+  }
+}
+
+async function secondName(path: string, keptAs: string): Promise<void> {
+  try {
+    await link(path, keptAs);
+  } catch (cause) {
+    // Not a copy instead: to close a file takes away every lock that this process has on it.
+    throw new BackupRefused(
+      `what is in the place of ${path} cannot be kept as ${keptAs}: ${String(cause)}. Move it away yourself, with the ` +
+        "receiver stopped, and restore again",
+      { cause },
+    );
   }
 }
 
