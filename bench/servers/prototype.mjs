@@ -4,33 +4,11 @@
  */
 import { createServer } from "node:http";
 import { DatabaseSync } from "node:sqlite";
-import {
-  answerFor,
-  callbackValues,
-  isSigned,
-  notificationValues,
-  orderValues,
-  paymentOf,
-  recordValues,
-} from "./payment.ts";
-import { schemaFor } from "./schema.ts";
-import {
-  COLUMNS,
-  insertCallback,
-  insertNotification,
-  insertRecord,
-  parameters,
-  upsertOrder,
-} from "./statements.ts";
+import { isSigned, paymentOf } from "./payment.ts";
+import { sqliteWrites } from "./sqlite-writes.mjs";
 
 const database = new DatabaseSync(process.env.DATABASE_FILE);
-database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-for (const statement of schemaFor("sqlite")) database.exec(statement);
-
-const record = database.prepare(insertRecord(parameters(COLUMNS.record, "?")));
-const order = database.prepare(upsertOrder(parameters(COLUMNS.order, "?")));
-const notification = database.prepare(insertNotification(parameters(COLUMNS.notification, "?")));
-const callback = database.prepare(insertCallback(parameters(COLUMNS.callback, "?")));
+const writes = sqliteWrites(database);
 const begin = database.prepare("BEGIN IMMEDIATE");
 const savepoint = database.prepare("SAVEPOINT callback");
 const release = database.prepare("RELEASE callback");
@@ -61,15 +39,9 @@ function storeAll() {
   for (const [index, { response }] of group.entries()) send(response, 200, answers[index]);
 }
 
-function store({ payment, body, headers, begun }) {
+function store({ payment, begun, ...request }) {
   savepoint.run();
-  const isNew = record.run(...recordValues(payment, body)).changes === 1;
-  if (isNew) {
-    order.run(...orderValues(payment));
-    notification.run(...notificationValues(payment));
-  }
-  const { outcome, answer } = answerFor(payment, isNew);
-  callback.run(...callbackValues(payment, { headers, outcome, answer, begun }));
+  const answer = writes(payment, request, begun);
   release.run();
   return answer;
 }

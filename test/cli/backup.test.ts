@@ -15,7 +15,8 @@ import { type Ended, runChild } from "../support/child.ts";
 import { countOf } from "../support/effects.ts";
 import type { Target } from "../support/open-target.ts";
 import { startServer } from "../support/process.ts";
-import { payment, SECRET, TOKEN } from "../support/receiver.ts";
+import { payment } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
 
 interface Place {
@@ -28,11 +29,7 @@ async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-backup-"));
   const target: Target = { dialect: "sqlite", url: `sqlite:${join(folder, "live.db")}` };
   const env = {
-    PATH: process.env.PATH,
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    ...CHILD_ENVIRONMENT,
     DATABASE_URL: target.url,
   };
   try {
@@ -186,11 +183,7 @@ describe("what was there before a restore", () => {
 
 it("of a PostgreSQL database is its own tools' work, and the message says so", async () => {
   const { code, stderr } = await runChild("src/cli/main.js", ["backup", "copy.db"], {
-    PATH: process.env.PATH,
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    ...CHILD_ENVIRONMENT,
     DATABASE_URL: "postgres://127.0.0.1/nowhere",
   });
   expect(code).toBe(1);

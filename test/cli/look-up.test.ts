@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { type Ended, runChild } from "../support/child.ts";
-import { event, payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { event, payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 const failing = { now: true };
 const unreliable = defineHandler({
@@ -22,11 +23,8 @@ const asking =
   (port: string, token = TOKEN): Run =>
   (...args) =>
     runChild("src/cli/main.js", args, {
-      PATH: process.env.PATH,
-      APP_ENV: "test",
-      SIGNING_SECRET: SECRET,
+      ...CHILD_ENVIRONMENT,
       ADMIN_TOKEN: token,
-      ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
       ADMIN_PORT: port,
     });
 

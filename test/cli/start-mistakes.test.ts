@@ -7,7 +7,8 @@ import { type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { freePort } from "../support/free-port.ts";
 import { startServer } from "../support/process.ts";
-import { SECRET, startReceiver, TOKEN } from "../support/receiver.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 type Env = Record<string, string>;
 interface Lent {
@@ -21,11 +22,7 @@ function inFolder(use: (lent: Lent) => Promise<void>): Promise<void> {
   return withDatabase("sqlite", async (target) => {
     const folder = await mkdtemp(join(process.cwd(), "test", "start-"));
     const base = {
-      PATH: process.env.PATH,
-      APP_ENV: "test",
-      SIGNING_SECRET: SECRET,
-      ADMIN_TOKEN: TOKEN,
-      ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+      ...CHILD_ENVIRONMENT,
       DATABASE_URL: target.url,
       PORT: "0",
       ADMIN_PORT: "0",

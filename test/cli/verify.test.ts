@@ -5,7 +5,8 @@ import { type Ended, runChild } from "../support/child.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import type { Target } from "../support/open-target.ts";
-import { event, payment, SECRET, TOKEN, withReceiver } from "../support/receiver.ts";
+import { event, payment, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 const failing = defineHandler({
   type: "failing",
@@ -17,11 +18,7 @@ const failing = defineHandler({
 
 function verify(target: Target, ...args: string[]): Promise<Ended> {
   return runChild("src/cli/main.js", ["verify", ...args], {
-    PATH: process.env.PATH,
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    ...CHILD_ENVIRONMENT,
     DATABASE_URL: target.url,
   });
 }

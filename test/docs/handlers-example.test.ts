@@ -39,7 +39,10 @@ it("has in docs/handlers.md an example whose own test passes", () =>
     expect(code).toBe(0);
   }));
 
-it("has in docs/handlers.md examples that the compiler accepts", () =>
+/** The compiler reads the whole project. */
+const COMPILER_LIMIT_MS = 120_000;
+
+it("has in docs/handlers.md examples that the compiler accepts", { timeout: COMPILER_LIMIT_MS }, () =>
   inFolder(async (folder) => {
     const tsconfig = { extends: "../../tsconfig.json", include: ["*.ts"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
@@ -48,4 +51,5 @@ it("has in docs/handlers.md examples that the compiler accepts", () =>
       code: 0,
       output: "",
     });
-  }));
+  }),
+);

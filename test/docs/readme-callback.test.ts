@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { withDatabase } from "../support/databases.ts";
 import { startServer } from "../support/process.ts";
-import { SECRET, TOKEN } from "../support/receiver.ts";
+import { SECRET } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { shellBlocks } from "../support/shell.ts";
 
 const MAIN = join(process.cwd(), "src/cli/main.js");
@@ -13,11 +14,7 @@ const SIGN = `${process.execPath} --conditions=oncehook-source ${MAIN} sign`;
 
 function inShell(script: string, cwd: string): Promise<string> {
   const env = {
-    PATH: process.env.PATH,
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    ...CHILD_ENVIRONMENT,
   };
   return new Promise((resolve) => {
     execFile("sh", ["-c", script], { cwd, env }, (_error, stdout, stderr) => resolve(stdout + stderr));

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { startServer } from "../support/process.ts";
-import { event, SECRET, TOKEN } from "../support/receiver.ts";
+import { event } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { runCommand, shellBlocks } from "../support/shell.ts";
 
 const FOLDER = "examples/shop";
@@ -14,11 +15,7 @@ describe.each(DIALECTS)("the shop on %s", (dialect) => {
     withDatabase(dialect, async (target) => {
       const server = await startServer(target, { HANDLERS: "none" }, FOLDER);
       const env = {
-        PATH: process.env.PATH,
-        APP_ENV: "test",
-        SIGNING_SECRET: SECRET,
-        ADMIN_TOKEN: TOKEN,
-        ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+        ...CHILD_ENVIRONMENT,
         CALLBACK_BASE_URL: server.url,
       };
       const answers: string[] = [];

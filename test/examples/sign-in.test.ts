@@ -7,7 +7,8 @@ import { freePort } from "../support/free-port.ts";
 import { flowEnv } from "../support/oauth-flow.ts";
 import { withOidcPlatform } from "../support/oidc-platform.ts";
 import { startServer } from "../support/process.ts";
-import { event, SECRET, TOKEN } from "../support/receiver.ts";
+import { event } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 import { runCommand, shellBlocks } from "../support/shell.ts";
 import { UserAgent } from "../support/user-agent.ts";
 
@@ -70,11 +71,7 @@ it("can be tried without a platform, as its README says, command for command", (
       const back = await agent.authorize(`${base}/oauth-start`, `${base}/oauth-callback`);
       expect((await agent.request(back)).status).toBe(303);
       const shell = {
-        PATH: process.env.PATH,
-        APP_ENV: "test",
-        SIGNING_SECRET: SECRET,
-        ADMIN_TOKEN: TOKEN,
-        ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+        ...CHILD_ENVIRONMENT,
         ADMIN_PORT: new URL(server.adminUrl).port,
       };
       const answers = [];

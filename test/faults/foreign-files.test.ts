@@ -6,15 +6,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { type Ended, runChild } from "../support/child.ts";
-import { SECRET, TOKEN } from "../support/secrets.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
 function oncehook(file: string, ...args: string[]): Promise<Ended> {
   return runChild("src/cli/main.js", args, {
-    PATH: process.env.PATH,
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    ...CHILD_ENVIRONMENT,
     DATABASE_URL: `sqlite:${file}`,
     PORT: "0",
     ADMIN_PORT: "0",

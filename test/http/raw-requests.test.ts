@@ -1,19 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
+import { rawExchange } from "../support/raw-exchange.ts";
 import { payment, SECRET, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-
-/** Sends bytes over a socket of its own and returns everything that comes back. */
-async function exchange(origin: string, request: string): Promise<string> {
-  const { hostname, port } = new URL(origin);
-  const socket = connect(Number(port), hostname);
-  socket.on("error", () => {});
-  socket.write(request);
-  return text(socket);
-}
 
 const head = (lines: string[]) =>
   `${["POST /api/platform/callback HTTP/1.1", "Host: x", "Connection: close", ...lines].join("\r\n")}\r\n\r\n`;
@@ -43,7 +34,7 @@ describe("requests as they come over the wire", () => {
     ],
   ])("are refused with %s", (_title, build) =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await exchange(receiver.publicOrigin, build(JSON.stringify(payment())));
+      const answer = await rawExchange(receiver.publicOrigin, build(JSON.stringify(payment())));
       expect(answer).toMatch(/^HTTP\/1\.1 401 /);
       expect(answer).toContain('{"error":"invalid signature"}');
     }),
@@ -51,7 +42,7 @@ describe("requests as they come over the wire", () => {
 
   it.each(["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])("get 405 with Allow for %s", (method) =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await exchange(receiver.publicOrigin, head([]).replace("POST", method));
+      const answer = await rawExchange(receiver.publicOrigin, head([]).replace("POST", method));
       expect(answer).toMatch(/^HTTP\/1\.1 405 /);
       expect(answer.toLowerCase()).toContain("allow: post");
     }),
@@ -69,7 +60,7 @@ describe("requests as they come over the wire", () => {
     ["headers of more than 16 KiB", head([`X-Long: ${"x".repeat(17_000)}`]), 431, "headers too large"],
   ])("get an error as JSON for %s", (_title, request, status, message) =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await exchange(receiver.publicOrigin, request);
+      const answer = await rawExchange(receiver.publicOrigin, request);
       expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(answer).toContain(`{"error":"${message}"}`);
       await until(
@@ -84,7 +75,7 @@ describe("requests as they come over the wire", () => {
 
   it("get an error as JSON for an address that cannot be decoded", () =>
     withReceiver("sqlite", async (receiver) => {
-      const answer = await exchange(
+      const answer = await rawExchange(
         receiver.publicOrigin,
         head([]).replace("/api/platform/callback", "/%zz"),
       );
@@ -95,7 +86,7 @@ describe("requests as they come over the wire", () => {
   it("are bounded when they come in endless chunks", () =>
     withReceiver("sqlite", async (receiver) => {
       const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
-      const answer = await exchange(
+      const answer = await rawExchange(
         receiver.publicOrigin,
         head(["Transfer-Encoding: chunked"]) + chunk.repeat(20),
       );
@@ -108,7 +99,7 @@ describe("requests as they come over the wire", () => {
       const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
       const signature = signHmac(SECRET, Buffer.from(body));
       const request = `${head(["Transfer-Encoding: chunked", `X-Signature: ${signature}`])}${chunks}0\r\n\r\n`;
-      expect(await exchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
+      expect(await rawExchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
     }));
 
   it("leave no socket behind when a stranger begins one and never closes its side", () =>
@@ -143,7 +134,9 @@ describe("requests as they come over the wire", () => {
     withReceiver(
       "sqlite",
       async (receiver) => {
-        const answer = await exchange(receiver.publicOrigin, head(["Content-Length: 100"]));
+        const answer = await rawExchange(receiver.publicOrigin, head(["Content-Length: 100"]), {
+          silenceMs: 5_000,
+        });
         expect(answer).toMatch(/^HTTP\/1\.1 408 /);
         expect(answer).toContain('{"error":"request timeout"}');
         await until(async () => (await receiver.count("oncehook_callbacks")) === 1);

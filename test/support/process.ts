@@ -4,7 +4,7 @@ import { signHmac } from "../../src/index.ts";
 import { startChild } from "./child.ts";
 import { freePort } from "./free-port.ts";
 import type { Target } from "./open-target.ts";
-import { SECRET, TOKEN } from "./secrets.ts";
+import { CHILD_ENVIRONMENT, SECRET } from "./secrets.ts";
 import { until } from "./until.ts";
 
 const LAST_WORDS = 4_000;
@@ -48,14 +48,10 @@ export async function launchServer(
   const port = Number(env.PORT ?? (await freePort()));
   const adminPort = await freePort();
   const given = {
-    PATH: process.env.PATH,
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
+    ...CHILD_ENVIRONMENT,
     PORT: String(port),
     ADMIN_PORT: String(adminPort),
     DATABASE_URL: target.url,
-    ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
     ...env,
   };
   const child = startChild("src/cli/main.js", ["serve"], given, cwd);
