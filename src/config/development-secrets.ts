@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
+import { makeFolder } from "../files/index.ts";
 import { ConfigError } from "./config-error.ts";
 
 const GENERATED = ["SIGNING_SECRET", "ENCRYPTION_KEY", "ADMIN_TOKEN"] as const;
@@ -24,7 +25,7 @@ export async function developmentSecrets(
   const saved = await readSaved(file);
   if (saved !== undefined) return { values: saved, generated: [], file };
   const values = Object.fromEntries(GENERATED.map((name) => [name, randomBytes(32).toString("base64")]));
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dataFolder);
   const written = `${file}.${randomBytes(8).toString("hex")}`;
   try {
     await writeFile(written, `${JSON.stringify(values, null, 2)}\n`, { mode: 0o600, flag: "wx" });

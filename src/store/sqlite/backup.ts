@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { link, open, rm } from "node:fs/promises";
+import { flushFile, flushFolder } from "../../files/index.ts";
 import { BackupRefused } from "../backup-refused.ts";
 import type { CheckedInvariant } from "../invariants.ts";
 import { checkSqliteInvariants } from "./check-invariants.ts";
-import { flushFile, flushFolder } from "./flush-path.ts";
 import { lookingAt } from "./looking-at.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { flushFolder } from "../../files/index.ts";
 import { StoreFault } from "../store-fault.ts";
-import { flushFolder } from "./flush-path.ts";
 
 /** The flush of the write-ahead log of a database, in a thread of its own; what was written before it is on the disk after. */
 export interface LogFile {

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeFolder } from "../../files/index.ts";
 import { bindQuery } from "../bound-query.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import { MigrationRefused } from "../migrations/migration-refused.ts";
@@ -38,7 +39,7 @@ const NO_EVENT = "";
  * @throws MigrationRefused for a newer schema, another environment's database, or a file that is replaced meanwhile
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
-  mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
   if (createdFile === undefined) assertOwnFile(options.path);
   const file = touch(options.path);

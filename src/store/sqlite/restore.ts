@@ -1,11 +1,11 @@
 import { existsSync, statSync } from "node:fs";
-import { chmod, chown, copyFile, link, mkdir, rename, rm } from "node:fs/promises";
+import { chmod, chown, copyFile, link, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { flushFile, flushFolder, makeFolder } from "../../files/index.ts";
 import { BackupRefused } from "../backup-refused.ts";
 import type { CheckedInvariant } from "../invariants.ts";
 import { checkSqliteInvariants, FILE_CHECKS } from "./check-invariants.ts";
-import { flushFile, flushFolder } from "./flush-path.ts";
 import { busy, primaryCode } from "./hindrance.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
@@ -34,7 +34,7 @@ export async function restoreSqlite(from: string, path: string, now: Date): Prom
         "`oncehook backup`, DATABASE_URL being that file",
     );
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const partial = `${path}.partial`;
   try {
     await rm(partial, { force: true });
