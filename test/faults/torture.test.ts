@@ -7,8 +7,8 @@ import { Book } from "./driver/book.ts";
 import { call } from "./driver/call.ts";
 import { Fleet } from "./driver/fleet.ts";
 import { ROUNDS } from "./rounds/index.ts";
-import { runRounds } from "./run-rounds.ts";
-import { tableOf } from "./table.ts";
+import { NOT_ASKED, runRounds } from "./run-rounds.ts";
+import { tableOf, verdictOf } from "./table.ts";
 
 /** Each round with a few faults; `npm run torture` brings as many as docs/reliability.md tells of. */
 const ROUND_LIMIT_MS = 180_000;
@@ -130,9 +130,28 @@ describe("the auditor", () => {
     }));
 });
 
-it("the table says of a round that was not run that it was not run", () => {
-  const [round] = ROUNDS;
-  if (round === undefined) throw new Error("there are rounds");
-  const table = tableOf([{ round, seconds: 0, notRun: "not asked for", faults: [], isRight: undefined }]);
-  expect(table).toContain("not run: not asked for");
+describe("what is printed", () => {
+  const [first, second] = ROUNDS;
+  if (first === undefined || second === undefined) throw new Error("there are rounds");
+  const nothing = { seconds: 0, faults: [], isRight: undefined };
+
+  it("says of a round that this machine cannot run that it was not run, and why", () => {
+    const ended = [{ ...nothing, round: first, notRun: "there is no compiler" }];
+    expect(tableOf(ended)).toContain("not run: there is no compiler");
+    expect(verdictOf(ended)).toContain(`Not run: ${first.name}.`);
+  });
+
+  it("names those that were not asked for in the last line", () => {
+    const ended = [
+      { ...nothing, round: first, isRight: true, ran: { count: 1, audits: [] } },
+      { ...nothing, round: second, notRun: NOT_ASKED },
+    ];
+    expect(tableOf(ended)).not.toContain(second.title);
+    expect(verdictOf(ended)).toMatch(new RegExp(`^1 of 2 rounds .* right.*\\nNot run: ${second.name}\\.$`));
+  });
+
+  it("says which rounds were wrong", () => {
+    const ended = [{ ...nothing, round: first, isRight: false, faults: ["lost"] }];
+    expect(verdictOf(ended)).toContain(`WRONG: ${first.name}`);
+  });
 });

@@ -63,6 +63,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       createdFile: undefined,
       previousBaseUrl,
       durabilityWarnings: warnings,
+      notes: [],
     };
   } catch (error) {
     await Promise.all([pool.end(), groups?.end()]);
