@@ -14,7 +14,7 @@ describe("deploy/caddy/Caddyfile", () => {
     it.skip(notRun("caddy", "a receiver behind a real Caddy"), () => {});
     return;
   }
-  holdsItsPromises((use) => behindAProxy((files) => startCaddy(program, files), use));
+  holdsItsPromises((use, env) => behindAProxy((files) => startCaddy(program, files), use, env));
 
   it("is valid as it stands, with nothing set", async () => {
     const args = ["validate", "--config", "deploy/caddy/Caddyfile", "--adapter", "caddyfile"];

@@ -62,13 +62,19 @@ export async function ask(proxy: ProxyAddress, sent: Request): Promise<Response>
 
 /** A server that answers nothing for so long waits for more, and is told that there is no more. */
 const SILENCE_MS = 1_000;
+/** For what closes the connection after its answer, however slow the machine is. */
+export const PATIENT_MS = 20_000;
 
 /** Sends bytes over TLS and returns everything that comes back until the connection is closed. */
-export async function exchange({ httpsPort, ca }: ProxyAddress, bytes: string): Promise<string> {
+export async function exchange(
+  { httpsPort, ca }: ProxyAddress,
+  bytes: string,
+  silenceMs = SILENCE_MS,
+): Promise<string> {
   const options = { host: "127.0.0.1", servername: "localhost", port: httpsPort, ca, localAddress: PLATFORM };
   const socket = connect(options);
   const chunks: Buffer[] = [];
-  const end = setTimeout(() => socket.end(), SILENCE_MS);
+  const end = setTimeout(() => socket.end(), silenceMs);
   socket.on("error", () => {}).on("data", (chunk) => chunks.push(chunk) && end.refresh());
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   socket.write(bytes, "latin1");

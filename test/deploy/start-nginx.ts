@@ -34,7 +34,11 @@ export async function startNginx(program: string, files: ProxyFiles): Promise<Pr
   await replace(join(included, "upstream.conf"), [["127.0.0.1:8080", upstream]]);
   await replace(join(included, "allowed.conf"), [["203.0.113.0/24", "127.0.0.0/29"]]);
   await writeFile(join(folder, "nginx.conf"), main(folder));
-  return startProxy(program, ["-p", folder, "-c", join(folder, "nginx.conf")], httpsPort);
+  return startProxy(
+    program,
+    ["-p", folder, "-e", join(folder, "error.log"), "-c", join(folder, "nginx.conf")],
+    httpsPort,
+  );
 }
 
 /** Fails where there is nothing to replace any more: the test would try something else than it says. */
