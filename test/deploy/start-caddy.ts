@@ -13,7 +13,7 @@ export function caddyEnvironment({ folder, httpPort, httpsPort, upstream }: Prox
     ONCEHOOK_HTTP_PORT: String(httpPort),
     ONCEHOOK_HTTPS_PORT: String(httpsPort),
     ONCEHOOK_TLS: `${folder}/cert.pem ${folder}/key.pem`,
-    ONCEHOOK_ALLOWED: "127.0.0.0/29",
+    ONCEHOOK_ALLOWED: "2001:db8:1::/48 127.0.0.0/29",
     ONCEHOOK_UPSTREAM: upstream,
   };
 }
