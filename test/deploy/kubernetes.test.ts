@@ -1,10 +1,12 @@
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { withReceiver } from "../support/receiver.ts";
 import { command, stages } from "./dockerfile.ts";
 import { schemaErrors, typeErrors } from "./kubernetes-types.ts";
 import { FOLDER, type Manifest, manifests, only } from "./manifests.ts";
+import { notRun, onThePath } from "./on-the-path.ts";
 import { productionConfig, unknownNames } from "./production-values.ts";
 
 const bare = () => manifests().map(({ file: _file, ...manifest }) => manifest as Manifest);
@@ -91,6 +93,25 @@ describe("deploy/kubernetes", () => {
     expect(migration.image).toBe(`${newName}:${newTag}`);
     expect(newTag).toBe(JSON.parse(readFileSync("package.json", "utf8")).version);
   });
+
+  const kubectl = onThePath("kubectl");
+  it.skipIf(kubectl === undefined)(
+    kubectl === undefined
+      ? notRun("kubectl", "the objects as kubectl apply -k takes them")
+      : "is put together by kubectl",
+    () => {
+      const built = execFileSync(String(kubectl), ["kustomize", FOLDER], { encoding: "utf8" });
+      const objects = parseAllDocuments(built).map((document) => document.toJS() as Manifest);
+      const apart = ["Job", "Secret"];
+      const kinds = bare()
+        .map(({ kind }) => kind)
+        .filter((kind) => !apart.includes(kind));
+      expect(objects.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
+      const [container] =
+        objects.find(({ kind }) => kind === "Deployment")?.spec.template.spec.containers ?? [];
+      expect(container.image).toBe(migration.image);
+    },
+  );
 
   it("probes addresses that answer on a real receiver", () =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
