@@ -44,6 +44,27 @@ describe("the auditor", () => {
     ["a notification that is gone", "DELETE FROM oncehook_notifications", "number of notifications"],
     ["a row of the log that is gone", "DELETE FROM oncehook_callbacks", "row in the log is missing"],
     [
+      "another amount",
+      "UPDATE ledger_postings SET debit = debit * 2, credit = credit * 2",
+      "postings of another amount",
+    ],
+    ["another account", "UPDATE ledger_postings SET account = 'nobody'", "or to other accounts"],
+    [
+      "a balance that nobody posted",
+      "UPDATE ledger_accounts SET cents = 1 WHERE account = 'account-3'",
+      "a balance that nobody moved",
+    ],
+    [
+      "another notification",
+      "UPDATE oncehook_notifications SET payload = '{}'",
+      "a notification that tells something else",
+    ],
+    [
+      "what verify would find",
+      "UPDATE oncehook_callbacks SET outcome = 'rejected'",
+      "against what `oncehook verify` holds (log-of-record)",
+    ],
+    [
       "a record that is at work",
       "UPDATE oncehook_records SET status = 'processing' WHERE event_id LIKE '%-0'",
       "not completed",
@@ -65,6 +86,32 @@ describe("the auditor", () => {
       }
     }),
   );
+
+  it.each([
+    ["of another event", '{"status":"success","data":{"posted":"other-0","cents":1}}'],
+    ["that acknowledges nothing", '{"status":"ignored"}'],
+  ])("does not take an answer %s for an acknowledgement", (_title, text) => {
+    const book = new Book("answers", "ledger_posting", SECRET);
+    const { number } = book.open();
+    expect(book.answered(number, { status: 200, text })).toBe("wrong");
+    expect([book.acknowledged, book.wrong]).toEqual([0, [`answers-0: 200 ${text}`]]);
+  });
+
+  it("finds a transfer that was made twice", () =>
+    withDatabase("sqlite", async (target) => {
+      const book = new Book("moved", "ledger_transfer", SECRET);
+      const fleet = await Fleet.start(target);
+      try {
+        const { number, body } = book.open();
+        book.answered(number, await call(fleet.origins[0] ?? "", body));
+        await fleet.stopAll();
+        expect((await audit(target, book)).faults).toEqual([]);
+        await execute(target, "UPDATE ledger_accounts SET cents = cents * 2");
+        expect((await audit(target, book)).faults.join("\n")).toContain("not the sum of its postings");
+      } finally {
+        await fleet.destroy();
+      }
+    }));
 
   it("counts two answers of success for one event as doubled", () =>
     withDatabase("sqlite", async (target) => {

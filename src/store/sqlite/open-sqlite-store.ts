@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "../../files/index.ts";
@@ -41,8 +41,10 @@ const NO_EVENT = "";
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   makeFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
+  // Only where there is none: to open and close a file takes away every lock that this process has on it.
   if (createdFile === undefined) assertOwnFile(options.path);
-  const file = touch(options.path);
+  else closeSync(openSync(options.path, "a", 0o600));
+  const inode = statSync(options.path).ino;
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
@@ -50,7 +52,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
-    assertSameFile(options.path, file);
+    assertSameFile(options.path, inode);
     const flusher = new Flusher(logFileOf(options.path));
     await flusher.flush();
     const reader = new Connection(options.path, options.onStatement);
@@ -60,16 +62,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   } catch (error) {
     writer.close();
     throw error;
-  }
-}
-
-/** Makes the file where there is none. What it holds is the owner's alone; SQLite gives its other files the same mode. @returns its inode */
-function touch(path: string): number {
-  const file = openSync(path, "a", 0o600);
-  try {
-    return fstatSync(file).ino;
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -67,8 +67,10 @@ const terminated = behindWire({
   short: 5,
   async harm({ place, chance }) {
     const server = await place.postgres();
-    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND random() < ${chance.next().toFixed(3)}`);
+    const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND random() < ${chance.between(5, 100) / 100}`;
+    // At least one, or nothing was brought about.
+    while ((await server.query(terminate)).length === 0) await sleep(5);
   },
 });
 
