@@ -54,6 +54,7 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
     tokens,
     clock,
     logger,
+    tracer: undefined,
   });
   return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
