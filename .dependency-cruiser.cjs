@@ -12,7 +12,7 @@ const ROOMS = {
   receive: ["domain", "verify", "handlers", "store", "seal", "trace"],
   retry: ["domain", "loop", "handlers", "receive", "store", "trace"],
   outbox: ["domain", "loop", "store", "trace"],
-  oauth: ["domain", "fetch", "verify", "seal", "handlers", "receive", "store"],
+  oauth: ["domain", "fetch", "verify", "seal", "handlers", "receive", "store", "trace"],
   observe: ["domain", "trace"],
   http: ["domain", "verify", "receive", "oauth", "observe", "store", "trace"],
   admin: ["domain", "store", "observe", "receive", "retry", "oauth"],

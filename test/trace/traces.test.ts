@@ -214,6 +214,17 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(0)] },
     ));
 
+  it("of an OAuth redirect holds its path and nothing of its query", () =>
+    withTraced(dialect, async (receiver, collector) => {
+      const path = "/api/platform/oauth-callback";
+      const answer = await fetch(`${receiver.publicOrigin}${path}?code=canary-91c2&state=canary-91c2`);
+      expect(answer.status).toBe(401);
+      const { root, tree } = await collector.trace(`GET ${path}`);
+      expect(tree).toEqual([`GET ${path}`, "verify"]);
+      expect(root.attributes).toMatchObject({ "url.path": path, "oncehook.outcome": "state_unknown" });
+      expect(JSON.stringify(collector.spans())).not.toContain("canary-91c2");
+    }));
+
   it("holds neither the body nor what signs it", () =>
     withTraced(dialect, async (receiver, collector) => {
       await receiver.send(payment({}, { order_id: "canary-7f3a" }));
