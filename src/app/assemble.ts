@@ -14,6 +14,7 @@ import {
 import { createPlaces, createSingleFlight, errorText, type Receiver, type Source } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
+import type { Tracer } from "../trace/index.ts";
 import type { Credential, Scheme } from "../verify/index.ts";
 import { createObserver } from "./observer.ts";
 
@@ -27,6 +28,7 @@ interface Given {
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Everything between the listeners and the store. */
@@ -41,7 +43,7 @@ export interface Inner {
 
 /** Puts the inner rooms together; made once at the start. */
 export function assemble(given: Given): Inner {
-  const { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger } = given;
+  const { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger, tracer } = given;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const places = createPlaces(config.maxWaitingCallbacks);
   const metrics = createMetrics({
@@ -74,6 +76,7 @@ export function assemble(given: Given): Inner {
       recordRetentionDays: config.retention.recordDays,
     },
     observer: createObserver(metrics, noteCredential, logger),
+    tracer,
     flights: createSingleFlight(),
     places,
     unsaved: new Map(),

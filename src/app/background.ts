@@ -38,6 +38,7 @@ export function createBackground(
     policy: config.notifications.policy,
     clock,
     log,
+    tracer: receiver.tracer,
     describe,
     attempted: metrics.delivery,
   });

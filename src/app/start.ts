@@ -26,6 +26,7 @@ import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
 import { tlsPair } from "./tls-pair.ts";
+import { startTracing } from "./tracing.ts";
 import { warn } from "./warn.ts";
 
 /** What a receiver is made of besides its configuration. */
@@ -63,7 +64,8 @@ export async function start(config: Config, parts: Parts): Promise<Running> {
 }
 
 async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Running> {
-  const { clock = systemClock, logger } = parts;
+  const { clock = systemClock } = parts;
+  const { logger, tracer } = await startTracing(config, parts.logger, undo);
   const adminAddress = { origin: "" };
   const sealer = createSealer(config.encryptionKey, config.previousEncryptionKeys);
   const platform = configuredPlatform(config, () => adminAddress.origin);
@@ -80,7 +82,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   undo.push(() => store.close());
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
   const noteCredential = await createCredentialNotes(config, store, clock, logger);
-  const inner = assemble({ config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger });
+  const given = { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger, tracer };
+  const inner = assemble(given);
   undo.push(
     () => inner.callbackLog.close(),
     async () => inner.metrics.close(),

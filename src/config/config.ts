@@ -1,3 +1,4 @@
+import type { TracingOptions } from "../trace/index.ts";
 import type { AuthMethod } from "./authentication-variables.ts";
 import type { RateLimit } from "./value-schemas.ts";
 
@@ -91,6 +92,8 @@ export interface Config {
   readonly ipAllowList: readonly string[] | null;
   readonly mask: { readonly headers: readonly string[]; readonly keys: readonly string[] };
   readonly logLevel: string;
+  /** Null: off. */
+  readonly tracing: TracingOptions | null;
   readonly retention: { readonly logDays: number; readonly recordDays: number | null };
   /** The text of every secret, so that logs can mask it wherever it turns up. */
   readonly secretValues: readonly string[];

@@ -10,6 +10,7 @@ import { notificationsOf } from "./notifications.ts";
 import { oauthOf } from "./oauth.ts";
 import { createProblems } from "./problems.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
+import { exporterSecrets, tracingOf } from "./tracing.ts";
 import { percentDecoded } from "./value-schemas.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
@@ -61,6 +62,7 @@ export function loadConfig(env: Environment): Config {
     redirect: redirectOf(values, baseUrl),
     builtInHandlers: handlers,
     ipAllowList: values.IP_ALLOW_LIST ?? null,
+    tracing: tracingOf(env),
     secretValues: secretsOf(env, values),
   });
 }
@@ -133,7 +135,8 @@ function secretsOf(env: Environment, values: Values): string[] {
   });
   const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password);
   const decoded = passwords.map((one) => percentDecoded(one ?? ""));
-  return [...texts, ...passwords, ...decoded, ...secretParts(values.NOTIFY_WEBHOOK_URL ?? "")].filter(
+  const others = [...secretParts(values.NOTIFY_WEBHOOK_URL ?? ""), ...exporterSecrets(env)];
+  return [...texts, ...passwords, ...decoded, ...others].filter(
     (text) => text !== undefined && text !== "",
   ) as string[];
 }

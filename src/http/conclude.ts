@@ -1,5 +1,6 @@
 import type { CallbackLogRow, Outcome } from "../domain/index.ts";
 import type { Reception } from "../receive/index.ts";
+import type { Concluded } from "../trace/index.ts";
 import { type Answer, answerTo } from "./answer.ts";
 import type { Incoming } from "./incoming.ts";
 import { logRow } from "./log-row.ts";
@@ -39,14 +40,15 @@ export function createConcluder(deps: PublicDeps): Concluder {
   function write(request: Incoming, reception: Reception, answer: Answer, known: Known | undefined): void {
     const { outcome } = reception;
     if (outcome.ending === "success" && outcome.isRepeated !== true && known?.stored !== undefined) {
-      callbackLog.line({ ...known.stored, processingMs: performance.now() - request.startedAt });
+      const row = { ...known.stored, processingMs: performance.now() - request.startedAt };
+      callbackLog.line(row, request.phase?.ids);
       return;
     }
     // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
     const isStranger = reception.outcome.ending !== "success" && reception.eventId === undefined;
     if (isStranger && !callbackLog.admitRejected(clock.now())) return;
     const row = logRow(request, known?.source ?? null, reception, answer, mask);
-    callbackLog.line(row);
+    callbackLog.line(row, request.phase?.ids);
     callbackLog.add(row);
   }
 
@@ -61,6 +63,15 @@ export function createConcluder(deps: PublicDeps): Concluder {
         log.debug({ url: mask.url(request.url), status: answer.status }, "not a callback's address");
       }
       respond(request, answer);
+      request.phase?.answered(concluded(reception, answer.status, known?.source));
     },
   };
+}
+
+function concluded(
+  { outcome, eventId, eventType }: Reception,
+  status: number,
+  source: string | undefined,
+): Concluded {
+  return { status, outcome, source, eventId, eventType };
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { TLSSocket } from "node:tls";
 import proxyAddr from "@fastify/proxy-addr";
 import type { Clock } from "../domain/index.ts";
+import type { RequestPhase } from "../trace/index.ts";
 import { normalAddress } from "./remote-address.ts";
 
 /** One request on the public listener, with what is noted of it as it arrives. */
@@ -26,6 +27,8 @@ export interface Incoming {
   readonly answerHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
+  /** Its trace, where it is traced. */
+  phase: RequestPhase | undefined;
 }
 
 /** Tells where a request comes from. */
@@ -60,6 +63,7 @@ export function incoming(
       "x-content-type-options": "nosniff",
     },
     body: NOTHING,
+    phase: undefined,
   };
 }
 

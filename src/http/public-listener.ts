@@ -8,6 +8,7 @@ import {
 import { createServer as createHttpsServer } from "node:https";
 import { failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
 import type { Places } from "../receive/index.ts";
+import type { ArrivedRequest } from "../trace/index.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { createConcluder } from "./conclude.ts";
@@ -77,6 +78,12 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     const [path = ""] = (message.url ?? "").split("?", 1);
     const address = served.get(path);
     const request = incoming(message, response, address?.isCallback ?? false, deps.clock, originOf);
+    request.phase = request.isCallback ? deps.receiver.tracer?.request(arrivedOf(request, path)) : undefined;
+    if (request.phase === undefined) await take(request, address);
+    else await request.phase.within(() => take(request, address));
+  }
+
+  async function take(request: Incoming, address: Served | undefined): Promise<void> {
     try {
       if (doorway.clear !== undefined) await doorway.clear;
       const refusal = await arrive(request, address, turningAway, deps);
@@ -104,6 +111,11 @@ function createServer(
   return tls === null
     ? createHttpServer(limits, serve)
     : createHttpsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, serve);
+}
+
+/** What a trace tells of a request; `route` is its path, and never its query. */
+function arrivedOf({ method, message, protocol, address, headers }: Incoming, route: string): ArrivedRequest {
+  return { method, route, protocol, httpVersion: message.httpVersion, address, headers };
 }
 
 /** Phase (a), then whether the address and the method are ones that are served: why it is not, if so. */

@@ -9,6 +9,7 @@ import {
   sha256Hex,
 } from "../receive/index.ts";
 import { type Deadline, StoreFault } from "../store/index.ts";
+import { inPhase } from "../trace/index.ts";
 import { type DistinctHeaders, isAbsent } from "../verify/index.ts";
 import { expectedFlow } from "./expected-flow.ts";
 import type { Flow } from "./flow.ts";
@@ -45,7 +46,8 @@ export async function receiveRedirect(
 ): Promise<Reception> {
   const parameters = parametersOf(redirect.query, redirect.body);
   if (isRefused(parameters)) return { outcome: parameters };
-  const authentic = await authenticate(redirect, parameters, deps);
+  const verifying = deps.receiver.tracer?.begin("verify");
+  const authentic = await inPhase(verifying, authenticate, redirect, parameters, deps);
   if ("ending" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
   if (isRefused(code)) {

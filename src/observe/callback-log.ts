@@ -1,4 +1,5 @@
 import type { CallbackLogRow, Clock, Log } from "../domain/index.ts";
+import type { TraceIds } from "../trace/index.ts";
 import { type WriteLine, writeLogLine } from "./log-line.ts";
 import type { Metrics } from "./metrics.ts";
 import { createMinuteTally, type MinuteTally } from "./minute-tally.ts";
@@ -23,7 +24,8 @@ interface Bounds {
 
 /** The callback log (SPEC 1.8): a line on standard output for each callback, and a row in the store. */
 export interface CallbackLog {
-  line(row: CallbackLogRow): void;
+  /** @param trace of the callback, where it is traced */
+  line(row: CallbackLogRow, trace?: TraceIds): void;
   /** A row that does not commit with an event's own transaction; it is stored with others shortly after. */
   add(row: CallbackLogRow): void;
   /** Asked before a refused request is masked and logged, so that a flood of garbage costs next to nothing. */
@@ -60,7 +62,7 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
   }
 
   return {
-    line: (row) => writeLogLine(write, row),
+    line: (row, trace) => writeLogLine(write, row, trace),
     add(row) {
       if (!buffer.add(row)) leftOut(full, "buffer_full");
     },

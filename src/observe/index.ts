@@ -1,4 +1,11 @@
 export { type CallbackLog, type CallbackLogOptions, createCallbackLog } from "./callback-log.ts";
-export { closeLogger, createLogger, type Logger, type LoggerOptions, lineWriter } from "./logger.ts";
+export {
+  closeLogger,
+  createLogger,
+  type Logger,
+  type LoggerOptions,
+  lineWriter,
+  withTraceIds,
+} from "./logger.ts";
 export { createMask, type Mask, type MaskOptions } from "./mask.ts";
 export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";

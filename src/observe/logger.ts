@@ -5,6 +5,7 @@ import {
   pino,
   stdSerializers,
 } from "pino";
+import type { TraceIds } from "../trace/index.ts";
 import type { WriteLine } from "./log-line.ts";
 import type { Mask } from "./mask.ts";
 import { standardOutput } from "./standard-output.ts";
@@ -36,6 +37,21 @@ export function createLogger({ level, mask, destination }: LoggerOptions): Logge
     },
   };
   return pino(options, destination ?? standardOutput());
+}
+
+/** The same log, whose lines say in which trace they were written. */
+export function withTraceIds(logger: Logger, activeIds: () => TraceIds | undefined): Logger {
+  return logger.child(
+    {},
+    {
+      formatters: {
+        log(fields) {
+          const ids = activeIds();
+          return ids === undefined ? fields : { ...fields, trace_id: ids.traceId, span_id: ids.spanId };
+        },
+      },
+    },
+  );
 }
 
 /** Writes lines of the logger's own form around fields that are JSON already. */

@@ -51,11 +51,15 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
     limit: AbortSignal,
     fields: object,
   ): Promise<void> {
+    const { notification } = delivery;
+    const phase = deps.tracer?.delivery(channel.name, notification.topic, notification);
     let failure: unknown;
     try {
-      await channel.deliver(delivery.notification, limit, delivery.channel);
+      await channel.deliver(notification, limit, delivery.channel, phase?.headers);
+      phase?.end();
     } catch (error) {
       failure = error ?? new Error("the channel failed without a reason");
+      phase?.fail(failure);
     }
     if (failure === undefined) {
       await settle(delivery.id, owner);

@@ -13,9 +13,15 @@ export interface Channel {
   /**
    * Resolves when the other side has taken it. Ends soon after the signal was aborted, with nothing of it going on:
    * what still ran could be taken by the other side after it was counted as failed.
+   * @param traceHeaders for a channel over HTTP, where the attempt is traced
    * @throws DeliveryRefused when asking again will not help; the signal's reason; another error when it may
    */
-  deliver(notification: StoredNotification, signal: AbortSignal, destination: string): Promise<void>;
+  deliver(
+    notification: StoredNotification,
+    signal: AbortSignal,
+    destination: string,
+    traceHeaders?: Readonly<Record<string, string>>,
+  ): Promise<void>;
   /** The same, where it neither takes time nor fails: what comes to the only channel there is needs no lease then. */
   take?(notification: StoredNotification): void;
   close?(): Promise<void>;

@@ -1,5 +1,6 @@
 import type { Clock, DeliveryPolicy, Log } from "../domain/index.ts";
 import type { OutboxStore } from "../store/index.ts";
+import type { Tracer } from "../trace/index.ts";
 import type { Channel } from "./channel.ts";
 
 /** What the outbox works with; made once at the start. */
@@ -9,6 +10,8 @@ export interface OutboxDeps {
   readonly policy: DeliveryPolicy;
   readonly clock: Clock;
   readonly log: Log;
+  /** Undefined where tracing is off. */
+  readonly tracer?: Tracer | undefined;
   /** An error with its causes, secrets masked. */
   readonly describe: (error: unknown) => string;
   /** Told how each attempt ended; may not throw. */

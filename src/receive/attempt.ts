@@ -9,6 +9,7 @@ import {
 } from "../domain/index.ts";
 import { HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
+import { inPhase, type Phase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
@@ -20,9 +21,20 @@ class ResultInvalid extends Error {
   override readonly name = "ResultInvalid";
 }
 
+/** Why a trace shows a handler that ran, and no effect of it. */
+class TransactionLost extends Error {
+  override readonly name = "TransactionLost";
+
+  constructor() {
+    super("the database lost the transaction of this run, and what it wrote");
+  }
+}
+
 /** One run of a handler: its `prepare`, then `handle` inside the transaction that holds the event's record. */
 export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Outcome> {
   const { key, eventType, version, bodySha256, deadline, mode } = work;
+  const { tracer } = receiver;
+  let closing: Phase | undefined;
   try {
     const preparation = await prepareOnce(work, receiver);
     if (preparation.state === "ended") return preparation.outcome;
@@ -31,14 +43,25 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
       { ...key, eventType, version, bodySha256 },
       async (scope) => {
         runs += 1;
+        closing?.fail(new TransactionLost());
+        closing = undefined;
         const given = runs === 1 ? work : await anew(work, receiver);
-        return runHandler(given, ownCopy(preparation.value), scope, receiver);
+        const handling = tracer?.begin(`handler ${eventType}`);
+        const own = ownCopy(preparation.value);
+        const completion = await inPhase(handling, runHandler, given, own, scope, receiver);
+        closing = tracer?.begin(mode === "commit" ? "commit" : "rollback");
+        return completion;
       },
       { deadline, mode },
     );
-    if (ending.ending !== "already") return success(ending.result);
-    return handledBefore(ending.record, bodySha256, receiver);
+    if (ending.ending === "already") {
+      closing?.fail(new TransactionLost());
+      return handledBefore(ending.record, bodySha256, receiver);
+    }
+    closing?.end();
+    return success(ending.result);
   } catch (error) {
+    closing?.fail(error);
     return outcomeOf(error);
   }
 }

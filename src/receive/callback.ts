@@ -2,6 +2,7 @@ import type { CallbackLogRow, Clock, EventKey, JsonObject, Log, Outcome, Version
 import type { AttemptKind, Registry, UserTokens } from "../handlers/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
+import type { Tracer } from "../trace/index.ts";
 import type { Credential, DistinctHeaders, Scheme } from "../verify/index.ts";
 import type { Places } from "./places.ts";
 import type { SingleFlight } from "./single-flight.ts";
@@ -58,6 +59,8 @@ export interface Receiver {
   readonly log: Log;
   readonly rules: ReceiveRules;
   readonly observer: Observer;
+  /** Undefined where tracing is off. */
+  readonly tracer: Tracer | undefined;
   readonly flights: SingleFlight;
   readonly places: Places;
   /** The users' access tokens, for `prepare`. */

@@ -1,5 +1,6 @@
 import { isRefused, type JsonObject, type Outcome, type Refused, type Version } from "../domain/index.ts";
 import type { Deadline } from "../store/index.ts";
+import { inPhase } from "../trace/index.ts";
 import type { Receiver, Reception, RowOf } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
 import type { Identified } from "./identify.ts";
@@ -60,8 +61,7 @@ export async function onceOnly(delivery: Delivery, receiver: Receiver, rowOf: Ro
   };
 
   // A record that comes to be between the two is found by the transaction itself.
-  const outcome = await guardedRun(
-    async () => (await lookUp()) ?? receiver.flights.take(key, deadline, process),
-  );
+  const run = async () => (await lookUp()) ?? receiver.flights.take(key, deadline, process);
+  const outcome = await inPhase(receiver.tracer?.begin("once"), guardedRun, run);
   return { outcome, ...facts };
 }

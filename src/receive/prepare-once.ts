@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EventKey, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
 import { HandlerTimedOut, withTimeLimit } from "../handlers/index.ts";
+import { inPhase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
 import { type Claim, keepPrepared } from "./keep-prepared.ts";
@@ -26,8 +27,12 @@ export type Preparation =
  * begins. A crash or a rollback after it finds the result; whoever completes the event deletes it.
  */
 export async function prepareOnce(work: AttemptWork, receiver: Receiver): Promise<Preparation> {
-  const { handler, key, deadline } = work;
-  if (handler.prepare === undefined) return { state: "ready", value: undefined };
+  if (work.handler.prepare === undefined) return { state: "ready", value: undefined };
+  return inPhase(receiver.tracer?.begin("prepare"), claimOrWait, work, receiver);
+}
+
+async function claimOrWait(work: AttemptWork, receiver: Receiver): Promise<Preparation> {
+  const { key, deadline } = work;
   if (work.mode === "rehearse") return rehearsed(work, receiver);
   for (;;) {
     const leaseMs = receiver.rules.handlerTimeoutMs + LEASE_MARGIN_MS;

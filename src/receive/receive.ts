@@ -11,12 +11,16 @@ import { sha256Hex } from "./sha256.ts";
  */
 export async function receive(callback: Callback, receiver: Receiver, rowOf: RowOf): Promise<Reception> {
   // (b) verify who sent it, over the bytes as they arrived.
+  const verifying = receiver.tracer?.begin("verify");
   const verdict = await callback.source.scheme.verify(callback);
+  verifying?.end(verdict);
   if (!("verified" in verdict)) return { outcome: verdict };
   receiver.observer.credentialsUsed(verdict.verified);
 
   // (c) the event's id: whether it was handled before is looked up under it.
+  const identifying = receiver.tracer?.begin("identify");
   const identified = identify(callback.body, callback.source.name);
+  identifying?.end(identified);
   if (isRefused(identified)) return { outcome: identified };
 
   // (c) to (g): the look-up, dispatch, the handler, the record and the log.

@@ -18,6 +18,7 @@ import {
   type Work,
 } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
+import { inPhase } from "../trace/index.ts";
 
 export interface FailureRun {
   readonly failure: StoredFailure;
@@ -37,14 +38,15 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<O
 /** The stored event through the same path as a callback's, after its signature: the bytes were verified then. */
 export async function runStored(
   failure: StoredFailure,
-  kind: Work["kind"],
+  kind: FailureRun["kind"],
   mode: Work["mode"],
   timeLimitMs: number,
   receiver: Receiver,
 ): Promise<Outcome> {
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + timeLimitMs;
-  return receiver.flights.take(key, deadline, async () => {
+  const phase = receiver.tracer?.run(mode === "rehearse" ? "rehearse" : kind, key, failure.eventType);
+  return inPhase(phase, receiver.flights.take, key, deadline, async () => {
     const body = opened(failure, key, receiver);
     if ("ending" in body) return body;
     const parsed = parseObject(body);

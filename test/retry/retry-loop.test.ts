@@ -12,6 +12,7 @@ import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 const TIMING = { timeLimitMs: 5_000, leaseMs: 30_000 };
@@ -54,6 +55,7 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
     tokens,
     clock,
     logger,
+    tracer: undefined,
   });
   return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
@@ -117,11 +119,10 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
     }));
 
   it("removes a failure whose event was completed by somebody else, without running it", () =>
-    withStore(dialect, async (store) => {
+    withStore(dialect, async (store, target) => {
       const failing = { times: 1 };
       const inner = rooms(store, failing);
       await failInline(inner);
-      const failure = await store.failures.get({ source: "platform", eventId: "e1" });
       const record = {
         source: "platform",
         eventId: "e1",
@@ -130,9 +131,13 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         bodySha256: "a".repeat(64),
       };
       const options = { deadline: performance.now() + 5_000, mode: "commit" } as const;
+      await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
       await store.once(record, async () => ({ result: {} }), options);
-      // As if the failure had been written after the other process's commit.
-      await store.failures.record({ ...failure!, bodySha256: "", nextAttemptAt: new Date(T0) }, new Date(T0));
+      // As if the failure had come to be seen after the other process's commit.
+      const columns =
+        "source, event_id, event_type, version, state, attempts, retries_done, code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
+      await execute(target, `INSERT INTO oncehook_failures (${columns}) SELECT ${columns} FROM kept`);
+      inner.time.seconds = 60;
       failing.times = 99;
       expect(await inner.loop().round()).toBe(1);
       expect(failing.times).toBe(99);

@@ -32,7 +32,7 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
     destinations: [WEBHOOK],
     atOnce: 16,
     timeLimitMs: TIME_LIMIT_MS,
-    async deliver(notification, signal) {
+    async deliver(notification, signal, _destination, traceHeaders) {
       addresses.assertHost(hostname);
       const id = messageId(notification);
       const { topic, payload, createdAt } = notification;
@@ -50,6 +50,7 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
         signal,
         body,
         headers: {
+          ...traceHeaders,
           "content-type": "application/json",
           "user-agent": "oncehook",
           "webhook-id": id,
