@@ -34,6 +34,7 @@ const ROOMS = {
     "admin",
     "config",
   ],
+  testing: ["domain", "verify", "handlers", "observe", "store", "admin", "config", "app"],
   cli: ["domain", "verify", "handlers", "observe", "config", "app", "store"],
 };
 
