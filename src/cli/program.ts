@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { backupCommand, restoreCommand } from "./backup-commands.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { initCommand } from "./init/init-command.ts";
 import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
@@ -25,6 +26,7 @@ export function createProgram(): Command {
     .addHelpText("after", EXIT_CODES)
     .exitOverride();
   for (const command of [
+    initCommand(),
     serveCommand(),
     sendCommand(),
     signCommand(),
