@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { backupCommand, restoreCommand } from "./backup-commands.ts";
+import { completionCommand } from "./completion/completion-command.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { initCommand } from "./init/init-command.ts";
@@ -40,6 +41,7 @@ export function createProgram(): Command {
     restoreCommand(),
     doctorCommand(),
     demoCommand(),
+    completionCommand(),
   ]) {
     program.addCommand(command.copyInheritedSettings(program));
   }

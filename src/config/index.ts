@@ -4,6 +4,7 @@ export type { AppEnvironment, Config, JwtConfig, OAuthConfig } from "./config.ts
 export { ConfigError } from "./config-error.ts";
 export { CONFIG_FILE_NAMES, type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
 export { describeVariables, type VariableDescription } from "./describe-variables.ts";
+export { BUILT_IN_TYPES } from "./handling-variables.ts";
 export { loadConfig } from "./load-config.ts";
 export { loadDatabase } from "./load-database.ts";
 export { type LoadedEnvironment, loadEnvironment } from "./load-environment.ts";

@@ -46,6 +46,7 @@ describe("the command line", () => {
     "migrate",
     "doctor",
     "demo",
+    "completion",
   ])("explains %s with --help", (command) =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run([command, "--help"]);
