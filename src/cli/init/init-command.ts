@@ -28,8 +28,8 @@ async function init(named: string): Promise<void> {
 }
 
 function report(folder: string, { written, kept }: Scaffolded): string {
-  const yours = kept.length === 0 ? "" : `Yours, and left as it was: ${kept.join(", ")}\n`;
-  return `Written to ${folder}:\n\n${indented(written)}\n${yours}`;
+  const yours = kept.length === 0 ? "" : `\nYours, and left as it was: ${kept.join(", ")}\n`;
+  return `Written to ${folder}:\n\n${indented(written)}${yours}`;
 }
 
 function indented(lines: readonly string[]): string {
