@@ -36,6 +36,7 @@ const ROOMS = {
     "admin",
     "config",
   ],
+  testing: ["domain", "verify", "handlers", "observe", "store", "admin", "config", "app"],
   cli: ["domain", "verify", "handlers", "observe", "config", "app", "store"],
 };
 

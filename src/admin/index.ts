@@ -1,2 +1,4 @@
 export type { AdminDeps } from "./admin-deps.ts";
 export { createAdminListener } from "./admin-listener.ts";
+export { presentNotification } from "./notification-routes.ts";
+export { presentFailure, presentRecord } from "./present.ts";

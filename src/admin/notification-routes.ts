@@ -26,7 +26,7 @@ export function registerNotifications(app: FastifyInstance, deps: AdminDeps): vo
     { schema: { querystring: QUERY } },
     async ({ query }) => {
       const filter = query.state === undefined ? {} : { state: query.state };
-      return pageOf(query, (page) => deps.store.outbox.list(page, filter), present);
+      return pageOf(query, (page) => deps.store.outbox.list(page, filter), presentNotification);
     },
   );
   app.post<{ Params: { id: number } }>(
@@ -70,7 +70,8 @@ async function discard(
   return reply.send({ deliveries });
 }
 
-function present(row: ListedNotification) {
+/** How the admin API shows a notification and its deliveries. */
+export function presentNotification(row: ListedNotification) {
   return {
     id: row.id,
     idempotency_key: row.idempotencyKey,

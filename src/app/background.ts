@@ -17,6 +17,8 @@ export interface Polling {
 /** The work that goes on beside the listeners: retries, deliveries of notifications, tokens that expire soon. */
 export interface Background {
   start(polling: Polling): void;
+  /** Does what is due now, once, and resolves when it has ended: retries, then deliveries and tokens. */
+  runDue(): Promise<void>;
   /** Begins nothing new and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -51,6 +53,10 @@ export function createBackground(
       retries.start(retryPollMs);
       outbox.start(outboxPollMs);
       refreshing.start(refreshPollMs);
+    },
+    async runDue() {
+      while ((await retries.round()) > 0);
+      await Promise.all([outbox.round(), tokens.refreshDue(() => false)]);
     },
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));

@@ -9,7 +9,7 @@ import type { Logger } from "../observe/index.ts";
 import { LATE_WORK_MS } from "../receive/index.ts";
 import { discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
-import type { Migration } from "../store/index.ts";
+import type { Migration, Store } from "../store/index.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
@@ -48,12 +48,24 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** A receiver into which a test can look. */
+export interface Inspectable extends Running {
+  readonly store: Store;
+  /** Does what is due by the clock now, once, and resolves when it has ended: retries, deliveries, tokens. */
+  runDue(): Promise<void>;
+}
+
 /**
  * Starts a receiver: store, listeners, retry loop and retention job. When a step fails, the ones before it are
  * undone.
  * @throws ConfigError for a file that cannot be used, MigrationRefused, or StartRefused
  */
 export async function start(config: Config, parts: Parts): Promise<Running> {
+  return startInspectable(config, parts);
+}
+
+/** The same, for `testing/`. @throws as `start` does */
+export async function startInspectable(config: Config, parts: Parts): Promise<Inspectable> {
   const undo: Step[] = [];
   try {
     return await startSteps(config, parts, undo);
@@ -63,7 +75,7 @@ export async function start(config: Config, parts: Parts): Promise<Running> {
   }
 }
 
-async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Running> {
+async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Inspectable> {
   const { clock = systemClock } = parts;
   const { logger, tracer } = await startTracing(config, parts.logger, undo);
   const adminAddress = { origin: "" };
@@ -116,10 +128,11 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
     state.serving = false;
   });
   const publicOrigin = originOf(listener, tls === null ? "http" : "https");
-  return running({ publicOrigin, adminOrigin: adminAddress.origin, broken: store.broken }, undo);
+  const place = { publicOrigin, adminOrigin: adminAddress.origin, broken: store.broken };
+  return running({ ...place, store, runDue: background.runDue }, undo);
 }
 
-function running(place: Omit<Running, "stop">, undo: Step[]): Running {
+function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {
   let stopped: Promise<void> | undefined;
   return {
     ...place,

@@ -5,10 +5,11 @@ import { examine, type Finding } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
 import { fileTrouble } from "../domain/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
 
-interface DoctorOptions extends ConfigurationOptions {
+interface DoctorOptions extends ConfigurationOptions, JsonOptions {
   readonly registered?: readonly string[];
   readonly compare?: readonly string[];
 }
@@ -26,6 +27,7 @@ export function doctorCommand(): Command {
       "--compare <file...>",
       "environment files that must share no secret or address (default: .env.* here)",
     )
+    .option(...JSON_OPTION)
     .action(doctor);
 }
 
@@ -33,7 +35,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const { config } = await load(options);
   const files = await environmentFiles(options.compare);
   const findings = await examine(config, options.registered ?? [], files);
-  for (const finding of findings) process.stdout.write(`${lineOf(finding)}\n`);
+  printResult(options, findings, () => findings.map((finding) => `${lineOf(finding)}\n`).join(""));
   if (findings.some(({ verdict }) => verdict === "failure")) process.exitCode = 1;
 }
 

@@ -1,13 +1,13 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { table } from "./table.ts";
 
-interface ListOptions extends AdminOptions {
+interface ListOptions extends AdminOptions, JsonOptions {
   readonly id?: string;
   readonly state?: string;
   readonly limit: string;
   readonly cursor?: string;
-  readonly json?: true;
 }
 
 interface Listed<Item> {
@@ -39,7 +39,7 @@ export function askingCommand(name: string): Command {
   return new Command(name)
     .option("--admin-port <port>", "where the receiver's admin listener is (default: ADMIN_PORT)")
     .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option("--json", "print the receiver's answer as JSON, for scripts");
+    .option(...JSON_OPTION);
 }
 
 function listCommand(name: string): Command {
@@ -73,7 +73,7 @@ export function eventsCommand(): Command {
 export function failuresCommand(): Command {
   return listCommand("failures")
     .description("List the events that failed and wait for a retry, or for a person, newest first.")
-    .option("--state <state>", "waiting or exhausted alone")
+    .addOption(new Option("--state <state>", "these alone").choices(["waiting", "exhausted"]))
     .action(async (options: ListOptions) => {
       const query = queryOf({ state: options.state, limit: options.limit, cursor: options.cursor });
       const path = `/api/failures?${query}`;
@@ -103,17 +103,15 @@ function queryOf(parameters: Readonly<Record<string, string | undefined>>): URLS
 
 function print(
   list: Listed<unknown>,
-  { json }: ListOptions,
+  options: ListOptions,
   head: readonly string[],
   rows: readonly string[][],
   none: string,
 ): void {
-  if (json === true) process.stdout.write(`${JSON.stringify(list, null, 2)}\n`);
-  else if (rows.length === 0) process.stdout.write(`${none}\n`);
-  else {
+  printResult(options, list, () => {
     const more = list.next_cursor === null ? "" : `older ones: --cursor ${list.next_cursor}\n`;
-    process.stdout.write(`${table(head, rows)}\n${more}`);
-  }
+    return rows.length === 0 ? `${none}\n` : `${table(head, rows)}\n${more}`;
+  });
 }
 
 /** An error's text may hold anything; a terminal is shown one line of plain characters. */

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { migrate } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
 
 export function migrateCommand(): Command {
@@ -11,13 +12,14 @@ export function migrateCommand(): Command {
       "--accept-new-key",
       "take ENCRYPTION_KEY although the database was used with another key, which is lost",
     )
-    .action(async (options: ConfigurationOptions & { acceptNewKey?: true }) => {
+    .option(...JSON_OPTION)
+    .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
       const { config, file } = await load(options);
       const handlers = (file.handlers ?? []) as readonly Handler[];
       const { applied } = await migrate(config, handlers, file.migrations ?? [], {
         acceptNewKey: options.acceptNewKey ?? false,
       });
       const done = applied.map((name) => `applied ${name}\n`).join("");
-      process.stdout.write(applied.length === 0 ? "the database is up to date\n" : done);
+      printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
     });
 }

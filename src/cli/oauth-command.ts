@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { UserMistake } from "./user-mistake.ts";
 
-interface StateOptions extends AdminOptions {
+interface StateOptions extends AdminOptions, JsonOptions {
   readonly expiresIn: string;
 }
 
@@ -13,6 +14,7 @@ export function oauthCommand(): Command {
     .option("--expires-in <seconds>", "how long it is expected", "600")
     .option("--admin-port <port>", "where the receiver's admin listener is (default: ADMIN_PORT)")
     .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...JSON_OPTION)
     .action(expectState);
   return new Command("oauth").description("OAuth flows.").addCommand(state);
 }
@@ -25,5 +27,5 @@ async function expectState(state: string, options: StateOptions): Promise<void> 
   const body = { state, expires_in: expiresIn };
   const asked = { method: "POST", path: "/api/oauth/states", body } as const;
   const answer = await askAdmin<{ expires_at: string }>(options, asked);
-  process.stdout.write(`the state is expected until ${answer.expires_at}\n`);
+  printResult(options, answer, () => `the state is expected until ${answer.expires_at}\n`);
 }

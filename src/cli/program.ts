@@ -1,7 +1,9 @@
 import { Command } from "commander";
 import { backupCommand, restoreCommand } from "./backup-commands.ts";
+import { completionCommand } from "./completion/completion-command.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { initCommand } from "./init/init-command.ts";
 import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
@@ -25,6 +27,7 @@ export function createProgram(): Command {
     .addHelpText("after", EXIT_CODES)
     .exitOverride();
   for (const command of [
+    initCommand(),
     serveCommand(),
     sendCommand(),
     signCommand(),
@@ -38,6 +41,7 @@ export function createProgram(): Command {
     restoreCommand(),
     doctorCommand(),
     demoCommand(),
+    completionCommand(),
   ]) {
     program.addCommand(command.copyInheritedSettings(program));
   }

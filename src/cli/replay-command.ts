@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import { longestRunMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { type JsonOptions, printResult } from "./json-output.ts";
 import { askingCommand } from "./look-up-commands.ts";
 
-interface ReplayOptions extends AdminOptions {
+interface ReplayOptions extends AdminOptions, JsonOptions {
   readonly source: string;
   readonly dryRun?: true;
-  readonly json?: true;
 }
 
 interface Replayed {
@@ -32,9 +32,7 @@ async function replay(eventId: string, options: ReplayOptions): Promise<void> {
   const key = `${encodeURIComponent(options.source)}/${encodeURIComponent(eventId)}`;
   const path = `/api/failures/${key}/replay?dry_run=${options.dryRun ?? false}`;
   const replayed = await askAdmin<Replayed>(options, { method: "POST", path, timeLimitMs: longestReplayMs });
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify(replayed, null, 2)}\n` : sentence(replayed, options),
-  );
+  printResult(options, replayed, () => sentence(replayed, options));
   if (!WELL_ENDED.includes(replayed.outcome)) process.exitCode = 1;
 }
 

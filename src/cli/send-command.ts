@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../domain/index.ts";
 import { authenticCallback } from "./callback-request.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
 import { sampleData } from "./sample-data.ts";
 import { UserMistake } from "./user-mistake.ts";
 
-interface SendOptions {
+interface SendOptions extends JsonOptions {
   readonly data?: string;
   readonly id?: string;
   readonly timestamp?: string;
@@ -35,6 +36,7 @@ export function sendCommand(): Command {
     .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
     .option("--api <version>", "v1 or v2, sent as X-API-Version")
     .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...JSON_OPTION)
     .action(send);
 }
 
@@ -53,7 +55,9 @@ async function send(type: string, options: SendOptions): Promise<void> {
   const address = url ?? `${config.baseUrl}/api/platform/callback`;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(address, { ...headers, ...version }, body);
-  process.stdout.write(`POST ${address}\n${body}\n\n${response.status}\n${await response.text()}\n`);
+  const text = await response.text();
+  const result = { url: address, event, status: response.status, answer: jsonOrText(text) };
+  printResult(options, result, () => `POST ${address}\n${body}\n\n${response.status}\n${text}\n`);
   if (response.status === 429) process.stderr.write(`oncehook: ${slowDown(response.headers)}\n`);
   if (response.status !== 200) process.exitCode = 1;
 }
@@ -66,6 +70,15 @@ async function post(url: string, headers: Record<string, string>, body: string):
     throw new UserMistake(`${url} did not answer: ${reason(cause)}. Is the receiver running (npm start)?`, {
       cause,
     });
+  }
+}
+
+/** A proxy in front may answer with a page. */
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 

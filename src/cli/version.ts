@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
+import { ownManifest } from "./own-package.ts";
 
 /** The version of the package this file was started from. */
-export const VERSION: string = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-).version;
+export const VERSION: string = ownManifest().version;

@@ -19,7 +19,13 @@ export interface ConfiguredHandler {
   readonly handle: (context: never) => unknown;
 }
 
-const NAMES = ["oncehook.config.ts", "oncehook.config.mts", "oncehook.config.js", "oncehook.config.mjs"];
+/** Where the file is looked for, in this order. */
+export const CONFIG_FILE_NAMES = [
+  "oncehook.config.ts",
+  "oncehook.config.mts",
+  "oncehook.config.js",
+  "oncehook.config.mjs",
+];
 const KEYS = ["handlers", "migrations"];
 
 /** For editors: the file's export with its types. */
@@ -48,7 +54,7 @@ export async function loadConfigFile(cwd: string, named?: string): Promise<Confi
 }
 
 async function find(cwd: string): Promise<string | undefined> {
-  for (const name of NAMES) {
+  for (const name of CONFIG_FILE_NAMES) {
     const file = resolve(cwd, name);
     if (await exists(file)) return file;
   }

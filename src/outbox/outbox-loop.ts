@@ -8,11 +8,16 @@ import type { OutboxDeps } from "./outbox-deps.ts";
 const FRESH_AT_ONCE = 250;
 const STOP_PATIENCE_MS = 4_000;
 
+export interface OutboxLoop extends Loop {
+  /** One round on each channel: takes on all that is due, resolves when its attempts have ended. */
+  round(): Promise<void>;
+}
+
 /**
  * Delivers what handlers have committed: at least once, with one id at every attempt. The leases let any number of
  * processes share the work, and a process that dies loses none of it.
  */
-export function createOutboxLoop(deps: OutboxDeps): Loop {
+export function createOutboxLoop(deps: OutboxDeps): OutboxLoop {
   const { channels, log } = deps;
   const stopping = new AbortController();
   const begin = beginning(deps);
@@ -26,6 +31,10 @@ export function createOutboxLoop(deps: OutboxDeps): Loop {
   return {
     start(intervalMs) {
       for (const loop of loops) loop.start(intervalMs);
+    },
+    async round() {
+      await Promise.all(workers.map(({ work }) => work(() => false)));
+      await Promise.all(workers.map(({ ended }) => ended()));
     },
     async stop() {
       // What is under way may end; what hangs is given up, and is tried again after the next start.

@@ -34,14 +34,25 @@ async function inFolder<T>(
 }
 
 describe("the command line", () => {
-  it.each(["serve", "send", "sign", "oauth", "events", "failures", "replay", "migrate", "doctor", "demo"])(
-    "explains %s with --help",
-    (command) =>
-      inFolder(async (_folder, run) => {
-        const { code, stdout } = await run([command, "--help"]);
-        expect(code).toBe(0);
-        expect(stdout).toContain(`Usage: oncehook ${command}`);
-      }),
+  it.each([
+    "init",
+    "serve",
+    "send",
+    "sign",
+    "oauth",
+    "events",
+    "failures",
+    "replay",
+    "migrate",
+    "doctor",
+    "demo",
+    "completion",
+  ])("explains %s with --help", (command) =>
+    inFolder(async (_folder, run) => {
+      const { code, stdout } = await run([command, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`Usage: oncehook ${command}`);
+    }),
   );
 
   it("lists its commands and exit codes with --help", () =>

@@ -1,9 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import pg from "pg";
 import { inject } from "vitest";
+import { temporaryDatabase } from "../../src/app/temporary-database.ts";
 import type { Store } from "../../src/store/index.ts";
 import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
 
@@ -16,33 +12,20 @@ export async function withDatabase<T>(dialect: Dialect, use: (target: Target) =>
 }
 
 async function withSqlite<T>(use: (target: Target) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
+  const { url, remove } = await temporaryDatabase();
   try {
-    return await use({ dialect: "sqlite", url: `sqlite:${join(folder, "test.db")}` });
+    return await use({ dialect: "sqlite", url });
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await remove();
   }
 }
 
 async function withPostgres<T>(use: (target: Target) => Promise<T>): Promise<T> {
-  const name = `test_${randomBytes(6).toString("hex")}`;
-  const url = new URL(inject("postgresUrl"));
-  await administer(`CREATE DATABASE ${name}`);
-  url.pathname = `/${name}`;
+  const { url, remove } = await temporaryDatabase(inject("postgresUrl"));
   try {
-    return await use({ dialect: "postgres", url: url.href });
+    return await use({ dialect: "postgres", url });
   } finally {
-    await administer(`DROP DATABASE ${name} WITH (FORCE)`);
-  }
-}
-
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject("postgresUrl") });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
+    await remove();
   }
 }
 

@@ -2,21 +2,17 @@ import { type Running, start } from "../../src/app/index.ts";
 import { type Config, loadConfig } from "../../src/config/index.ts";
 import type { Clock } from "../../src/domain/index.ts";
 import type { Handler } from "../../src/handlers/index.ts";
-import { createLogger, createMask } from "../../src/observe/index.ts";
 import type { Migration } from "../../src/store/index.ts";
-import { signHmac } from "../../src/verify/index.ts";
+import { capturedLog } from "../../src/testing/captured-log.ts";
+import { type Answer, answerOf, postCallback } from "../../src/testing/post-callback.ts";
+import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { type Dialect, withDatabase } from "./databases.ts";
 import { countOf } from "./effects.ts";
 import type { Target } from "./open-target.ts";
 import { SECRET, TOKEN } from "./secrets.ts";
 
+export type { Answer } from "../../src/testing/post-callback.ts";
 export { SECRET, TOKEN } from "./secrets.ts";
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Record<string, unknown>;
-}
 
 export interface Sending {
   readonly path?: string;
@@ -47,15 +43,12 @@ export interface ReceiverOptions {
   readonly resealPollMs?: number;
 }
 
+/** Secrets that are the same in every test, since several of them share a database. */
 const ENVIRONMENT = {
-  APP_ENV: "test",
-  PORT: "0",
-  ADMIN_PORT: "0",
+  ...testEnvironment(),
   SIGNING_SECRET: SECRET,
   ADMIN_TOKEN: TOKEN,
   ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
-  RATE_LIMIT_DEFAULT: "off",
-  RATE_LIMIT_CALLBACK: "off",
 };
 
 /** The configuration of a receiver on this database. */
@@ -66,10 +59,7 @@ export function testConfig(target: Target, env: Record<string, string> = {}): Co
 /** Starts a receiver on a database that may be shared with others. */
 export async function startReceiver(target: Target, options: ReceiverOptions = {}): Promise<TestReceiver> {
   const config = testConfig(target, options.env);
-  const lines: Record<string, unknown>[] = [];
-  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
-  const logger = createLogger({ level: config.logLevel, mask, destination });
+  const { logger, lines } = capturedLog(config);
   const { env: _env, ...parts } = options;
   // Tests that want a round of retries run one; the loop itself looks up rarely.
   const running = await start(config, {
@@ -127,20 +117,11 @@ export const payment = (over: object = {}, data: object = {}) =>
   event("payment_notify", { order_id: "o1", amount: 10, ...data }, over);
 
 async function send(origin: string, sent: object, sending: Sending = {}): Promise<Answer> {
-  const { path = "/api/platform/callback", headers = {}, secret = SECRET, raw } = sending;
+  const { path = "/api/platform/callback", headers, secret = SECRET, raw } = sending;
+  const { event_type } = sent as { event_type?: unknown };
+  const type = typeof event_type === "string" ? event_type : undefined;
   const body = Buffer.from(raw ?? JSON.stringify(sent));
-  const type = (sent as { event_type?: unknown }).event_type;
-  const response = await fetch(origin + path, {
-    method: "POST",
-    body,
-    headers: {
-      "content-type": "application/json",
-      "x-signature": signHmac(secret, body),
-      ...(typeof type === "string" ? { "x-event-type": type } : {}),
-      ...headers,
-    },
-  });
-  return answerOf(response);
+  return postCallback(origin + path, secret, { body, type, headers });
 }
 
 async function admin(origin: string, path: string, init: RequestInit = {}): Promise<Answer> {
@@ -149,10 +130,4 @@ async function admin(origin: string, path: string, init: RequestInit = {}): Prom
     headers: { authorization: `Bearer ${TOKEN}`, ...init.headers },
   });
   return answerOf(response);
-}
-
-async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text();
-  const json = response.headers.get("content-type")?.includes("json") ?? false;
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { text } };
 }

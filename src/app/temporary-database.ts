@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { StartRefused } from "./start-refused.ts";
+
+export interface TemporaryDatabase {
+  /** As in DATABASE_URL. */
+  readonly url: string;
+  /** Takes away what was made for it. */
+  remove(): Promise<void>;
+}
+
+/**
+ * A database for one test: a SQLite file in a folder of its own, or, where a PostgreSQL is named, a database of its own on
+ * that server. A SQLite file that is named is used as it is, and stays.
+ * @throws StartRefused when there can be none
+ */
+export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
+  if (given === undefined) return inFolder();
+  if (given.startsWith("sqlite:")) return { url: given, remove: async () => {} };
+  // An address of another kind is the configuration's to refuse, in its words.
+  if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
+  const { createOwnDatabase } = await import("../store/postgres/index.ts");
+  try {
+    const { url, drop } = await createOwnDatabase(given);
+    return { url, remove: drop };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message || String(Reflect.get(cause, "code")) : String(cause);
+    throw new StartRefused(
+      `databaseUrl: no database could be made on that PostgreSQL (${why}); each test receiver has one of its own there, ` +
+        "so the server must answer and its user must be allowed to create databases (CREATEDB)",
+      { cause },
+    );
+  }
+}
+
+async function inFolder(): Promise<TemporaryDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
+  return {
+    url: `sqlite:${join(folder, "test.db")}`,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { ownManifest, PACKAGE_FOLDER } from "../own-package.ts";
+import { UserMistake } from "../user-mistake.ts";
+
+interface Manifest {
+  readonly type?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weight_grams":250}'`;
+
+/** The commands that come next, to be typed in the current folder, one after the other. */
+export function nextSteps(folder: string): string[] {
+  const place = relative(process.cwd(), folder);
+  return [
+    ...(place === "" ? [] : [`cd ${quoted(place)}`]),
+    ...packageSteps(folder),
+    "npm test",
+    "npx oncehook serve",
+    `${SAMPLE}    # in another terminal`,
+  ];
+}
+
+function packageSteps(folder: string): string[] {
+  const manifest = manifestIn(folder);
+  const isMissing = manifest.dependencies?.zod === undefined && manifest.devDependencies?.zod === undefined;
+  const zod = isMissing ? " zod" : "";
+  const module = manifest.type === "module" ? [] : ["npm pkg set type=module"];
+  if (isInstalled(folder)) return [...module, `npm install${zod}`];
+  const tarball = `oncehook-${ownManifest().version}.tgz`;
+  // An installed package holds what its build wrote, and not what the build needs.
+  const flags = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`) ? " --ignore-scripts" : "";
+  const source = quoted(relative(folder, PACKAGE_FOLDER) || ".");
+  return [...module, `npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
+}
+
+/** The package.json of the folder. @throws UserMistake where it is none */
+export function manifestIn(folder: string): Manifest {
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return {};
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new UserMistake(`${file}: is no JSON that can be read; nothing was changed`, { cause });
+  }
+}
+
+/** As Node looks for a package: here, and in every folder above. */
+function isInstalled(folder: string): boolean {
+  const here = resolve(folder);
+  if (existsSync(join(here, "node_modules", "oncehook", "package.json"))) return true;
+  return dirname(here) === here ? false : isInstalled(dirname(here));
+}
+
+function quoted(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

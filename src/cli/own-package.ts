@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the package that this command belongs to: a clone, or one in a `node_modules`. */
+export const PACKAGE_FOLDER = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Manifest {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly engines: Readonly<Record<string, string>>;
+}
+
+export function ownManifest(): Manifest {
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+}

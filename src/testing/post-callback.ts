@@ -1,0 +1,35 @@
+import { signHmac } from "../verify/index.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The answer's JSON; `{ text }` where it is none. */
+  readonly body: Record<string, unknown>;
+}
+
+export interface Callback {
+  /** The bytes that are signed and sent. */
+  readonly body: Uint8Array;
+  /** Sent as `X-Event-Type` where there is one. */
+  readonly type?: string | undefined;
+  /** These win over the ones that are made here. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Posts a callback as a platform does, its bytes signed with the secret (SPEC 4.1). */
+export async function postCallback(
+  url: string,
+  secret: string,
+  { body, type, headers = {} }: Callback,
+): Promise<Answer> {
+  const sent = new Headers({ "content-type": "application/json", "x-signature": signHmac(secret, body) });
+  if (type !== undefined) sent.set("x-event-type", type);
+  for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+  return answerOf(await fetch(url, { method: "POST", body: Buffer.from(body), headers: sent }));
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : { text } };
+}

@@ -1,0 +1,159 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  type Inspectable,
+  startInspectable,
+  type TemporaryDatabase,
+  temporaryDatabase,
+} from "../app/index.ts";
+import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
+import type { Version } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
+import { type CapturedLog, capturedLog, type LogLine } from "./captured-log.ts";
+import { type Answer, postCallback } from "./post-callback.ts";
+import { dueWork, type Stored, storedIn } from "./stored.ts";
+import { createTestClock, type TestClock } from "./test-clock.ts";
+import { testEnvironment } from "./test-environment.ts";
+
+/** What a test receiver is made of; the export of `oncehook.config.ts` fits as it is. */
+export interface TestReceiverOptions extends ConfigFile {
+  /** Variables of the README, over those that a test receiver sets; none is read from the process's environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /**
+   * A temporary SQLite file when left out. `postgres://…`: a database of its own on that server, dropped at the end, for
+   * which the user needs CREATEDB. `sqlite:<file>`: this file, which stays.
+   */
+  readonly databaseUrl?: string | undefined;
+  /** Where the clock begins: the time of the start when left out. */
+  readonly now?: Date;
+}
+
+/** An event as a test writes it down; what is left out is made up. */
+export interface TestEvent {
+  readonly event_type: string;
+  readonly data?: object;
+  readonly event_id?: string;
+  /** Seconds since the Unix epoch; the clock's time when left out. */
+  readonly timestamp?: number;
+}
+
+export interface Sending {
+  /** Sent as `X-API-Version`. */
+  readonly version?: Version;
+  /** These win over the signature and the others that are made here. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent, and signed, instead of the event: for bodies that are no event. */
+  readonly raw?: string | Uint8Array;
+}
+
+export interface SentAnswer extends Answer {
+  /** The event as it was sent: send it again for a redelivery. */
+  readonly event: Required<TestEvent>;
+}
+
+/** A real receiver on ports of its own. `await using` closes it. */
+export interface TestReceiver extends Stored, AsyncDisposable {
+  /** The unified callback address. */
+  readonly url: string;
+  readonly adminOrigin: string;
+  /** The admin API's bearer token. */
+  readonly adminToken: string;
+  /** What signs the callbacks. */
+  readonly signingSecret: string;
+  readonly databaseUrl: string;
+  readonly clock: TestClock;
+  /** The lines of its log so far. */
+  readonly lines: readonly LogLine[];
+  /** Sends a signed callback. With another AUTH_METHOD than hmac, give the credentials as `headers`. */
+  send(event: TestEvent, sending?: Sending): Promise<SentAnswer>;
+  /** Sends it signed with a secret that is not the platform's. */
+  sendForged(event: TestEvent, sending?: Sending): Promise<SentAnswer>;
+  /** Stops it and takes its temporary database away. Callable more than once. */
+  close(): Promise<void>;
+}
+
+/** The loops look for nothing by themselves: the clock moves them. As long as a timer can wait. */
+const NEVER_MS = 2 ** 31 - 1;
+
+/**
+ * Starts a receiver as `oncehook serve` does, on any free ports and a temporary database, with a clock that the test moves.
+ * @throws ConfigError for `env`, MigrationRefused, StartRefused
+ */
+export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
+  const database = await temporaryDatabase(options.databaseUrl);
+  try {
+    const config = loadConfig({ ...testEnvironment(), DATABASE_URL: database.url, ...options.env });
+    return await startOn(database, config, options);
+  } catch (error) {
+    await database.remove();
+    throw error;
+  }
+}
+
+async function startOn(
+  database: TemporaryDatabase,
+  config: Config,
+  { handlers = [], migrations = [], now = new Date() }: TestReceiverOptions,
+): Promise<TestReceiver> {
+  const log = capturedLog(config);
+  const clock = createTestClock(now, () => dueWork(running.store, running.runDue));
+  const running = await startInspectable(config, {
+    handlers: handlers as readonly Handler[],
+    migrations,
+    clock,
+    logger: log.logger,
+    retryPollMs: NEVER_MS,
+    outboxPollMs: NEVER_MS,
+    refreshPollMs: NEVER_MS,
+  });
+  return receiverOf({ running, database, config, clock, log });
+}
+
+interface Made {
+  readonly running: Inspectable;
+  readonly database: TemporaryDatabase;
+  readonly config: Config;
+  readonly clock: TestClock;
+  readonly log: CapturedLog;
+}
+
+function receiverOf({ running, database, config, clock, log }: Made): TestReceiver {
+  const url = `${running.publicOrigin}${config.basePath}/api/platform/callback`;
+  const [signingSecret = ""] = config.authentication.signing.secrets;
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= running.stop().finally(() => database.remove());
+    return closing;
+  };
+
+  async function send(secret: string, given: TestEvent, sending: Sending = {}): Promise<SentAnswer> {
+    const event = completed(given, clock.now());
+    const { version, raw = JSON.stringify(event) } = sending;
+    const headers = {
+      "x-timestamp": String(event.timestamp),
+      ...(version === undefined ? {} : { "x-api-version": version }),
+      ...sending.headers,
+    };
+    const callback = { body: Buffer.from(raw), type: event.event_type, headers };
+    return { ...(await postCallback(url, secret, callback)), event };
+  }
+
+  return {
+    url,
+    adminOrigin: running.adminOrigin,
+    adminToken: config.admin.token,
+    signingSecret,
+    databaseUrl: database.url,
+    clock,
+    lines: log.lines,
+    ...storedIn(running.store),
+    send: (event, sending) => send(signingSecret, event, sending),
+    sendForged: (event, sending) => send(randomBytes(32).toString("base64url"), event, sending),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function completed(event: TestEvent, now: Date): Required<TestEvent> {
+  const made = { event_id: `evt_${randomUUID()}`, timestamp: Math.floor(now.getTime() / 1000), data: {} };
+  return { ...made, ...event };
+}

@@ -1,0 +1,165 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Ended, runChild } from "../support/child.ts";
+import { withDatabase } from "../support/databases.ts";
+import { COMPILER_LIMIT_MS, runNode } from "../support/in-project.ts";
+import { startServer } from "../support/process.ts";
+import { SECRET } from "../support/receiver.ts";
+
+const OWN = [
+  "oncehook.config.ts",
+  "handlers/parcel-shipped.ts",
+  "test/parcel-shipped.test.ts",
+  ".env.example",
+];
+
+const init = (cwd: string, ...args: string[]): Promise<Ended> =>
+  runChild("src/cli/main.js", ["init", ...args], { PATH: process.env.PATH, NO_COLOR: "1" }, cwd);
+
+async function inFolder<T>(use: (folder: string) => Promise<T>, above = tmpdir()): Promise<T> {
+  const folder = await mkdtemp(join(above, "oncehook-init-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A folder that `init` has filled, with the packages it needs: Oncehook's own source, and below the project the rest. */
+function inProject<T>(use: (folder: string, said: Ended) => Promise<T>): Promise<T> {
+  return inFolder(
+    async (folder) => {
+      const said = await init(folder);
+      await mkdir(join(folder, "node_modules"));
+      await symlink(process.cwd(), join(folder, "node_modules", "oncehook"));
+      return use(folder, said);
+    },
+    join(process.cwd(), "test"),
+  );
+}
+
+async function contents(folder: string): Promise<Record<string, string>> {
+  const names = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const texts = await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const));
+  return Object.fromEntries(texts.map(([file, text]) => [file.slice(folder.length + 1), text]));
+}
+
+describe("oncehook init", () => {
+  it("writes into an empty folder a project whose test passes", () =>
+    inProject(async (folder, { code, stderr }) => {
+      expect([code, stderr]).toEqual([0, ""]);
+      const tested = await runNode(["--test", "--test-reporter=tap"], folder);
+      expect(tested.output).toContain("# pass 3\n# fail 0");
+      expect(tested.code).toBe(0);
+    }));
+
+  it(
+    "writes a project whose types fit, by the tsconfig.json that it wrote",
+    { timeout: COMPILER_LIMIT_MS },
+    () =>
+      inProject(async (folder) => {
+        const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
+        // Only the way to Oncehook's source is the project's own, and how that is written.
+        const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
+        expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
+      }),
+  );
+
+  it("writes a project that is served, takes its .env.example, and the callback that it says to send", () =>
+    inProject(async (folder, { stdout }) => {
+      const [, data = ""] = /send parcel_shipped --data '(.+)'/.exec(stdout) ?? [];
+      await withDatabase("sqlite", async (target) => {
+        const server = await startServer(target, {}, folder);
+        const event = { event_id: "e1", event_type: "parcel_shipped", timestamp: 1, data: JSON.parse(data) };
+        expect((await server.send(event)).body).toEqual({ status: "success", data: { parcel_id: "p1" } });
+        server.child.kill("SIGTERM");
+        expect(await server.ended).toBe(0);
+      });
+      const env = { PATH: process.env.PATH, SIGNING_SECRET: SECRET };
+      const signing = ["sign", "tsconfig.json", "--env", ".env.example"];
+      expect(await runChild("src/cli/main.js", signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
+    }));
+
+  it("makes the folder, names what it wrote, and says what to type next", () =>
+    inFolder(async (folder) => {
+      const { stdout } = await init(folder, "my receiver");
+      for (const path of [...OWN, "package.json", "tsconfig.json", ".gitignore"])
+        expect(stdout).toContain(`  ${path}\n`);
+      const next = stdout.slice(stdout.indexOf("Next:"));
+      expect(next).toMatch(
+        /cd 'my receiver'\n {2}npm pack \S+\n {2}npm install \.\/oncehook-[\d.]+\.tgz\n {2}npm test\n {2}npx oncehook serve\n/,
+      );
+      const manifest = JSON.parse(await readFile(join(folder, "my receiver", "package.json"), "utf8"));
+      expect(manifest).toMatchObject({ name: "my-receiver", type: "module", private: true });
+    }));
+
+  it.each([...OWN, "oncehook.config.mjs"])(
+    "names %s, where it is there already, and changes nothing",
+    (path) =>
+      inFolder(async (folder) => {
+        await mkdir(join(folder, path, ".."), { recursive: true });
+        await writeFile(join(folder, path), "mine");
+        await writeFile(join(folder, ".gitignore"), "mine\n");
+        const { code, stdout, stderr } = await init(folder);
+        expect([code, stdout]).toEqual([1, ""]);
+        expect(stderr).toMatch(new RegExp(`^oncehook: ${path}: already in .+ Nothing was changed; `));
+        expect(await contents(folder)).toEqual({ [path]: "mine", ".gitignore": "mine\n" });
+      }),
+  );
+
+  it("writes through no link, also one that leads nowhere, and into no file that stands for a folder", () =>
+    inFolder(async (folder) => {
+      await symlink(join(folder, "elsewhere"), join(folder, ".env.example"));
+      await writeFile(join(folder, "handlers"), "mine");
+      const { code, stderr } = await init(folder);
+      expect(code).toBe(1);
+      expect(stderr).toContain("oncehook: handlers/parcel-shipped.ts, .env.example: already in ");
+      expect(await contents(folder)).toEqual({ handlers: "mine" });
+    }));
+
+  it("leaves package.json and tsconfig.json as they are, and says what they still need", () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, "package.json"), '{"name":"mine"}');
+      await writeFile(join(folder, "tsconfig.json"), "{}");
+      const { code, stdout } = await init(folder);
+      expect(code).toBe(0);
+      expect(stdout).toContain("Yours, and left as it was: package.json, tsconfig.json\n");
+      expect(stdout).toContain("  npm pkg set type=module\n");
+      expect(stdout).toMatch(/npm install \S+\.tgz zod\n/);
+      expect(await contents(folder)).toMatchObject({
+        "package.json": '{"name":"mine"}',
+        "tsconfig.json": "{}",
+      });
+    }));
+
+  it("adds to .gitignore the lines that are missing, after those that are there", () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, ".gitignore"), "*.log\ndata/");
+      await init(folder);
+      expect(await readFile(join(folder, ".gitignore"), "utf8")).toBe(
+        "*.log\ndata/\nnode_modules/\n.env\n.env.*\n!.env.example\n",
+      );
+    }));
+
+  it("changes nothing where package.json is no JSON", () =>
+    inFolder(async (folder) => {
+      await writeFile(join(folder, "package.json"), "{");
+      const { code, stderr } = await init(folder);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/package\.json: is no JSON .+ nothing was changed\n$/),
+      ]);
+      expect(await readdir(folder)).toEqual(["package.json"]);
+    }));
+
+  it("does not write into Oncehook's own folder", async () => {
+    const { code, stderr } = await init(process.cwd());
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining("this is Oncehook's own folder; name the one of your project"),
+    ]);
+  });
+});
