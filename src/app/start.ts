@@ -83,6 +83,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   const inner = assemble({ config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger });
   undo.push(
     () => inner.callbackLog.close(),
+    async () => inner.hearing?.close(),
     async () => inner.metrics.close(),
   );
 
@@ -101,7 +102,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<R
   await listen(listener, config.listen, "");
   await store.noteBaseUrl(config.baseUrl);
   background.start(parts);
-  undo.push(startRetentionJob(store, config.retention, clock, logger));
+  undo.push(startRetentionJob(store, config.retention, clock, logger, inner.hearing));
   if (config.previousEncryptionKeys.length > 0)
     undo.push(startResealing(store.sealedValues, sealer, logger, parts.resealPollMs));
   if (config.listen.tls !== undefined) {

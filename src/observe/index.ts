@@ -2,3 +2,5 @@ export { type CallbackLog, type CallbackLogOptions, createCallbackLog } from "./
 export { closeLogger, createLogger, type Logger, type LoggerOptions, lineWriter } from "./logger.ts";
 export { createMask, type Mask, type MaskOptions } from "./mask.ts";
 export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";
+export { createMinuteTally } from "./minute-tally.ts";
+export { createRowBuffer } from "./row-buffer.ts";
