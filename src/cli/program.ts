@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { backupCommand, restoreCommand } from "./backup-commands.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { listenCommand } from "./listen/listen-command.ts";
 import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
@@ -28,6 +29,7 @@ export function createProgram(): Command {
     serveCommand(),
     sendCommand(),
     signCommand(),
+    listenCommand(),
     oauthCommand(),
     eventsCommand(),
     failuresCommand(),

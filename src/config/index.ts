@@ -5,4 +5,5 @@ export { ConfigError } from "./config-error.ts";
 export { type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
 export { describeVariables, type VariableDescription } from "./describe-variables.ts";
 export { loadConfig } from "./load-config.ts";
-export { type LoadedEnvironment, loadEnvironment } from "./load-environment.ts";
+export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
+export { isLoopbackHost } from "./public-host.ts";
