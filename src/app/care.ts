@@ -1,40 +1,69 @@
+import { resolve } from "node:path";
 import type { Config } from "../config/index.ts";
 import { systemClock } from "../domain/index.ts";
-import { BackupRefused, type CheckedInvariant } from "../store/index.ts";
+import { CareRefused, type CheckedDatabase } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
-import { StartRefused } from "./start-refused.ts";
 
-/** Holds the configured database against its invariants. @throws StartRefused when it cannot be read */
-export async function checkInvariants({ database }: Config): Promise<readonly CheckedInvariant[]> {
-  try {
-    if (database.kind === "sqlite") {
-      const { checkSqliteInvariants } = await import("../store/sqlite/index.ts");
-      return checkSqliteInvariants(database.path);
+/** All that looking after a database needs of the configuration. */
+export type Where = Pick<Config, "database" | "environment">;
+
+/**
+ * Holds the configured database, or an SQLite file, against its invariants.
+ * @throws CareRefused
+ */
+export function checkDatabase({ database }: Where, file?: string): Promise<CheckedDatabase> {
+  return told(`${nameOf(database, file)} cannot be read`, async () => {
+    if (file === undefined && database.kind === "postgres") {
+      const { checkPostgres } = await import("../store/postgres/index.ts");
+      return checkPostgres(database.url);
     }
-    const { checkPostgresInvariants } = await import("../store/postgres/index.ts");
-    return await checkPostgresInvariants(database.url);
+    const { checkSqlite } = await import("../store/sqlite/index.ts");
+    return checkSqlite(resolve(file ?? pathOf(database)));
+  });
+}
+
+/** Copies the embedded database while it may be in use. @throws CareRefused */
+export function backup({ database }: Where, to: string): Promise<CheckedDatabase> {
+  return told(`${nameOf(database)} cannot be copied`, async () => {
+    const path = pathOf(database);
+    const { backupSqlite } = await import("../store/sqlite/index.ts");
+    return backupSqlite(path, to);
+  });
+}
+
+/** Puts a copy in the place of the embedded database. @throws CareRefused */
+export function restore({ database, environment }: Where, from: string): Promise<Restored> {
+  return told(`${from} cannot be put in the place of ${nameOf(database)}`, async () => {
+    const path = pathOf(database);
+    const { restoreSqlite } = await import("../store/sqlite/index.ts");
+    return restoreSqlite({ from, path, environment, now: systemClock.now() });
+  });
+}
+
+/** A database in words for an operator, without its password. */
+export function nameOf(database: Config["database"], file?: string): string {
+  if (file !== undefined) return resolve(file);
+  if (database.kind === "sqlite") return database.path;
+  const { host, pathname } = new URL(database.url);
+  return `the database ${pathname.slice(1)} on ${host}`;
+}
+
+function pathOf(database: Config["database"]): string {
+  if (database.kind === "sqlite") return database.path;
+  throw new CareRefused(
+    "DATABASE_URL is a PostgreSQL database; use its own tools (pg_basebackup and archived WAL, or pg_dump): docs/reliability.md",
+  );
+}
+
+/** Whatever the system or the driver says of a disk or of a server is for the operator, who needs no stack. */
+async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new StartRefused(
-      `DATABASE_URL: the database cannot be read: ${why}; was the receiver ever started on it?`,
-      { cause },
-    );
+    if (cause instanceof CareRefused) throw cause;
+    // Of several addresses that were tried, an error speaks only in its parts.
+    const errors = cause instanceof AggregateError ? (cause.errors as unknown[]) : [cause];
+    const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");
+    throw new CareRefused(`DATABASE_URL: ${what}: ${why}`, { cause });
   }
 }
-
-/** Copies the embedded database while it may be in use. @throws BackupRefused */
-export async function backup({ database }: Config, to: string): Promise<readonly CheckedInvariant[]> {
-  if (database.kind !== "sqlite") throw new BackupRefused(ELSEWHERE);
-  const { backupSqlite } = await import("../store/sqlite/index.ts");
-  return backupSqlite(database.path, to);
-}
-
-/** Puts a copy in the place of the embedded database. @throws BackupRefused */
-export async function restore({ database }: Config, from: string): Promise<Restored> {
-  if (database.kind !== "sqlite") throw new BackupRefused(ELSEWHERE);
-  const { restoreSqlite } = await import("../store/sqlite/index.ts");
-  return restoreSqlite(from, database.path, systemClock.now());
-}
-
-const ELSEWHERE =
-  "DATABASE_URL is a PostgreSQL database; use its own tools (pg_basebackup and archived WAL, or pg_dump): docs/reliability.md";

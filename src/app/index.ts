@@ -1,4 +1,4 @@
-export { backup, checkInvariants, restore } from "./care.ts";
+export { backup, checkDatabase, nameOf, restore, type Where } from "./care.ts";
 export { examine } from "./doctor/examine.ts";
 export type { Finding } from "./doctor/finding.ts";
 export { longestRunMs } from "./lease-timing.ts";

@@ -19,7 +19,7 @@ export async function openStore(
   log: Log,
 ): Promise<Store> {
   const opened = await connect(config, migrations, clock);
-  const { store, report, createdFile, previousBaseUrl, durabilityWarnings } = opened;
+  const { store, report, createdFile, previousBaseUrl, durabilityWarnings, notes } = opened;
   if (createdFile !== undefined) {
     const words =
       "there was no database, so a new, empty one was made; if you expected your own, check DATABASE_URL";
@@ -33,6 +33,7 @@ export async function openStore(
       "CALLBACK_BASE_URL is another than this database last had; the platform must have the new one",
     );
   }
+  for (const note of notes) log.warn({}, note);
   if (durabilityWarnings.length > 0) {
     if (config.environment === "production") {
       await store.close();

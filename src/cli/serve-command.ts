@@ -6,6 +6,7 @@ import type { Handler } from "../handlers/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observe/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { type Loaded, load } from "./load.ts";
+import { watchForStalls } from "./stall-watch.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
@@ -31,6 +32,9 @@ async function serve(loaded: Loaded): Promise<void> {
     logger,
   });
   greet(loaded, running);
+  // A developer may halt this thread in a debugger for as long as he likes.
+  if (config.environment !== "development" && !watchForStalls(config.handlerTimeoutMs))
+    logger.warn({}, UNWATCHED);
   logger.info(
     { public: running.publicOrigin, admin: running.adminOrigin, environment: config.environment },
     "serving",
@@ -70,6 +74,8 @@ function end(code: number): never {
 const BROKEN =
   "the disk did not take what was committed, and nothing is acknowledged any more; this process ends, and the next one " +
   "begins with what the disk has: let a service manager start it, and look at the disk";
+const UNWATCHED =
+  "nothing watches for a handler that loops without an end: Node's permission model keeps the thread from it; allow it with --allow-worker";
 const NOT_AWAITED = "a promise failed that nobody awaited; look for a missing await in a handler";
 const NOT_CAUGHT =
   "an error was thrown where nobody could catch it, and nobody knows what it left half done; this process ends: let a " +

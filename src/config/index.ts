@@ -5,5 +5,6 @@ export { ConfigError } from "./config-error.ts";
 export { type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
 export { describeVariables, type VariableDescription } from "./describe-variables.ts";
 export { loadConfig } from "./load-config.ts";
+export { loadDatabase } from "./load-database.ts";
 export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { isLoopbackHost } from "./public-host.ts";

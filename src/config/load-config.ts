@@ -105,7 +105,8 @@ function originOf({ host, port, tls }: Config["listen"]): string {
   return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
 
-function databaseOf(values: Values): Config["database"] {
+/** Which database these variables name. */
+export function databaseOf(values: Values): Config["database"] {
   const url = values.DATABASE_URL ?? DEFAULT_DATABASE;
   if (url.startsWith("sqlite:")) return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
   return { kind: "postgres", url, poolSize: values.POOL_SIZE ?? 10 };

@@ -1,4 +1,5 @@
-export { BackupRefused } from "./backup-refused.ts";
+export { CareRefused } from "./care-refused.ts";
+export type { CheckedDatabase, Contents } from "./checked-database.ts";
 export type { Inspection, SeenCredential } from "./inspection.ts";
 export type { CheckedInvariant } from "./invariants.ts";
 export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";

@@ -38,7 +38,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: "log-of-record",
-    says: "a record's row of the log is there, and is the event's success",
+    says: "the row of the log that was written with a record is there, and says success",
     select: `SELECT r.event_id AS what FROM oncehook_records r LEFT JOIN oncehook_callbacks c ON c.id = r.callback_id
       WHERE r.callback_id IS NOT NULL AND (
         (c.id IS NULL AND r.created_at > @since)
@@ -46,7 +46,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: "record-of-log",
-    says: "a row of the log that came with a record has one",
+    says: "a row of the log that was written with a record has that record",
     select: `SELECT c.event_id AS what FROM oncehook_callbacks c LEFT JOIN oncehook_records r ON r.callback_id = c.id
       WHERE c.with_record = 1 AND r.id IS NULL`,
   },
@@ -77,7 +77,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: "deliveries-spread",
-    says: "a notification that has deliveries is known to have them",
+    says: "a notification that has deliveries is marked as given to its channels",
     select: `SELECT n.event_id AS what FROM oncehook_notifications n
       WHERE n.spread_at IS NULL AND EXISTS (SELECT 1 FROM oncehook_deliveries d WHERE d.notification_id = n.id)`,
   },

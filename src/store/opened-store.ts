@@ -22,4 +22,6 @@ export interface OpenedStore {
   readonly previousBaseUrl: string | undefined;
   /** Settings of the database under which the promise of durability does not hold. */
   readonly durabilityWarnings: readonly string[];
+  /** What an operator should know, and what keeps nobody from serving. */
+  readonly notes: readonly string[];
 }

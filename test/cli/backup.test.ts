@@ -2,14 +2,17 @@ import {
   chownSync,
   copyFileSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { type Ended, runChild } from "../support/child.ts";
 import { countOf } from "../support/effects.ts";
@@ -56,7 +59,8 @@ describe("a backup", () => {
       })();
       await until(() => sending.sent > 20);
       const { code, stdout, stderr } = await oncehook("backup", copy);
-      expect([code, stdout, stderr]).toEqual([0, `${copy} is a copy of the database\n`, ""]);
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout).toContain(`${copy} is a copy of ${join(folder, "live.db")}: environment test, `);
       sending.goesOn = false;
       await traffic;
       expect((await server.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
@@ -66,7 +70,7 @@ describe("a backup", () => {
 
       const restored = await oncehook("restore", copy);
       expect([restored.code, restored.stderr]).toEqual([0, ""]);
-      expect(restored.stdout).toMatch(/what was there is kept as \S+live\.db\.before-/);
+      expect(restored.stdout).toMatch(/What was there is kept as \S+live\.db\.before-/);
       const again = await startServer(target, NO_LIMITS);
       expect((await again.send(payment({ event_id: "before" }))).body).toEqual({
         status: "already_processed",
@@ -125,6 +129,76 @@ describe("a restore", () => {
   );
 });
 
+describe("a restore", () => {
+  it("is undone by a restore of what it kept", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const server = await startServer(target, NO_LIMITS);
+      await server.send(payment({ event_id: "before" }));
+      await oncehook("backup", join(folder, "copy.db"));
+      await server.send(payment({ event_id: "after" }));
+      server.child.kill("SIGKILL");
+      await server.ended;
+      await oncehook("restore", join(folder, "copy.db"));
+      expect(await countOf(target, "oncehook_records")).toBe(1);
+      const kept = readdirSync(folder).filter((name) => name.includes(".before-"));
+      expect(kept).toHaveLength(1);
+      const { code, stderr } = await oncehook("restore", join(folder, String(kept[0])));
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(await countOf(target, "oncehook_records")).toBe(2);
+    }));
+
+  it("of another environment's copy is refused, and changes nothing", () =>
+    withPlace(async ({ folder, oncehook }) => {
+      await oncehook("migrate");
+      await oncehook("backup", join(folder, "copy.db"));
+      const env = {
+        ...CHILD_ENVIRONMENT,
+        APP_ENV: "development",
+        DATABASE_URL: `sqlite:${join(folder, "mine.db")}`,
+      };
+      const { code, stderr } = await runChild(
+        "src/cli/main.js",
+        ["restore", join(folder, "copy.db")],
+        env,
+        folder,
+      );
+      expect(code).toBe(1);
+      expect(stderr).toContain('copy.db is of the environment "test", and this is APP_ENV=development');
+      expect(readdirSync(folder).filter((name) => name.startsWith("mine"))).toEqual([]);
+    }));
+
+  it("of the database itself is refused", () =>
+    withPlace(async ({ folder, oncehook }) => {
+      await oncehook("migrate");
+      const { code, stderr } = await oncehook("restore", join(folder, "live.db"));
+      expect([code, stderr]).toEqual([1, expect.stringContaining("is the database itself")]);
+    }));
+
+  it("takes a copy in which a row of the user's own points to nothing, and says so", () =>
+    withPlace(async ({ folder, oncehook }) => {
+      await oncehook("migrate");
+      const database = new DatabaseSync(join(folder, "live.db"), { enableForeignKeyConstraints: false });
+      database.exec(
+        "CREATE TABLE item (id integer PRIMARY KEY, box integer REFERENCES item); INSERT INTO item VALUES (1, 7)",
+      );
+      database.close();
+      await oncehook("backup", join(folder, "copy.db"));
+      const { code, stdout } = await oncehook("restore", join(folder, "copy.db"));
+      expect([code, stdout]).toEqual([0, expect.stringContaining("FALSE foreign-keys: ")]);
+    }));
+
+  it("leaves a link to the database a link", () =>
+    withPlace(async ({ folder, oncehook }) => {
+      await oncehook("migrate");
+      await oncehook("backup", join(folder, "copy.db"));
+      renameSync(join(folder, "live.db"), join(folder, "real.db"));
+      symlinkSync("real.db", join(folder, "live.db"));
+      expect((await oncehook("restore", join(folder, "copy.db"))).code).toBe(0);
+      expect(readlinkSync(join(folder, "live.db"))).toBe("real.db");
+      expect(readdirSync(folder).filter((name) => name.startsWith("real.db.before-"))).toHaveLength(1);
+    }));
+});
+
 describe.runIf(process.getuid?.() === 0)("a restore by root", () => {
   it("leaves the database to whom it belonged", () =>
     withPlace(async ({ folder, oncehook }) => {
@@ -163,7 +237,7 @@ describe("what was there before a restore", () => {
       writeFileSync(join(folder, "live.db"), "nothing that can be read\n".repeat(1_000));
       const { code, stdout, stderr } = await oncehook("restore", copy);
       expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toContain("what was there is kept as");
+      expect(stdout).toContain("What was there is kept as");
       expect(await countOf(target, "oncehook_records")).toBe(0);
     }));
 

@@ -60,6 +60,18 @@ describe("an error that nobody catches", () => {
     ));
 });
 
+describe("a loop without an end", () => {
+  it("is told in the log, and ends the process, which no time limit of its own thread could", () =>
+    withServer(
+      async (server, log) => {
+        expect((await server.send(posting("e1", "ledger_looping"))).status).toBe(200);
+        expect(await server.ended).toBe("SIGKILL");
+        expect(log().find(({ level }) => level === 60)?.msg).toContain("the main thread has stood still");
+      },
+      { HANDLER_TIMEOUT_MS: "300" },
+    ));
+});
+
 describe("a log that nobody reads", () => {
   it.each([
     ["SIGTERM", "it is asked to"],

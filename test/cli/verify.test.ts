@@ -1,9 +1,15 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { type Ended, runChild } from "../support/child.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { freePort } from "../support/free-port.ts";
 import type { Target } from "../support/open-target.ts";
 import { event, payment, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -68,7 +74,8 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         const { code, stdout, stderr } = await verify(receiver.target);
         expect([code, stderr]).toEqual([0, ""]);
         expect(stdout).not.toContain("FALSE");
-        expect(stdout).toContain("true  no event was answered success twice");
+        expect(stdout).toContain("true  one-success: no event was answered success twice");
+        expect(stdout).toMatch(/: environment test, 1 events, the newest of \d{4}-.+\nall \d+ hold\n$/);
       },
       { handlers: [failing] },
     ));
@@ -81,9 +88,9 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         await receiver.send(event("failing", {}, { event_id: "evt-b" }));
         await execute(receiver.target, statement);
         const { code, stdout } = await verify(receiver.target, "--json");
-        const found = JSON.parse(stdout) as { name: string; broken: number; examples: string[] }[];
+        const { invariants } = JSON.parse(stdout) as { invariants: { name: string }[] };
         expect(code).toBe(1);
-        expect(found.find((one) => one.name === name)).toMatchObject({
+        expect(invariants.find((one) => one.name === name)).toMatchObject({
           broken: 1,
           examples: [expect.any(String)],
         });
@@ -93,8 +100,73 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
   );
 });
 
-it("says what to do where there is no database", async () => {
-  const { code, stderr } = await verify({ dialect: "sqlite", url: "sqlite:/nowhere/at-all.db" });
+it("looks at a backup by its name, and makes nothing beside it", () =>
+  inFolder(async (folder) => {
+    const live = `sqlite:${join(folder, "live.db")}`;
+    const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: live };
+    await runChild("src/cli/main.js", ["migrate"], env, folder);
+    await runChild("src/cli/main.js", ["backup", "copy.db"], env, folder);
+    const { code, stdout } = await runChild("src/cli/main.js", ["verify", "copy.db"], BARE, folder);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(`${join(folder, "copy.db")}: environment test, 0 events`),
+    ]);
+    expect(readdirSync(folder).filter((name) => !name.startsWith("live.db"))).toEqual(["copy.db"]);
+  }));
+
+/** No secrets: whoever looks after a database needs none. */
+const BARE = { PATH: CHILD_ENVIRONMENT.PATH, APP_ENV: "test" };
+
+it.each([
+  ["there is none", () => {}, "there is no file"],
+  ["there is a folder", (file: string) => mkdirSync(file), "is a folder; name a file in it"],
+  ["another program's lies", otherProgramsDatabase, "holds none of Oncehook's tables"],
+])("says so, and changes nothing, where %s", (_title, make, words) =>
+  inFolder(async (folder) => {
+    const file = join(folder, "data.db");
+    make(file);
+    const before = readdirSync(folder);
+    const { code, stderr } = await runChild("src/cli/main.js", ["verify"], {
+      ...BARE,
+      DATABASE_URL: `sqlite:${file}`,
+    });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`^oncehook: .*${words}.*\n$`))]);
+    expect(stderr).toContain(file);
+    expect(readdirSync(folder)).toEqual(before);
+  }),
+);
+
+it("says of a file that cannot be read that it is not intact", () =>
+  inFolder(async (folder) => {
+    const file = join(folder, "data.db");
+    writeFileSync(file, "nothing that can be read\n".repeat(1_000));
+    const { code, stdout } = await runChild("src/cli/main.js", ["verify", file], BARE);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FALSE file-intact: .*file is not a database\n/);
+    expect(stdout).toContain('1 of 1 do not hold; docs/reliability.md, "What verify finds"');
+  }));
+
+it("names a server that does not answer, and what it tried", async () => {
+  const url = `postgres://nobody:secret@127.0.0.1:${await freePort()}/nowhere`;
+  const { code, stderr } = await runChild("src/cli/main.js", ["verify"], { ...BARE, DATABASE_URL: url });
   expect(code).toBe(1);
-  expect(stderr).toContain("DATABASE_URL: the database cannot be read");
+  expect(stderr).toMatch(
+    /^oncehook: DATABASE_URL: the database nowhere on 127\.0\.0\.1:\d+ cannot be read: .*ECONNREFUSED/,
+  );
+  expect(stderr).not.toContain("secret");
 });
+
+function otherProgramsDatabase(file: string): void {
+  const database = new DatabaseSync(file);
+  database.exec("CREATE TABLE recipes (id integer PRIMARY KEY)");
+  database.close();
+}
+
+async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-verify-"));
+  try {
+    await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -49,6 +49,15 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect((await failures.get(key("e1")))?.state).toBe("exhausted");
     }));
 
+  it("is not left behind for an event that another delivery has handled meanwhile", () =>
+    withStore(dialect, async (store) => {
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      await store.failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
+      await store.failures.record(newFailure("e2"), T0);
+      expect(await store.failures.get(key("e1"))).toBeUndefined();
+      expect(await store.failures.get(key("e2"))).toBeDefined();
+    }));
+
   it("counts a second failure as an attempt and leaves the schedule as it is", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeVariables } from "../../src/config/index.ts";
 import { FAULTS } from "../../src/domain/index.ts";
+import { INVARIANTS } from "../../src/store/invariants.ts";
 
 const readme = readFileSync("README.md", "utf8");
 const errors = readFileSync("docs/errors.md", "utf8");
@@ -47,6 +48,12 @@ describe("the documentation", () => {
     expect(held.length).toBeGreaterThan(atLeast);
     expect(held.filter((cell) => !cell.includes("`: "))).toEqual([]);
     expect(held.flatMap(missingTests)).toEqual([]);
+  });
+
+  it("says of each invariant in docs/reliability.md what to do, and of no other", () => {
+    const rows = readFileSync("docs/reliability.md", "utf8").matchAll(/^\| `([a-z-]+)` \|/gm);
+    const names = ["file-intact", "foreign-keys", ...INVARIANTS.map(({ name }) => name)];
+    expect([...rows].map(([, name]) => name)).toEqual(names);
   });
 
   it("keeps the README under 200 lines", () => {

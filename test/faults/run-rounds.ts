@@ -16,6 +16,8 @@ export interface Asked {
   readonly say: (line: string) => void;
 }
 
+export const NOT_ASKED = "not asked for";
+
 /** How one round ended. */
 export interface Ended {
   readonly round: Round;
@@ -36,7 +38,7 @@ export async function runRounds({ names, seed, isShort, times, say }: Asked): Pr
   try {
     for (const [index, round] of ROUNDS.entries()) {
       if (!names.includes(round.name)) {
-        ended.push({ round, seconds: 0, notRun: "not asked for", faults: [], isRight: undefined });
+        ended.push({ round, seconds: 0, notRun: NOT_ASKED, faults: [], isRight: undefined });
         continue;
       }
       const count = times ?? (isShort ? round.short : round.full);

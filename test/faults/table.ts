@@ -1,20 +1,37 @@
-import type { Ended } from "./run-rounds.ts";
+import { type Ended, NOT_ASKED } from "./run-rounds.ts";
 
 const HEAD = [
   "round",
-  "brought about",
+  "faults",
   "deliveries",
   "events",
   "acknowledged",
   "lost",
   "doubled",
   "seconds",
-  "",
+  "verdict",
 ];
 
-/** What was counted, as a Markdown table; what was not run says so. */
+/** What all of it came to, and by their names all that was not run. */
+export function verdictOf(ended: readonly Ended[]): string {
+  const namesOf = (some: readonly Ended[]) => some.map(({ round }) => round.name).join(", ");
+  const wrong = ended.filter(({ isRight }) => isRight === false);
+  const right = ended.filter(({ isRight }) => isRight === true).length;
+  const open = ended.filter(({ isRight }) => isRight === undefined);
+  const all =
+    wrong.length === 0 ? "all of them right: nothing lost, nothing doubled" : `WRONG: ${namesOf(wrong)}`;
+  const lines = [`${right + wrong.length} of ${ended.length} rounds were run; ${all}.`];
+  if (open.length > 0) lines.push(`Not run: ${namesOf(open)}.`);
+  return lines.join("\n");
+}
+
+/**
+ * What was counted, as a Markdown table; what was not run says so. `faults` were brought about (or requests sent, or seconds
+ * passed, as the title says); the deliveries and events are those of the platform that sends meanwhile.
+ */
 export function tableOf(ended: readonly Ended[]): string {
-  const rows = ended.map(({ round, ran, seconds, notRun, isRight }) => {
+  const asked = ended.filter(({ notRun }) => notRun !== NOT_ASKED);
+  const rows = asked.map(({ round, ran, seconds, notRun, isRight }) => {
     if (ran === undefined) {
       return [
         round.title,

@@ -7,8 +7,8 @@ import { Book } from "./driver/book.ts";
 import { call } from "./driver/call.ts";
 import { Fleet } from "./driver/fleet.ts";
 import { ROUNDS } from "./rounds/index.ts";
-import { runRounds } from "./run-rounds.ts";
-import { tableOf } from "./table.ts";
+import { NOT_ASKED, runRounds } from "./run-rounds.ts";
+import { tableOf, verdictOf } from "./table.ts";
 
 /** Each round with a few faults; `npm run torture` brings as many as docs/reliability.md tells of. */
 const ROUND_LIMIT_MS = 180_000;
@@ -44,6 +44,27 @@ describe("the auditor", () => {
     ["a notification that is gone", "DELETE FROM oncehook_notifications", "number of notifications"],
     ["a row of the log that is gone", "DELETE FROM oncehook_callbacks", "row in the log is missing"],
     [
+      "another amount",
+      "UPDATE ledger_postings SET debit = debit * 2, credit = credit * 2",
+      "postings of another amount",
+    ],
+    ["another account", "UPDATE ledger_postings SET account = 'nobody'", "or to other accounts"],
+    [
+      "a balance that nobody posted",
+      "UPDATE ledger_accounts SET cents = 1 WHERE account = 'account-3'",
+      "a balance that nobody moved",
+    ],
+    [
+      "another notification",
+      "UPDATE oncehook_notifications SET payload = '{}'",
+      "a notification that tells something else",
+    ],
+    [
+      "what verify would find",
+      "UPDATE oncehook_callbacks SET outcome = 'rejected'",
+      "against what `oncehook verify` holds (log-of-record)",
+    ],
+    [
       "a record that is at work",
       "UPDATE oncehook_records SET status = 'processing' WHERE event_id LIKE '%-0'",
       "not completed",
@@ -66,6 +87,32 @@ describe("the auditor", () => {
     }),
   );
 
+  it.each([
+    ["of another event", '{"status":"success","data":{"posted":"other-0","cents":1}}'],
+    ["that acknowledges nothing", '{"status":"ignored"}'],
+  ])("does not take an answer %s for an acknowledgement", (_title, text) => {
+    const book = new Book("answers", "ledger_posting", SECRET);
+    const { number } = book.open();
+    expect(book.answered(number, { status: 200, text })).toBe("wrong");
+    expect([book.acknowledged, book.wrong]).toEqual([0, [`answers-0: 200 ${text}`]]);
+  });
+
+  it("finds a transfer that was made twice", () =>
+    withDatabase("sqlite", async (target) => {
+      const book = new Book("moved", "ledger_transfer", SECRET);
+      const fleet = await Fleet.start(target);
+      try {
+        const { number, body } = book.open();
+        book.answered(number, await call(fleet.origins[0] ?? "", body));
+        await fleet.stopAll();
+        expect((await audit(target, book)).faults).toEqual([]);
+        await execute(target, "UPDATE ledger_accounts SET cents = cents * 2");
+        expect((await audit(target, book)).faults.join("\n")).toContain("not the sum of its postings");
+      } finally {
+        await fleet.destroy();
+      }
+    }));
+
   it("counts two answers of success for one event as doubled", () =>
     withDatabase("sqlite", async (target) => {
       const book = new Book("twice", "ledger_posting", SECRET);
@@ -83,9 +130,28 @@ describe("the auditor", () => {
     }));
 });
 
-it("the table says of a round that was not run that it was not run", () => {
-  const [round] = ROUNDS;
-  if (round === undefined) throw new Error("there are rounds");
-  const table = tableOf([{ round, seconds: 0, notRun: "not asked for", faults: [], isRight: undefined }]);
-  expect(table).toContain("not run: not asked for");
+describe("what is printed", () => {
+  const [first, second] = ROUNDS;
+  if (first === undefined || second === undefined) throw new Error("there are rounds");
+  const nothing = { seconds: 0, faults: [], isRight: undefined };
+
+  it("says of a round that this machine cannot run that it was not run, and why", () => {
+    const ended = [{ ...nothing, round: first, notRun: "there is no compiler" }];
+    expect(tableOf(ended)).toContain("not run: there is no compiler");
+    expect(verdictOf(ended)).toContain(`Not run: ${first.name}.`);
+  });
+
+  it("names those that were not asked for in the last line", () => {
+    const ended = [
+      { ...nothing, round: first, isRight: true, ran: { count: 1, audits: [] } },
+      { ...nothing, round: second, notRun: NOT_ASKED },
+    ];
+    expect(tableOf(ended)).not.toContain(second.title);
+    expect(verdictOf(ended)).toMatch(new RegExp(`^1 of 2 rounds .* right.*\\nNot run: ${second.name}\\.$`));
+  });
+
+  it("says which rounds were wrong", () => {
+    const ended = [{ ...nothing, round: first, isRight: false, faults: ["lost"] }];
+    expect(verdictOf(ended)).toContain(`WRONG: ${first.name}`);
+  });
 });

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { ROUNDS } from "./rounds/index.ts";
 import { runRounds } from "./run-rounds.ts";
-import { tableOf } from "./table.ts";
+import { tableOf, verdictOf } from "./table.ts";
 
 const USAGE = `npm run torture -- [options]
   --round <names>   separated by commas; default: all of ${ROUNDS.map(({ name }) => name).join(", ")}
@@ -11,32 +11,53 @@ const USAGE = `npm run torture -- [options]
   --seed <number>   replays the choices of a run that printed it
 `;
 
-const { values } = parseArgs({
-  options: {
+interface Values {
+  readonly round?: string;
+  readonly short: boolean;
+  readonly times?: string;
+  readonly seed?: string;
+}
+
+const values = read();
+if (values !== undefined) await run(values);
+
+/** @returns undefined where there is nothing to run; what was wrong has been said */
+function read(): Values | undefined {
+  const options = {
     round: { type: "string" },
     short: { type: "boolean", default: false },
     times: { type: "string" },
     seed: { type: "string" },
-  },
-});
+    help: { type: "boolean", short: "h", default: false },
+  } as const;
+  try {
+    const { help, ...given } = parseArgs({ options }).values;
+    if (!help) return given;
+    process.stdout.write(USAGE);
+  } catch (error) {
+    refuse(error instanceof Error ? error.message : String(error));
+  }
+  return undefined;
+}
 
-const names = values.round?.split(",") ?? ROUNDS.map(({ name }) => name);
-const unknown = names.find((name) => !ROUNDS.some((round) => round.name === name));
-const seed = Number(values.seed ?? Math.floor(Math.random() * 0xffffffff));
-const times = values.times === undefined ? undefined : Number(values.times);
-const isWhole = (value: number | undefined) => value === undefined || (Number.isInteger(value) && value >= 0);
-
-if (unknown !== undefined || !isWhole(seed) || !isWhole(times)) {
-  process.stderr.write(
-    unknown === undefined
-      ? `--seed and --times take whole numbers\n\n${USAGE}`
-      : `--round: no ${unknown}\n\n${USAGE}`,
-  );
+function refuse(why: string): void {
+  process.stderr.write(`${why}\n\n${USAGE}`);
   process.exitCode = 2;
-} else {
+}
+
+async function run(values: Values): Promise<void> {
+  const names = values.round?.split(",") ?? ROUNDS.map(({ name }) => name);
+  const unknown = names.find((name) => !ROUNDS.some((round) => round.name === name));
+  if (unknown !== undefined) return refuse(`--round: there is no ${unknown}`);
+  const seed = Number(values.seed ?? Math.floor(Math.random() * 0xffffffff));
+  const times = values.times === undefined ? undefined : Number(values.times);
+  if (!Number.isInteger(seed) || seed < 0) return refuse("--seed takes a whole number");
+  if (times !== undefined && !(Number.isInteger(times) && times > 0)) {
+    return refuse("--times takes a whole number, and at least 1");
+  }
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   say(`seed ${seed}`);
   const ended = await runRounds({ names, seed, isShort: values.short, times, say });
-  say(`\n${tableOf(ended)}\nseed ${seed}`);
+  say(`\n${tableOf(ended)}\n\n${verdictOf(ended)}\nseed ${seed}`);
   process.exitCode = ended.every(({ isRight }) => isRight !== false) ? 0 : 1;
 }

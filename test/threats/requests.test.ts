@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withDatabase } from "../support/databases.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
-import { payment, SECRET, startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { payment, SECRET, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
 
 let receiver: TestReceiver;
 let release: () => void;
@@ -164,6 +165,27 @@ describe("a signed body", () => {
     }
     expect(await receiver.count("oncehook_records", `event_id LIKE '${mark}%'`)).toBe(alike.length);
   });
+});
+
+describe.each(DIALECTS)("a callback on %s", (dialect) => {
+  it.each(["x'); DROP TABLE oncehook_records; --", 'x" OR "1"="1', "x\\'; SELECT 1; /*", "$1 ? :a @b %s"])(
+    "with SQL in every field is an event like another: %s",
+    (sql) =>
+      withReceiver(dialect, async (one) => {
+        const sent = payment({
+          event_id: sql,
+          event_type: "payment_notify",
+          data: { order_id: sql, amount: 1 },
+        });
+        expect((await one.send(sent)).body).toMatchObject({ status: "success", data: { order_id: sql } });
+        expect((await one.send(sent)).body).toEqual({ status: "already_processed" });
+        const query = new URLSearchParams({ event_id: sql });
+        const { body } = await one.admin(`/api/events?${query}`);
+        expect(body).toMatchObject({ items: [{ event_id: sql, result: { order_id: sql } }] });
+        expect(await one.count("oncehook_records")).toBe(1);
+        await until(async () => (await one.count("oncehook_callbacks")) === 2);
+      }),
+  );
 });
 
 describe("the log", () => {

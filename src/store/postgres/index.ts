@@ -1,3 +1,3 @@
-export { checkPostgresInvariants } from "./check-invariants.ts";
+export { checkPostgres } from "./check-invariants.ts";
 export { inspectPostgres } from "./inspect.ts";
 export { openPostgresStore, type PostgresOptions } from "./open-postgres-store.ts";

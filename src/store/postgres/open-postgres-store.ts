@@ -17,6 +17,7 @@ import { once } from "./once.ts";
 import { createPool, withClient } from "./pool.ts";
 import { HOT_STATEMENTS } from "./records.ts";
 import { postgresSpelling } from "./spelling.ts";
+import { Standbys } from "./standbys.ts";
 import { executeOn } from "./statement.ts";
 
 export interface PostgresOptions extends OpenOptions {
@@ -62,6 +63,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       createdFile: undefined,
       previousBaseUrl,
       durabilityWarnings: warnings,
+      notes: [],
     };
   } catch (error) {
     await Promise.all([pool.end(), groups?.end()]);
@@ -93,16 +95,25 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
   const { clock, lockTimeoutMs, onStatement } = options;
   const access = accessOf(pool, lockTimeoutMs, onStatement);
   const finds = new Finds(pool);
+  const standbys = new Standbys(pool);
   const lanes = new Lanes(groups, clock);
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
-    find: (key, deadline) => withPatience(deadline, () => finds.find(key, deadline), passing),
-    once(record, run, options) {
+    async find(key, deadline) {
+      const record = await withPatience(deadline, () => finds.find(key, deadline), passing);
+      if (record !== undefined) await withPatience(deadline, () => standbys.confirm(deadline), passing);
+      return record;
+    },
+    async once(record, run, options) {
       const { deadline, mode } = options;
       const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
       const alone = () => withPatience(deadline, attempt, passing);
-      return mode === "commit" ? lanes.serve(record, run, deadline, alone) : alone();
+      const ending = await (mode === "commit" ? lanes.serve(record, run, deadline, alone) : alone());
+      // Somebody else's commit, of which nobody has told us how it ended.
+      if (ending.ending === "already")
+        await withPatience(deadline, () => standbys.confirm(deadline), passing);
+      return ending;
     },
     ...commonOperations(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),

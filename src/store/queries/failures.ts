@@ -17,10 +17,16 @@ const TABLE = "oncehook_failures";
 /** The failures of `FailureStore`, in SQL that both databases speak. */
 export function failureQueries(access: Access): FailureStore {
   return {
-    record: (failure, now) => record(access, failure, now),
+    async record(failure, now) {
+      await record(access, failure, now);
+      await removeIfDone(access, failure);
+    },
     leaseDue: (lease, limit) => leaseDue(access, lease, limit),
     leaseOne: (key, lease) => leaseOne(access, key, lease),
-    reschedule: (key, owner, again) => reschedule(access, key, owner, again),
+    async reschedule(key, owner, again) {
+      await reschedule(access, key, owner, again);
+      await removeIfDone(access, key);
+    },
     release: (key, owner, next) => release(access, key, owner, next),
     remove: (key) => remove(access, key),
     get: (key) => get(access, key),
@@ -53,6 +59,28 @@ async function record({ write }: Access, failure: NewFailure, now: Date): Promis
       conflict
         .columns(["event_id", "source"])
         .doUpdateSet((eb) => ({ ...latest, attempts: eb(`${TABLE}.attempts`, "+", 1) })),
+    )
+    .execute();
+}
+
+/**
+ * Another delivery may have succeeded since this attempt rolled back: it deleted the failures that it saw, and nobody would
+ * ever come back for this one.
+ */
+async function removeIfDone({ write }: Access, { source, eventId }: EventKey): Promise<void> {
+  await write
+    .deleteFrom(TABLE)
+    .where("event_id", "=", eventId)
+    .where("source", "=", source)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("oncehook_records as r")
+          .select("r.id")
+          .where("r.event_id", "=", eventId)
+          .where("r.source", "=", source)
+          .where("r.status", "=", "completed"),
+      ),
     )
     .execute();
 }

@@ -1,32 +1,52 @@
-import { existsSync } from "node:fs";
-import { link, open, rm } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { copyFile, link, open, rm } from "node:fs/promises";
 import { flushFile, flushFolder } from "../../files/index.ts";
-import { BackupRefused } from "../backup-refused.ts";
-import type { CheckedInvariant } from "../invariants.ts";
-import { checkSqliteInvariants } from "./check-invariants.ts";
+import { CareRefused } from "../care-refused.ts";
+import type { CheckedDatabase } from "../checked-database.ts";
+import { assertReadable } from "./assert-readable.ts";
+import { checkSqlite } from "./check-invariants.ts";
 import { lookingAt } from "./looking-at.ts";
+
+const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "ENOSYS"]);
 
 /**
  * Writes a copy of the database as it is at one instant, while it may be in use. The copy appears under its name when it is
  * whole and on the disk.
- * @returns what does not hold in it, nor in the database that it was made of
- * @throws BackupRefused, or the driver's or the system's error; nothing is left behind then
+ * @returns the copy, held against its invariants: what is broken there is broken in the database too
+ * @throws CareRefused, or the driver's or the system's error; nothing is left behind then
  */
-export async function backupSqlite(path: string, to: string): Promise<CheckedInvariant[]> {
-  if (!existsSync(path)) throw new BackupRefused(`there is no database at ${path}`);
-  if (existsSync(to)) throw new BackupRefused(`${to} exists; name a file that does not`);
+export async function backupSqlite(path: string, to: string): Promise<CheckedDatabase> {
+  assertReadable(path);
+  if (to === "") throw new CareRefused("name a file for the copy");
+  if (existsSync(to)) throw new CareRefused(`${to} exists; name a file that does not`);
   const partial = `${to}.partial-${process.pid}`;
   try {
     // SQLite makes it with the rights of any new file; what it will hold is the owner's alone.
     await (await open(partial, "wx", 0o600)).close();
     lookingAt(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
-    const broken = checkSqliteInvariants(partial).filter((one) => one.broken > 0);
+    const copy = checkSqlite(partial);
     await flushFile(partial);
-    // Not renamed: that would replace whatever has come to be there in the meantime.
-    await link(partial, to);
+    await nameOnce(partial, to);
     await flushFolder(to);
-    return broken;
+    return copy;
   } finally {
     await rm(partial, { force: true });
+  }
+}
+
+/** Not renamed: that would replace whatever has come to be there in the meantime. */
+async function nameOnce(partial: string, to: string): Promise<void> {
+  try {
+    await link(partial, to);
+  } catch (error) {
+    // Not every file system can give a file a second name; a copy of the copy is found whole, or is not there.
+    if (!NO_LINKS.has(String((error as NodeJS.ErrnoException).code))) throw error;
+    try {
+      await copyFile(partial, to, constants.COPYFILE_EXCL);
+      await flushFile(to);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") await rm(to, { force: true });
+      throw cause;
+    }
   }
 }

@@ -1,5 +1,5 @@
 export { backupSqlite } from "./backup.ts";
-export { checkSqliteInvariants } from "./check-invariants.ts";
+export { checkSqlite } from "./check-invariants.ts";
 export { inspectSqlite } from "./inspect.ts";
 export { openSqliteStore, type SqliteOptions } from "./open-sqlite-store.ts";
 export { type Restored, restoreSqlite } from "./restore.ts";

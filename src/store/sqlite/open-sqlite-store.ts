@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "../../files/index.ts";
@@ -33,6 +33,10 @@ const PATIENCE_MS = 10_000;
 const MIGRATION_PATIENCE_MS = 60_000;
 const LOG_PATIENCE_MS = 5_000;
 const NO_EVENT = "";
+const LOG_KEPT =
+  "the write-ahead log of before could not begin anew: another receiver serves from this database, or somebody reads it (a " +
+  "backup, a person). After a disk that failed, start once more when they are done: until then a power failure could take " +
+  "what is acknowledged";
 
 /**
  * Opens the embedded database, brings its schema up to date and returns the store.
@@ -41,35 +45,27 @@ const NO_EVENT = "";
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   makeFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
+  // Only where there is none: to open and close a file takes away every lock that this process has on it.
   if (createdFile === undefined) assertOwnFile(options.path);
-  const file = touch(options.path);
+  else closeSync(openSync(options.path, "a", 0o600));
+  const inode = statSync(options.path).ino;
   const writer = new Connection(options.path, options.onStatement);
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   try {
-    await beginLogAnew(writer);
+    const notes = (await beginLogAnew(writer)) ? [] : [LOG_KEPT];
     const { applied, previousBaseUrl } = await inTransaction(writer, deadline, (tx) =>
       applyMigrations(tx, options.migrations, options.stamp, options.clock.now()),
     );
-    assertSameFile(options.path, file);
+    assertSameFile(options.path, inode);
     const flusher = new Flusher(logFileOf(options.path));
     await flusher.flush();
     const reader = new Connection(options.path, options.onStatement);
     reader.database.exec("PRAGMA query_only = ON");
     const store = assemble(writer, reader, flusher, options);
-    return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [] };
+    return { store, report: { applied }, createdFile, previousBaseUrl, durabilityWarnings: [], notes };
   } catch (error) {
     writer.close();
     throw error;
-  }
-}
-
-/** Makes the file where there is none. What it holds is the owner's alone; SQLite gives its other files the same mode. @returns its inode */
-function touch(path: string): number {
-  const file = openSync(path, "a", 0o600);
-  try {
-    return fstatSync(file).ino;
-  } finally {
-    closeSync(file);
   }
 }
 
@@ -89,14 +85,17 @@ function assertSameFile(path: string, inode: number): void {
  * written, where no flush of the log finds it. Copied into the database it is written once more, and flushed with that. Somebody
  * who reads meanwhile keeps the log, and is waited for some time; a receiver on the same file keeps it for good, and has
  * flushed what it relies on.
+ * @returns false where the log was kept
  */
-async function beginLogAnew({ database }: Connection): Promise<void> {
+async function beginLogAnew({ database }: Connection): Promise<boolean> {
   const until = performance.now() + LOG_PATIENCE_MS;
   for (const pause of pauses()) {
     const row = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-    if (row?.busy !== 1 || performance.now() > until) return;
+    if (row?.busy !== 1 || row.log === 0) return true;
+    if (performance.now() > until) return false;
     await sleep(pause);
   }
+  return false;
 }
 
 function assemble(

@@ -1,11 +1,12 @@
-import { existsSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { chmod, chown, copyFile, link, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { flushFile, flushFolder, makeFolder } from "../../files/index.ts";
-import { BackupRefused } from "../backup-refused.ts";
-import type { CheckedInvariant } from "../invariants.ts";
-import { checkSqliteInvariants, FILE_CHECKS } from "./check-invariants.ts";
+import { CareRefused } from "../care-refused.ts";
+import type { CheckedDatabase } from "../checked-database.ts";
+import { assertReadable } from "./assert-readable.ts";
+import { checkSqlite, FILE_INTACT } from "./check-invariants.ts";
 import { busy, primaryCode } from "./hindrance.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
@@ -13,44 +14,80 @@ const DAMAGED: ReadonlySet<number> = new Set([10, 11, 26]);
 /** What SQLite keeps beside a database; found beside another file, it would be applied to that. */
 const COMPANIONS = ["-wal", "-shm", "-journal"];
 
-/** What a restore did with the database that was there before. */
+/** What a restore put in place, and what it did with the database that was there before. */
 export interface Restored {
-  /** What does not hold in the copy; it was in the database that the copy was made of. */
-  readonly broken: readonly CheckedInvariant[];
+  /** What is broken in it was broken in the database that the copy was made of. */
+  readonly copy: CheckedDatabase;
   readonly keptAs: string | undefined;
+}
+
+export interface RestoreOptions {
+  readonly from: string;
+  readonly path: string;
+  /** Whose database it is to be: a copy of another environment's is refused. */
+  readonly environment: string;
+  /** Names what is kept. */
+  readonly now: Date;
 }
 
 /**
  * Puts a copy in the place of the database, and keeps what was there beside it, damaged or not.
- * @param now names what is kept
- * @throws BackupRefused where the copy is not sound, or the database is in use; nothing is changed then
+ * @throws CareRefused where the copy is not sound, or the database is in use; nothing is changed then
  */
-export async function restoreSqlite(from: string, path: string, now: Date): Promise<Restored> {
-  if (!existsSync(from)) throw new BackupRefused(`there is no file ${from}`);
-  const beside = COMPANIONS.find((end) => end !== "-shm" && (sizeOf(from + end) ?? 0) > 0);
-  if (beside !== undefined) {
-    throw new BackupRefused(
-      `${from}${beside} holds a part of ${from}: this is a database that was in use, and no copy. Make one of it with ` +
-        "`oncehook backup`, DATABASE_URL being that file",
-    );
-  }
+export async function restoreSqlite({
+  from,
+  path: named,
+  environment,
+  now,
+}: RestoreOptions): Promise<Restored> {
+  // A link stays one, and what it leads to stays on its disk.
+  const path = existsSync(named) ? realpathSync(named) : named;
+  assertCopy(from, path);
   makeFolder(dirname(path));
-  const partial = `${path}.partial`;
+  const partial = `${path}.partial-${process.pid}`;
+  // Of two restores at once, neither takes the other's half of a copy.
+  await copyFile(from, partial, constants.COPYFILE_EXCL);
   try {
-    await rm(partial, { force: true });
-    await copyFile(from, partial);
     await chmod(partial, 0o600);
     await giveToOwner(partial, path);
     await flushFile(partial);
     // What is checked is what will be used.
-    const broken = checked(partial, from);
+    const copy = soundCopy(partial, from, environment);
     const keptAs = `${path}.before-${now.toISOString().replace(/[:.]/g, "-")}`;
     const wasThere = await replace(path, partial, keptAs);
-    return { broken, keptAs: wasThere ? keptAs : undefined };
+    return { copy, keptAs: wasThere ? keptAs : undefined };
   } catch (error) {
     await rm(partial, { force: true });
     throw error;
   }
+}
+
+function assertCopy(from: string, path: string): void {
+  assertReadable(from);
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there?.ino === statSync(from).ino) {
+    throw new CareRefused(`${from} is the database itself; name a copy that \`oncehook backup\` made of it`);
+  }
+  if (there?.isDirectory()) throw new CareRefused(`DATABASE_URL: ${path} is a folder; name a file in it`);
+  const beside = ["-wal", "-journal"].map((end) => from + end).find(holdsChanges);
+  if (beside === undefined) return;
+  throw new CareRefused(
+    `${beside} holds a part of ${from}: this is a database that was in use, and no copy. Make one of it with ` +
+      "`oncehook backup`, DATABASE_URL being that file",
+  );
+}
+
+/** A log or journal that was carried out is empty, or begins with zeros. */
+function holdsChanges(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const head = Buffer.alloc(8);
+  const opened = openSync(file, "r");
+  try {
+    readSync(opened, head);
+  } finally {
+    closeSync(opened);
+  }
+  return head.some((byte) => byte !== 0);
 }
 
 /** The receiver could not open what root has restored; the database that was there, or its folder, tells whose it is. */
@@ -60,20 +97,19 @@ async function giveToOwner(partial: string, path: string): Promise<void> {
   await chown(partial, uid, gid);
 }
 
-function sizeOf(file: string): number | undefined {
-  return statSync(file, { throwIfNoEntry: false })?.size;
-}
-
-function checked(file: string, name: string): CheckedInvariant[] {
-  let broken: CheckedInvariant[];
-  try {
-    broken = checkSqliteInvariants(file).filter((one) => one.broken > 0);
-  } catch (cause) {
-    throw new BackupRefused(`${name} is no copy of Oncehook's database: ${String(cause)}`, { cause });
+function soundCopy(file: string, name: string, environment: string): CheckedDatabase {
+  const copy = checkSqlite(file);
+  const fatal = copy.invariants.filter((one) => one.broken > 0 && one.name === FILE_INTACT);
+  if (copy.contents === undefined || fatal.length > 0) {
+    const why = fatal.flatMap(({ says, examples }) => `not true: ${says}: ${examples.join(", ")}`);
+    throw new CareRefused(`${name} is damaged, or no database at all: ${why.join("; ")}`);
   }
-  const fatal = broken.filter((one) => FILE_CHECKS.has(one.name));
-  if (fatal.length === 0) return broken;
-  throw new BackupRefused(`${name} is damaged: ${fatal.map(({ says }) => `not true: ${says}`).join("; ")}`);
+  const itsOwn = copy.contents.environment;
+  if (itsOwn === null || itsOwn === environment) return copy;
+  throw new CareRefused(
+    `${name} is of the environment "${itsOwn}", and this is APP_ENV=${environment}: environments do not share a ` +
+      "database. Name the other's copy, or its environment file with --env",
+  );
 }
 
 /** The lock is held until the new file has its name: who comes in between waits, and does not write to the old one. */
@@ -83,7 +119,10 @@ async function replace(path: string, partial: string, keptAs: string): Promise<b
   try {
     // A second name for it: at no instant is there no database, for which a start would make a new and empty one.
     if (wasThere) await secondName(path, keptAs);
-    for (const end of COMPANIONS) if (existsSync(path + end)) await rename(path + end, keptAs + end);
+    for (const end of COMPANIONS.filter((one) => existsSync(path + one))) {
+      // Whoever holds the lock has carried out what they held; of a file that cannot be read they are a part.
+      await (lock === undefined ? rename(path + end, keptAs + end) : rm(path + end));
+    }
     await flushFolder(path);
     await rename(partial, path);
     await flushFolder(path);
@@ -98,7 +137,7 @@ async function secondName(path: string, keptAs: string): Promise<void> {
     await link(path, keptAs);
   } catch (cause) {
     // Not a copy instead: to close a file takes away every lock that this process has on it.
-    throw new BackupRefused(
+    throw new CareRefused(
       `what is in the place of ${path} cannot be kept as ${keptAs}: ${String(cause)}. Move it away yourself, with the ` +
         "receiver stopped, and restore again",
       { cause },
@@ -117,11 +156,7 @@ function locked(path: string): DatabaseSync | undefined {
     const code = primaryCode(cause);
     if (code !== undefined && DAMAGED.has(code)) return undefined;
     if (busy(cause) === undefined) throw cause;
-    throw new BackupRefused(
-      `${path} is in use; stop the receiver first, and keep its service manager from starting it`,
-      {
-        cause,
-      },
-    );
+    const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
+    throw new CareRefused(words, { cause });
   }
 }

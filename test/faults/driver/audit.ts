@@ -1,3 +1,6 @@
+import type { CheckedInvariant } from "../../../src/store/index.ts";
+import { checkPostgres } from "../../../src/store/postgres/index.ts";
+import { checkSqlite } from "../../../src/store/sqlite/index.ts";
 import { rowsOf } from "../../support/effects.ts";
 import type { Target } from "../../support/open-target.ts";
 import type { Book } from "./book.ts";
@@ -48,8 +51,13 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
       faults.add("stored with another result than was answered", id);
   }
   for (const wrong of book.wrong) faults.add("answered as no platform deserves", wrong);
-  for (const { what, statement } of CHECKS) {
+  await compareEntries(target, book, faults);
+  const checks = [...CHECKS, MOVING.has(book.type) ? BALANCES_ARE_POSTED : BALANCES_ARE_NOTHING];
+  for (const { what, statement } of checks) {
     for (const row of await rowsOf(target, statement)) faults.add(what, Object.values(row).join(" "));
+  }
+  for (const { name, broken, examples } of await invariantsOf(target)) {
+    if (broken > 0) faults.add(`against what \`oncehook verify\` holds (${name})`, examples.join(" "));
   }
   return {
     events: book.pages.length,
@@ -61,6 +69,50 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
   };
 }
 
+/** What was posted and told for each event is what that event said, not another one's. */
+async function compareEntries(target: Target, book: Book, faults: Faults): Promise<void> {
+  const [postings, payloads] = [new Map<string, string>(), new Map<string, string>()];
+  for (const { event_id, account, debit, credit } of await rowsOf(target, POSTINGS)) {
+    const id = String(event_id);
+    postings.set(id, `${postings.get(id) ?? ""}${account} ${debit} ${credit};`);
+  }
+  for (const { event_id, payload } of await rowsOf(target, PAYLOADS))
+    payloads.set(String(event_id), asJson(payload));
+  for (const number of book.pages.keys()) {
+    const id = book.idOf(number);
+    const { from, to, cents } = book.entryOf(number);
+    const [posted, told] = [postings.get(id), payloads.get(id)];
+    if (posted !== undefined && posted !== [`${from} ${cents} 0;`, `${to} 0 ${cents};`].sort().join("")) {
+      faults.add("postings of another amount, or to other accounts", `${id} ${posted}`);
+    }
+    if (told !== undefined && told !== JSON.stringify({ event_id: id, cents })) {
+      faults.add("a notification that tells something else", `${id} ${told}`);
+    }
+  }
+}
+
+/** What a user's `oncehook verify` would find. */
+async function invariantsOf({ dialect, url }: Target): Promise<readonly CheckedInvariant[]> {
+  const { invariants } = await (dialect === "sqlite"
+    ? checkSqlite(url.slice("sqlite:".length))
+    : checkPostgres(url));
+  return invariants;
+}
+
+const POSTINGS =
+  "SELECT event_id, account, debit, credit FROM ledger_postings ORDER BY event_id, account, debit";
+const PAYLOADS = "SELECT event_id, payload FROM oncehook_notifications WHERE topic = 'ledger.posted'";
+/** The types whose events move balances. */
+const MOVING: ReadonlySet<string> = new Set(["ledger_transfer", "ledger_serial"]);
+const BALANCES_ARE_POSTED = {
+  what: "a balance that is not the sum of its postings",
+  statement: `SELECT a.account, a.cents FROM ledger_accounts a WHERE a.cents <>
+    (SELECT coalesce(sum(p.credit) - sum(p.debit), 0) FROM ledger_postings p WHERE p.account = a.account)`,
+};
+const BALANCES_ARE_NOTHING = {
+  what: "a balance that nobody moved",
+  statement: "SELECT account, cents FROM ledger_accounts WHERE cents <> 0",
+};
 const RECORDS = "SELECT event_id, result FROM oncehook_records WHERE event_type LIKE 'ledger_%'";
 
 /** Each statement finds nothing where the books are in order. */
@@ -84,10 +136,6 @@ const CHECKS = [
     what: "an effect without postings",
     statement: `SELECT e.event_id FROM ledger_effects e
       LEFT JOIN ledger_postings p ON p.event_id = e.event_id WHERE p.event_id IS NULL`,
-  },
-  {
-    what: "balances that do not add up to nothing",
-    statement: "SELECT sum(cents) AS cents FROM ledger_accounts HAVING sum(cents) <> 0",
   },
   {
     what: "an effect with another number of notifications than one",

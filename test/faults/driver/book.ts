@@ -19,6 +19,13 @@ export interface Page {
   result: string | undefined;
 }
 
+/** What an event moves, and between which accounts. */
+export interface Entry {
+  readonly from: string;
+  readonly to: string;
+  readonly cents: number;
+}
+
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -27,8 +34,8 @@ export interface Answer {
 /** What the platform makes of one answer. */
 export type Verdict = "acknowledged" | "again" | "wrong";
 
-/** Answers after which a platform sends the event again: the receiver's faults, and too much at a time. */
-const AGAIN = new Set([429, 500, 503]);
+/** Answers after which a platform sends the event again: the receiver's faults, too much at a time, and what came too slowly. */
+const AGAIN = new Set([408, 429, 500, 503]);
 const ACCOUNTS = 16;
 
 /** The platform's own book: what it sent, and what it was told of it. */
@@ -39,14 +46,14 @@ export class Book {
   /** Answers that no event of a platform deserves. */
   readonly wrong: string[] = [];
   readonly #name: string;
-  readonly #type: string;
+  readonly type: string;
   readonly #secret: string;
   #acknowledged = 0;
 
   /** @param name begins each id, so that several books fit into one database */
   constructor(name: string, type: string, secret: string) {
     this.#name = name;
-    this.#type = type;
+    this.type = type;
     this.#secret = secret;
   }
 
@@ -70,15 +77,19 @@ export class Book {
     return this.event(number);
   }
 
-  event(number: number): Event {
+  entryOf(number: number): Entry {
     const from = number % ACCOUNTS;
     const to = (from + 1 + ((Math.imul(number, 2_654_435_761) >>> 0) % (ACCOUNTS - 1))) % ACCOUNTS;
+    return { from: `account-${from}`, to: `account-${to}`, cents: 1 + (number % 997) };
+  }
+
+  event(number: number): Event {
     const body = Buffer.from(
       JSON.stringify({
         event_id: this.idOf(number),
-        event_type: this.#type,
+        event_type: this.type,
         timestamp: 1_767_225_600 + number,
-        data: { from: `account-${from}`, to: `account-${to}`, cents: 1 + (number % 997) },
+        data: this.entryOf(number),
       }),
     );
     const signature = createHmac("sha256", this.#secret).update(body).digest("hex");
@@ -99,6 +110,10 @@ export class Book {
     }
     const said = JSON.parse(text) as { status: string; data?: unknown };
     this.#count(`200 ${said.status}`);
+    if (text !== this.#expected(number, said.status)) {
+      this.wrong.push(`${this.idOf(number)}: 200 ${text}`);
+      return "wrong";
+    }
     if (!page.isAcknowledged) this.#acknowledged += 1;
     page.isAcknowledged = true;
     if (said.status === "success") {
@@ -106,6 +121,14 @@ export class Book {
       page.result = JSON.stringify(said.data);
     }
     return "acknowledged";
+  }
+
+  /** The only two answers that acknowledge an event, character for character. */
+  #expected(number: number, status: string): string {
+    const data = { posted: this.idOf(number), cents: this.entryOf(number).cents };
+    return JSON.stringify(
+      status === "success" ? { status: "success", data } : { status: "already_processed" },
+    );
   }
 
   /** No answer came: the connection was refused, or cut. */

@@ -96,6 +96,12 @@ export default defineConfig({
       }, CRASH_MS);
       return post(run);
     }),
+    ledger("ledger_looping", async (run) => {
+      setTimeout(() => {
+        for (;;);
+      }, CRASH_MS);
+      return post(run);
+    }),
     ledger("ledger_endless", () => new Promise<never>(() => {})),
     ledger("ledger_rejecting", async (run) => {
       // A user's mistake: nobody awaits it, and nobody catches it.

@@ -1,11 +1,7 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { NotRun } from "../rounds/round.ts";
-
-const SOURCE = fileURLToPath(new URL("disk-faults.c", import.meta.url));
+import { preloaded } from "./preloaded.ts";
 
 /** As in disk-faults.c: for each kind of call the errno, and how often it failed. */
 const CELLS = { write: 0, sync: 1, truncate: 2 } as const;
@@ -30,14 +26,9 @@ export class FaultyDisk {
 
   /** @throws NotRun where there is no compiler, or no such way to load a library */
   constructor() {
-    const compiler = spawnSync("cc", ["--version"]);
-    if (process.platform !== "linux" || compiler.status !== 0) {
-      throw new NotRun("it needs Linux and a C compiler (apt-get install gcc libc6-dev)");
-    }
     this.#folder = mkdtempSync(join(tmpdir(), "oncehook-disk-"));
-    const library = join(this.#folder, "disk-faults.so");
+    const library = preloaded("disk-faults", this.#folder);
     const page = join(this.#folder, "cells");
-    execFileSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"]);
     writeFileSync(page, Buffer.alloc(4_096));
     this.#file = openSync(page, "r+");
     this.env = { LD_PRELOAD: library, ONCEHOOK_DISK_FAULTS: page };

@@ -47,7 +47,8 @@ async function failOver(chance: Chance): Promise<Audit> {
       const target: Target = { dialect: "postgres", url: wire.through(primary.url(DATABASE)) };
       return underFire({ ...FIRE, target, chance }, async () => {
         await sleep(chance.between(300, 1_500));
-        await primary.stop("immediate");
+        if (chance.is(0.5)) await withoutStandby(primary, standby, chance);
+        else await primary.stop("immediate");
         await standby.promote();
         wire.lead(standby.port);
         await sleep(1_000);
@@ -56,4 +57,23 @@ async function failOver(chance: Chance): Promise<Audit> {
   } finally {
     for (const server of servers) await server.destroy();
   }
+}
+
+/**
+ * What waits for an absent standby becomes visible when its server is restarted, and no standby has it. Somebody who is sent
+ * such an event again must not take it for done.
+ */
+async function withoutStandby(
+  primary: PostgresCluster,
+  standby: PostgresCluster,
+  chance: Chance,
+): Promise<void> {
+  await standby.stop("fast");
+  await sleep(chance.between(500, 2_000));
+  await primary.stop("fast");
+  await primary.start();
+  await sleep(chance.between(1_000, 3_000));
+  // It comes back without having heard of the last of them.
+  await primary.stop("immediate");
+  await standby.start();
 }

@@ -7,6 +7,7 @@ import { killAnytime, killAtSteps } from "./kill.ts";
 import { NEIGHBOUR_ROUNDS } from "./neighbours.ts";
 import { overload } from "./overload.ts";
 import { POSTGRES_ROUNDS } from "./postgres.ts";
+import { POWER_ROUNDS } from "./power.ts";
 import type { Round } from "./round.ts";
 import { rolling, stops } from "./signals.ts";
 import { storm } from "./storm.ts";
@@ -25,6 +26,7 @@ export const ROUNDS: readonly Round[] = [
   ...POSTGRES_ROUNDS,
   failover,
   ...DISK_ROUNDS,
+  ...POWER_ROUNDS,
   ...NEIGHBOUR_ROUNDS,
   clocks("sqlite"),
   clocks("postgres"),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { rowsOf } from "../../support/effects.ts";
 import { type Wire, withWire } from "../../support/wire.ts";
 import { type Fire, type UnderFire, underFire } from "../driver/round.ts";
 import { inParts } from "./in-parts.ts";
@@ -67,8 +68,10 @@ const terminated = behindWire({
   short: 5,
   async harm({ place, chance }) {
     const server = await place.postgres();
-    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND random() < ${chance.next().toFixed(3)}`);
+    const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND random() < ${chance.between(5, 100) / 100}`;
+    // At least one, or nothing was brought about.
+    while ((await server.query(terminate)).length === 0) await sleep(5);
   },
 });
 
@@ -107,28 +110,37 @@ const swallowed = behindWire({
 /** Events that want the same rows in either order, in two processes: what the database takes back runs again. */
 const conflicts: Round = {
   name: "postgres-conflicts",
-  title: "events in deadlock with each other, and those that cannot be serialized",
+  title: "spans of two seconds with events in deadlock, or that cannot be serialized",
   full: 20,
   short: 1,
-  run: (place) =>
-    inParts(place, (count) =>
-      place.withTarget("postgres", (target) => {
+  async run(place) {
+    let undone = 0;
+    const ran = await inParts(place, (count) =>
+      place.withTarget("postgres", async (target) => {
         const type = place.chance.pick(["ledger_transfer", "ledger_serial"]);
-        const serializable = new URL(target.url);
-        if (type === "ledger_serial") {
-          serializable.searchParams.set("options", "-c default_transaction_isolation=serializable");
-        }
-        return underFire(
-          {
-            ...FIRE,
-            type,
-            target: { dialect: "postgres", url: serializable.href },
-            chance: place.chance.fork(),
-          },
-          () => sleep(count * 2_000),
-        );
+        const url = new URL(target.url);
+        if (type === "ledger_serial")
+          url.searchParams.set("options", "-c default_transaction_isolation=serializable");
+        const fire: Fire = {
+          ...FIRE,
+          type,
+          target: { ...target, url: url.href },
+          chance: place.chance.fork(),
+        };
+        const audit = await underFire(fire, () => sleep(count * 2_000));
+        undone += Number((await rowsOf(target, UNDONE))[0]?.undone);
+        return audit;
       }),
-    ),
+    );
+    // A round without a conflict has shown nothing.
+    return {
+      ...ran,
+      figures: { "transactions undone": undone },
+      faults: undone > 0 ? [] : ["there was no conflict"],
+    };
+  },
 };
+const UNDONE =
+  "SELECT deadlocks + xact_rollback AS undone FROM pg_stat_database WHERE datname = current_database()";
 
 export const POSTGRES_ROUNDS = [restarts, terminated, cuts, swallowed, conflicts];

@@ -13,6 +13,8 @@ interface Unruly {
   /** How its callback may end; a process that ends answers nothing. */
   readonly statuses: readonly number[];
   readonly leavesEffect: boolean;
+  /** How many a full run and a short one bring, where it is not the usual number. */
+  readonly times?: Pick<Round, "full" | "short">;
 }
 
 const LIMIT_MS = 300;
@@ -46,14 +48,22 @@ const UNRULY: readonly Unruly[] = [
     statuses: [200],
     leavesEffect: true,
   },
+  {
+    name: "looping",
+    title: "loops without an end, which keep the main thread to themselves",
+    type: "ledger_looping",
+    statuses: [200],
+    leavesEffect: true,
+    // Each costs the seconds in which the process is watched before it is ended.
+    times: { full: 20, short: 1 },
+  },
 ];
 
 function unruly(kind: Unruly, dialect: Dialect): Round {
   return {
     name: `${kind.name}-${dialect}`,
     title: `${kind.title}, ${dialect}`,
-    full: 100,
-    short: 2,
+    ...(kind.times ?? { full: 100, short: 2 }),
     run: (place) =>
       place.withTarget(dialect, async (target): Promise<Ran> => {
         const faults: string[] = [];

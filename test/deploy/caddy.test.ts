@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { behindAProxy } from "./behind-a-proxy.ts";
+import { notRun, onThePath } from "./on-the-path.ts";
+import { holdsItsPromises } from "./proxy-promises.ts";
+import { startCaddy } from "./start-caddy.ts";
+
+const program = onThePath("caddy");
+
+describe("deploy/caddy/Caddyfile", () => {
+  if (program === undefined) {
+    it.skip(notRun("caddy", "a receiver behind a real Caddy"), () => {});
+    return;
+  }
+  holdsItsPromises((use, env) => behindAProxy((files) => startCaddy(program, files), use, env));
+
+  it("is valid as it stands, with nothing set", async () => {
+    const args = ["validate", "--config", "deploy/caddy/Caddyfile", "--adapter", "caddyfile"];
+    const { stdout, stderr } = await promisify(execFile)(program, args, {
+      env: { PATH: process.env.PATH, HOME: tmpdir() },
+    });
+    expect(stdout + stderr).toContain("Valid configuration");
+  });
+});

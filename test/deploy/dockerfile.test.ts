@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from "node:fs";
+import { validate } from "dockerfile-utils";
+import { describe, expect, it } from "vitest";
+import { command, DOCKERFILE, saidBy, stages } from "./dockerfile.ts";
+
+const packageJson = JSON.parse(readFileSync("package.json", "utf8")) as {
+  scripts: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
+const [build, final] = stages();
+const copies = (build?.instructions ?? [])
+  .filter(({ name }) => name === "COPY")
+  .flatMap(({ value }) => value.split(" ").slice(0, -1));
+const nodeOptions = (line: string) => line.match(/--(?:max|v8)-[\w-]+=\d+/g);
+
+describe("deploy/Dockerfile", () => {
+  it("has nothing that the linter objects to, which objects to a mistake", () => {
+    expect(validate(DOCKERFILE).map(({ message }) => message)).toEqual([]);
+    expect(
+      validate(DOCKERFILE.replace("HEALTHCHECK --interval=10s", "HEALTHCHECK --interval=10")),
+    ).not.toEqual([]);
+  });
+
+  it("copies what exists, and what the build's context lets in", () => {
+    const letIn = readFileSync("deploy/Dockerfile.dockerignore", "utf8")
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"));
+    expect(copies.length).toBeGreaterThan(3);
+    expect(copies.filter((path) => !existsSync(path))).toEqual([]);
+    expect(letIn).toEqual(["*", ...copies.map((path) => `!${path.replace("./", "")}`)]);
+  });
+
+  it("brings the Node that the tests run with, in both stages", () => {
+    const version = packageJson.devDependencies.node;
+    expect([build?.image, final?.image]).toEqual([
+      `node:${version}-bookworm-slim AS build`,
+      `node:${version}-bookworm-slim`,
+    ]);
+  });
+
+  it("starts the receiver as npm start and the unit do, and not as root", () => {
+    const options = nodeOptions(packageJson.scripts.start ?? "");
+    expect(options?.length).toBe(2);
+    expect(nodeOptions(command(final!).join(" "))).toEqual(options);
+    expect(nodeOptions(readFileSync("deploy/oncehook.service", "utf8"))).toEqual(options);
+    expect(saidBy(final!, "USER")).toBe("10001:10001");
+  });
+});

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { createProgram } from "../../src/cli/program.ts";
+import { payment, withReceiver } from "../support/receiver.ts";
+
+const production = readFileSync("docs/production.md", "utf8");
+const scaling = readFileSync("docs/scaling.md", "utf8");
+const items = production.split(/^- \[ \] /m).slice(1);
+const codes = [...production.matchAll(/`([^`]+)`/g)].map(([, code]) => String(code));
+
+describe("docs/production.md", () => {
+  it("has for each line of its list a command, or a page, that tells whether it is true", () => {
+    expect(items.length).toBeGreaterThan(25);
+    expect(items.filter((item) => !/`[^`]+ [^`]+`|as above|\]\(\w+\.md\)/.test(item))).toEqual([]);
+  });
+
+  it("speaks of commands and options of ours that exist", () => {
+    const { commands } = createProgram();
+    const lines = codes.filter((code) => code.startsWith("npx oncehook "));
+    expect(lines.length).toBeGreaterThan(7);
+    for (const line of lines) {
+      const [, , name, ...words] = line.split(" ");
+      const options = commands.find((command) => command.name() === name)?.options.map(({ long }) => long);
+      expect([line, options === undefined]).toEqual([line, false]);
+      const unknown = words.filter((word) => word.startsWith("--") && !options?.includes(word));
+      expect([line, unknown]).toEqual([line, []]);
+    }
+  });
+
+  it("speaks of files of deploy/ that exist", () => {
+    const files = codes.filter((code) => /^deploy\/\w[\w./-]+$/.test(code));
+    expect(files.length).toBeGreaterThan(3);
+    expect(files.filter((file) => !existsSync(file))).toEqual([]);
+  });
+
+  it("asks the admin listener for what it answers", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const paths = [...production.matchAll(/127\.0\.0\.1:8081(\/[^'\s`]*)/g)].map(([, path]) =>
+        String(path),
+      );
+      expect(new Set(paths).size).toBeGreaterThan(3);
+      for (const path of paths) expect([path, (await receiver.admin(path)).status]).toEqual([path, 200]);
+      await receiver.send(payment());
+      const { body } = await receiver.admin("/api/callbacks?limit=1");
+      expect(JSON.stringify(body)).toContain('"remote_address":"127.0.0.1"');
+    }));
+});
+
+describe("docs/scaling.md", () => {
+  it("names only metrics that a receiver has", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(payment());
+      const metrics = String((await receiver.admin("/metrics")).body.text);
+      const named = [...scaling.matchAll(/\b(?:oncehook|callback|process)_[a-z_]+(?:_total|_seconds)\b/g)];
+      expect(named.length).toBeGreaterThan(2);
+      expect(named.map(([name]) => name).filter((name) => !metrics.includes(`# TYPE ${name} `))).toEqual([]);
+    }));
+
+  it("calculates as it says", () => {
+    const rows = [...scaling.matchAll(/^\| [^|]+\| (\d+) µs \| ([\d,]+) a second \|$/gm)];
+    expect(rows.length).toBe(3);
+    for (const [row, micros, rate] of rows) {
+      const claimed = Number(String(rate).replace(",", ""));
+      expect([row, Math.abs(1_000_000 / Number(micros) - claimed) < 1]).toEqual([row, true]);
+    }
+  });
+});
