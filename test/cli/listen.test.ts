@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
 import { type Laptop, type Listening, startListening, withLaptop } from "../support/laptop.ts";
 import { type ServerProcess, startServer } from "../support/process.ts";
@@ -66,6 +66,7 @@ describe.each(DIALECTS)("oncehook listen, from a receiver on %s,", (dialect) => 
             withWire(servers[0]!.url, async (wire) => {
               const from = wire.through(servers[0]!.url);
               const listening = startListening(["--from", from, "--to", `${laptop.origin}/hook`]);
+              onTestFinished(() => void listening.child.kill("SIGKILL"));
               await until(() => listening.stderr().includes("listening to"), LIMIT_MS);
               const ids = Array.from({ length: CALLBACKS }, (_, index) => `evt_${index}`);
               const begun = performance.now();
