@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
+import { createBearerCheck } from "../verify/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
-import { createBearerCheck } from "./bearer.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";

@@ -1,6 +1,7 @@
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
 import type { Registry, UserTokens } from "../handlers/index.ts";
+import { createHearing, type Hearing } from "../hear/index.ts";
 import {
   type CallbackLog,
   createCallbackLog,
@@ -38,6 +39,8 @@ export interface Inner {
   readonly mask: Mask;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
+  /** Null where callbacks are not kept for listeners. */
+  readonly hearing: Hearing | null;
   readonly describe: (error: unknown) => string;
 }
 
@@ -59,6 +62,9 @@ export function assemble(given: Given): Inner {
     clock,
     metrics,
   });
+  const hearing = config.keepsHeard
+    ? createHearing({ store: store.heard, sealer, clock, log: logger })
+    : null;
   const describe = (error: unknown) => mask.text(errorText(error));
   const source: Source = { name: "platform", scheme };
   const receiver: Receiver = {
@@ -82,5 +88,5 @@ export function assemble(given: Given): Inner {
     unsaved: new Map(),
     tokens,
   };
-  return { source, receiver, mask, metrics, callbackLog, describe };
+  return { source, receiver, mask, metrics, callbackLog, hearing, describe };
 }

@@ -14,6 +14,7 @@ import {
 } from "../http/index.ts";
 import type { Platform } from "../oauth/index.ts";
 import type { Store } from "../store/index.ts";
+import { createBearerCheck } from "../verify/index.ts";
 import type { Inner } from "./assemble.ts";
 import { startsFlows } from "./platform.ts";
 
@@ -22,7 +23,7 @@ export function publicListener(
   config: Config,
   tls: TlsPair | null,
   platform: () => Platform,
-  { receiver, source, mask, metrics, callbackLog }: Inner,
+  { receiver, source, mask, metrics, callbackLog, hearing }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
@@ -54,6 +55,7 @@ export function publicListener(
     mask,
     metrics,
     callbackLog,
+    heard: hearing === null ? null : { hearing, isOperator: createBearerCheck(config.admin.token) },
     clock,
     log,
     tls: tls !== null,

@@ -1,5 +1,6 @@
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
+import type { Hearing } from "../hear/index.ts";
 import type { Store } from "../store/index.ts";
 
 const EVERY_MS = 3_600_000;
@@ -15,10 +16,11 @@ export function startRetentionJob(
   retention: Config["retention"],
   clock: Clock,
   log: Log,
+  hearing: Hearing | null,
 ): () => Promise<void> {
   let underWay = Promise.resolve();
   const sweep = (): void => {
-    underWay = sweepOnce(store, retention, clock, log);
+    underWay = sweepOnce(store, retention, clock, log, hearing);
   };
   sweep();
   const timer = setInterval(sweep, EVERY_MS);
@@ -33,6 +35,7 @@ async function sweepOnce(
   retention: Config["retention"],
   clock: Clock,
   log: Log,
+  hearing: Hearing | null,
 ): Promise<void> {
   const now = clock.now();
   const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
@@ -47,6 +50,8 @@ async function sweepOnce(
     });
     if (swept.callbacks + swept.records + swept.stale > 0)
       log.info({ ...swept }, "the retention job deleted rows");
+    // Where nobody may listen any more, nothing stays of what was kept for listeners.
+    await (hearing === null ? store.heard.clear() : hearing.sweep());
   } catch (error) {
     log.warn({ err: error }, "the retention job failed; it runs again in an hour");
   }

@@ -98,6 +98,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const inner = assemble(given);
   undo.push(
     () => inner.callbackLog.close(),
+    async () => inner.hearing?.close(),
     async () => inner.metrics.close(),
   );
 
@@ -116,7 +117,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   await listen(listener, config.listen, "");
   await store.noteBaseUrl(config.baseUrl);
   background.start(parts);
-  undo.push(startRetentionJob(store, config.retention, clock, logger));
+  undo.push(startRetentionJob(store, config.retention, clock, logger, inner.hearing));
   if (config.previousEncryptionKeys.length > 0)
     undo.push(startResealing(store.sealedValues, sealer, logger, parts.resealPollMs));
   if (config.listen.tls !== undefined) {

@@ -4,6 +4,7 @@ import { completionCommand } from "./completion/completion-command.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { initCommand } from "./init/init-command.ts";
+import { listenCommand } from "./listen/listen-command.ts";
 import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { migrateCommand } from "./migrate-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
@@ -31,6 +32,7 @@ export function createProgram(): Command {
     serveCommand(),
     sendCommand(),
     signCommand(),
+    listenCommand(),
     oauthCommand(),
     eventsCommand(),
     failuresCommand(),

@@ -31,6 +31,13 @@ export function checkProduction(values: Values, handlers: readonly string[], pro
       "is not set; production needs at least 16 characters, such as from: openssl rand -hex 24",
     );
   }
+  if (values.LISTEN === true) {
+    problems.add(
+      ["LISTEN"],
+      "got on, expected off in production: callbacks would be kept and handed out with their credentials. Take it " +
+        "away here, and listen to a receiver of another environment",
+    );
+  }
   checkBaseUrl(baseUrl, problems);
   if (values.TLS_CERT_FILE === undefined && values.TRUST_PROXY === undefined) {
     problems.add(

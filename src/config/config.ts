@@ -37,6 +37,8 @@ export interface Config {
   readonly isBaseUrlGiven: boolean;
   /** The path of `baseUrl`: empty, or such as `/hooks`. */
   readonly basePath: string;
+  /** Whether callbacks are kept as they came, for `oncehook listen`; never in production. */
+  readonly keepsHeard: boolean;
   readonly listen: {
     readonly host: string;
     readonly port: number;

@@ -21,7 +21,7 @@ export async function developmentSecrets(
   dataFolder: string,
   environment: string,
 ): Promise<DevelopmentSecrets> {
-  const file = join(dataFolder, `secrets.${environment}.json`);
+  const file = fileIn(dataFolder, environment);
   const saved = await readSaved(file);
   if (saved !== undefined) return { values: saved, generated: [], file };
   const values = Object.fromEntries(GENERATED.map((name) => [name, randomBytes(32).toString("base64")]));
@@ -39,6 +39,18 @@ export async function developmentSecrets(
     await rm(written, { force: true });
   }
   return { values, generated: GENERATED, file };
+}
+
+/** Those that were generated before, where they were; nothing is generated. @throws ConfigError */
+export function savedSecrets(
+  dataFolder: string,
+  environment: string,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  return readSaved(fileIn(dataFolder, environment));
+}
+
+function fileIn(dataFolder: string, environment: string): string {
+  return join(dataFolder, `secrets.${environment}.json`);
 }
 
 async function readSaved(file: string): Promise<Record<string, string> | undefined> {

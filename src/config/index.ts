@@ -7,4 +7,5 @@ export { describeVariables, type VariableDescription } from "./describe-variable
 export { BUILT_IN_TYPES } from "./handling-variables.ts";
 export { loadConfig } from "./load-config.ts";
 export { loadDatabase } from "./load-database.ts";
-export { type LoadedEnvironment, loadEnvironment } from "./load-environment.ts";
+export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
+export { isLoopbackHost } from "./public-host.ts";

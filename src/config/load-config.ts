@@ -82,6 +82,7 @@ function rulesOf(values: Values) {
     maxWaitingCallbacks: values.MAX_WAITING_CALLBACKS ?? 1_000,
     mask: { headers: maskedHeaders(values), keys: values.MASK_KEYS ?? [] },
     logLevel: values.LOG_LEVEL ?? "info",
+    keepsHeard: values.LISTEN ?? false,
     retention: { logDays: values.LOG_RETENTION_DAYS ?? 30, recordDays: values.RECORD_RETENTION_DAYS ?? null },
   };
 }

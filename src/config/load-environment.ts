@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
-import { developmentSecrets } from "./development-secrets.ts";
+import { developmentSecrets, savedSecrets } from "./development-secrets.ts";
 import { loadConfig } from "./load-config.ts";
 import type { Environment } from "./read-variables.ts";
 
@@ -47,4 +47,9 @@ function dataFolder(env: Environment, cwd: string): string {
   return url.startsWith("sqlite:")
     ? dirname(resolve(cwd, url.slice("sqlite:".length)))
     : resolve(cwd, "data");
+}
+
+/** The admin token that was generated for a receiver in this folder, where one was; none is generated. @throws ConfigError */
+export async function savedAdminToken(env: Environment, cwd: string): Promise<string | undefined> {
+  return (await savedSecrets(dataFolder(env, cwd), env.APP_ENV || "development"))?.ADMIN_TOKEN;
 }

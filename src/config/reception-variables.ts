@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cidrs, httpUrl, wholeNumber } from "./value-schemas.ts";
+import { cidrs, httpUrl, onOff, wholeNumber } from "./value-schemas.ts";
 import { variable } from "./variable.ts";
 
 const text = z.string();
@@ -54,6 +54,13 @@ export const RECEPTION_VARIABLES = {
     secret: true,
     meaning: "The bearer token of the admin API",
     schema: text.regex(/^[\x21-\x7e]{16,}$/),
+  }),
+  LISTEN: variable({
+    expects: "on or off; in production off",
+    default: "off",
+    meaning:
+      "on: callbacks are kept for a day as they came, and `oncehook listen` gets them with ADMIN_TOKEN",
+    schema: onOff,
   }),
   TLS_CERT_FILE: variable({
     expects: "a PEM file with the certificate chain",

@@ -13,6 +13,8 @@ export function wholeNumber(min: number, max: number) {
 
 export const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 
+export const onOff = z.enum(["on", "off"]).transform((text) => text === "on");
+
 /** `off`, or a schema's value. */
 export function orOff<Value>(schema: z.ZodType<Value, string>) {
   return z.union([z.literal("off").transform(() => null), schema]);

@@ -8,6 +8,8 @@ export interface Addresses {
   /** Absent where the platform has no address at which a flow could start. */
   readonly start?: string;
   readonly done: string;
+  /** Where listeners get what came to `callbacks`; served where somebody may listen. */
+  readonly heard: string;
 }
 
 export function addressesOf(basePath: string, oauthScopePath: string, startsFlows = true): Addresses {
@@ -20,6 +22,7 @@ export function addressesOf(basePath: string, oauthScopePath: string, startsFlow
     ],
     redirect: `${oauth}callback`,
     done: `${oauth}done`,
+    heard: `${basePath}/_oncehook/heard`,
     ...(startsFlows ? { start: `${oauth}start` } : {}),
   };
 }

@@ -1,8 +1,16 @@
 import type { Clock, Log } from "../domain/index.ts";
+import type { Hearing } from "../hear/index.ts";
 import type { RedirectDeps, StartDeps } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Receiver, Source } from "../receive/index.ts";
 import type { GateRules } from "./gate.ts";
+
+/** What listeners need. */
+export interface HeardAccess {
+  readonly hearing: Hearing;
+  /** Whether an `Authorization` header carries the admin token. */
+  readonly isOperator: (authorization: string | undefined) => boolean;
+}
 
 /** What the public listener works with; made once at the start. */
 export interface PublicDeps {
@@ -18,6 +26,8 @@ export interface PublicDeps {
   readonly mask: Mask;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
+  /** Null where callbacks are not kept for listeners: always in production. */
+  readonly heard: HeardAccess | null;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether this listener itself speaks TLS. */

@@ -69,6 +69,8 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     },
     async close() {
       if (!server.listening) return;
+      // They would stay for ever.
+      deps.heard?.hearing.end();
       server.close();
       await once(server, "close");
     },
@@ -138,8 +140,8 @@ async function arrive(
   // Answered before the body: what nobody will read need not be received.
   if (!address.methods.includes(request.method))
     return refused("method_not_allowed", { allow: address.methods.join(", ") });
-  // A browser is told by the route, in a page.
-  return address.isOAuth ? undefined : overload(receiver.places, turningAway);
+  // A browser is told by the route, in a page; what is not called by platforms takes no place.
+  return address.isOAuth || !isCallback ? undefined : overload(receiver.places, turningAway);
 }
 
 /** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */

@@ -3,6 +3,7 @@ import { receive } from "../receive/index.ts";
 import { type Addresses, versionOf } from "./addresses.ts";
 import type { Concluder } from "./conclude.ts";
 import { concludedRoute, type Route } from "./concluded-route.ts";
+import { heardRoute } from "./heard-route.ts";
 import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
 import type { PublicDeps } from "./public-deps.ts";
 
@@ -17,7 +18,7 @@ export interface Served {
 
 /** The addresses by their paths. */
 export function servedAddresses(
-  { callbacks, redirect, start, done }: Addresses,
+  { callbacks, redirect, start, done, heard }: Addresses,
   timeLimitMs: number,
   deps: PublicDeps,
   concluder: Concluder,
@@ -32,6 +33,10 @@ export function servedAddresses(
   const page = (route: Route) => ({ methods: ["GET"], isCallback: false, isOAuth: true, route });
   if (start !== undefined) served.set(start, page(startRoute(deps, concluder)));
   served.set(done, page(doneRoute()));
+  if (deps.heard !== null) {
+    const route = heardRoute(deps.heard, deps.log);
+    served.set(heard, { methods: ["GET"], isCallback: false, isOAuth: false, route });
+  }
   return served;
 }
 
@@ -42,10 +47,16 @@ function callbackRoute(
   deps: PublicDeps,
   concluder: Concluder,
 ): Route {
-  const { source, receiver } = deps;
+  const { source, receiver, heard } = deps;
   return concludedRoute(deps, concluder, source.name, (request, rowOf) => {
     const headers = request.message.headersDistinct;
     const { body, startedAt } = request;
+    // As it came, whatever becomes of it: whoever listens judges for himself.
+    if (heard !== null) {
+      const { requestId, receivedAt, method, url } = request;
+      const { rawHeaders } = request.message;
+      heard.hearing.keep({ requestId, receivedAt, method, url, rawHeaders, body });
+    }
     return receive(
       {
         source,

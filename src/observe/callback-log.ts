@@ -53,7 +53,8 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
       "callbacks have a line but no row in the callback log: too many wait for the database",
     ),
   );
-  const buffer = createRowBuffer({ append, most: waiting, failed: sparingWarning(logger, clock) });
+  const failed = sparingWarning(logger, clock);
+  const buffer = createRowBuffer({ append, most: waiting, lengthOf, failed });
   const admit = createAdmission(rejectedPerMinute);
 
   function leftOut(tally: MinuteTally, reason: "rejected_bound" | "buffer_full"): void {
@@ -80,6 +81,11 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
         logger.error({ rows }, "rows of the callback log are lost: the database did not take them");
     },
   };
+}
+
+function lengthOf(row: CallbackLogRow): number {
+  const { url, requestHeaders, requestBody, responseBody, error } = row;
+  return url.length + requestHeaders.length + requestBody.length + responseBody.length + (error?.length ?? 0);
 }
 
 /** At most so many a minute; a clock that is set back begins a new minute. */

@@ -9,3 +9,5 @@ export {
 } from "./logger.ts";
 export { createMask, type Mask, type MaskOptions } from "./mask.ts";
 export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";
+export { createMinuteTally } from "./minute-tally.ts";
+export { createRowBuffer } from "./row-buffer.ts";

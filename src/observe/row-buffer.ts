@@ -1,18 +1,18 @@
-import type { CallbackLogRow } from "../domain/index.ts";
-
-export interface RowBufferOptions {
+export interface RowBufferOptions<Row> {
   /** Stores rows, all of them or none. */
-  readonly append: (rows: readonly CallbackLogRow[]) => Promise<void>;
+  readonly append: (rows: readonly Row[]) => Promise<void>;
   /** How many rows may wait. */
   readonly most: number;
+  /** How much memory a row takes: about its characters or bytes. */
+  readonly lengthOf: (row: Row) => number;
   /** Told at each attempt that failed; its rows are kept. */
   readonly failed: (error: unknown, waiting: number) => void;
 }
 
 /** Rows on their way to the store, in groups, one group at a time. */
-export interface RowBuffer {
+export interface RowBuffer<Row> {
   /** False when the buffer is full. */
-  add(row: CallbackLogRow): boolean;
+  add(row: Row): boolean;
   /** Resolves when every row added so far is stored, or could not be; never rejects. */
   flush(): Promise<void>;
   /** Flushes, stops the timer and returns how many rows the store did not take. */
@@ -25,8 +25,13 @@ const ROWS_AT_ONCE = 200;
 /** While the database is away, rows of long bodies would fill the memory before their number is reached. */
 const MOST_CHARACTERS = 64 * 1024 * 1024;
 
-export function createRowBuffer({ append, most, failed }: RowBufferOptions): RowBuffer {
-  const waiting: CallbackLogRow[] = [];
+export function createRowBuffer<Row>({
+  append,
+  most,
+  lengthOf,
+  failed,
+}: RowBufferOptions<Row>): RowBuffer<Row> {
+  const waiting: Row[] = [];
   const total = { added: 0, stored: 0, characters: 0 };
   let timer: NodeJS.Timeout | undefined;
   let storing: Promise<boolean> | undefined;
@@ -88,9 +93,4 @@ export function createRowBuffer({ append, most, failed }: RowBufferOptions): Row
       return waiting.length;
     },
   };
-}
-
-function lengthOf(row: CallbackLogRow): number {
-  const { url, requestHeaders, requestBody, responseBody, error } = row;
-  return url.length + requestHeaders.length + requestBody.length + responseBody.length + (error?.length ?? 0);
 }

@@ -108,6 +108,15 @@ export interface UserTokenRow {
   updated_at: StoredTime;
 }
 
+export interface HeardRow {
+  id: Generated<StoredInteger>;
+  request_id: string;
+  received_at: StoredTime;
+  /** Of the sealed request. */
+  bytes: number;
+  sealed_request: Uint8Array;
+}
+
 export interface Tables {
   oncehook_settings: { name: string; value: string };
   oncehook_records: RecordRow;
@@ -129,5 +138,6 @@ export interface Tables {
     previous_since: StoredTime | null;
     last_used_at: StoredTime | null;
   };
+  oncehook_heard: HeardRow;
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };
 }

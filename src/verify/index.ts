@@ -1,3 +1,4 @@
+export { createBearerCheck } from "./bearer.ts";
 export { allOf, anyOf } from "./combine.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./hmac.ts";
 export { jwksKeys } from "./jwks-keys.ts";

@@ -84,6 +84,13 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
+  const heard = { receivedAt: NOON, sealed: Buffer.of(1) };
+  await store.heard.append([1, 2, 3].map((number) => ({ ...heard, requestId: `r${number}` })));
+  await store.heard.after(0, { rows: 10, bytes: 1_000 });
+  await store.heard.extent();
+  await store.heard.idBefore(NOON);
+  await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
+  await store.heard.clear();
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
 }
 

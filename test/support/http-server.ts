@@ -4,12 +4,13 @@ import type { AddressInfo } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { certificate } from "./certificate.ts";
 
-/** Lends a plain HTTP server on a free port. */
+/** Lends a plain HTTP server, on a free port where none is named. */
 export async function withHttpServer<T>(
   answer: RequestListener,
   use: (origin: string) => Promise<T>,
+  port = 0,
 ): Promise<T> {
-  return lend(createServer(answer), (port) => use(`http://127.0.0.1:${port}`));
+  return lend(createServer(answer), (given) => use(`http://127.0.0.1:${given}`), port);
 }
 
 /** The same over TLS; its certificate is believed by this process while it is lent. */
@@ -27,8 +28,8 @@ export async function withHttpsServer<T>(
   }
 }
 
-async function lend<T>(server: Server, use: (port: number) => Promise<T>): Promise<T> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+async function lend<T>(server: Server, use: (port: number) => Promise<T>, port = 0): Promise<T> {
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   try {
     return await use((server.address() as AddressInfo).port);
   } finally {

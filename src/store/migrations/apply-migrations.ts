@@ -2,12 +2,13 @@ import { type Kysely, sql } from "kysely";
 import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
 import { init } from "./0001-init.ts";
+import { heard } from "./0002-heard.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init];
+const STEPS: readonly SchemaStep[] = [init, heard];
 export const NEWEST_SCHEMA = STEPS.length;
 
 /**

@@ -52,7 +52,7 @@ export const ANOTHER_KEY =
 
 export async function writeSetting(
   query: Kysely<Tables>,
-  name: "environment" | "key_id" | "base_url",
+  name: "environment" | "key_id" | "base_url" | "heard_swept_to",
   value: string,
 ): Promise<void> {
   await query

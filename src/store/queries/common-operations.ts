@@ -3,6 +3,7 @@ import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
+import { heardQueries } from "./heard.ts";
 import { listCallbacks, listRecords } from "./lists.ts";
 import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
@@ -23,6 +24,7 @@ export function commonOperations(
     outbox: outboxQueries(access),
     userTokens: userTokenQueries(access),
     sealedValues: sealedValueQueries(access),
+    heard: heardQueries(access),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),

@@ -1,0 +1,89 @@
+import { Command } from "commander";
+import { isLoopbackHost, savedAdminToken } from "../../config/index.ts";
+import { loadEnvFile } from "../load-env-file.ts";
+import { UserMistake } from "../user-mistake.ts";
+import type { ListenOptions } from "./listen.ts";
+
+interface GivenOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly since?: string;
+  readonly state?: string;
+  readonly json?: true;
+  readonly env?: string;
+}
+
+export function listenCommand(): Command {
+  return new Command("listen")
+    .description(
+      "Bring the callbacks that a deployed development receiver gets to a server on this machine, byte for byte.",
+    )
+    .requiredOption("--from <url>", "the CALLBACK_BASE_URL of the receiver, which runs with LISTEN=on")
+    .requiredOption(
+      "--to <url>",
+      "where to send them, such as http://localhost:3000/hook; without a path each keeps its own",
+    )
+    .option(
+      "--since <time>",
+      "begin with what came lately, such as 10m; up to 24h (default: what comes from now on)",
+    )
+    .option("--state <file>", "note there what was delivered, and go on behind it the next time")
+    .option("--json", "print a JSON object for each callback, for scripts")
+    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .addHelpText("after", "\nADMIN_TOKEN, in the environment, is the receiver's. Ctrl-C ends.")
+    .action(async (given: GivenOptions) => {
+      const options = await optionsOf(given);
+      // Only now: a receiver that starts has no use for it.
+      const { listen } = await import("./listen.ts");
+      await listen(options);
+    });
+}
+
+async function optionsOf({ from, to, since, state, json, env }: GivenOptions): Promise<ListenOptions> {
+  if (env !== undefined) loadEnvFile(env);
+  const receiver = addressOf("--from", from, "https://dev.example.com");
+  if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
+    const words =
+      "expected an https address: whoever stands on the way could read ADMIN_TOKEN and the callbacks";
+    throw new UserMistake(`--from: got ${JSON.stringify(from)}, ${words}`);
+  }
+  return {
+    from: receiver,
+    to: addressOf("--to", to, "http://localhost:3000/hook"),
+    sinceSeconds: since === undefined ? undefined : secondsOf(since),
+    statePath: state,
+    isJson: json === true,
+    token: await tokenOf(),
+  };
+}
+
+async function tokenOf(): Promise<string> {
+  const token = process.env.ADMIN_TOKEN?.trim() || (await savedAdminToken(process.env, process.cwd()));
+  if (token === undefined) {
+    throw new UserMistake(
+      "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
+    );
+  }
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new UserMistake("ADMIN_TOKEN: expected printable characters without spaces");
+}
+
+function addressOf(option: string, text: string, example: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
+  throw new UserMistake(
+    `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
+  );
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+const LONGEST_SINCE = 86_400;
+
+function secondsOf(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
+  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
+  if (seconds <= LONGEST_SINCE) return seconds;
+  throw new UserMistake(
+    `--since: got ${JSON.stringify(text)}, expected a time up to 24h, such as 30s, 10m or 2h`,
+  );
+}
