@@ -1,3 +1,5 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
 import type { Registry, UserTokens } from "../handlers/index.ts";
@@ -49,6 +51,11 @@ export function assemble(given: Given): Inner {
     failureCounts: () => store.failures.counts(),
     deliveryCounts: () => store.outbox.counts(),
     waitingCallbacks: () => places.taken,
+    surroundings: {
+      mostWaitingCallbacks: config.maxWaitingCallbacks,
+      ping: () => store.ping(),
+      ...freeBytesOf(config),
+    },
   });
   const callbackLog = createCallbackLog({
     append: (rows) => store.appendCallbacks(rows),
@@ -80,4 +87,15 @@ export function assemble(given: Given): Inner {
     tokens,
   };
   return { source, receiver, mask, metrics, callbackLog, describe };
+}
+
+/** A database server's disk is its own business. */
+function freeBytesOf({ database }: Config): { freeBytes?: () => Promise<number> } {
+  if (database.kind !== "sqlite") return {};
+  return {
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(dirname(database.path));
+      return bavail * bsize;
+    },
+  };
 }
