@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type Arrivals, createArrivals } from "../alert/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
 import type { Registry, UserTokens } from "../handlers/index.ts";
@@ -39,6 +40,7 @@ export interface Inner {
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
   readonly describe: (error: unknown) => string;
+  readonly arrivals: Arrivals;
 }
 
 /** Puts the inner rooms together; made once at the start. */
@@ -86,7 +88,8 @@ export function assemble(given: Given): Inner {
     unsaved: new Map(),
     tokens,
   };
-  return { source, receiver, mask, metrics, callbackLog, describe };
+  const arrivals = createArrivals(registry.types);
+  return { source, receiver, mask, metrics, callbackLog, describe, arrivals };
 }
 
 /** A database server's disk is its own business. */

@@ -22,7 +22,7 @@ export function publicListener(
   config: Config,
   tls: TlsPair | null,
   platform: () => Platform,
-  { receiver, source, mask, metrics, callbackLog }: Inner,
+  { receiver, source, mask, metrics, callbackLog, arrivals }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
@@ -54,6 +54,7 @@ export function publicListener(
     mask,
     metrics,
     callbackLog,
+    arrived: arrivals.note,
     clock,
     log,
     tls: tls !== null,

@@ -1,7 +1,7 @@
 import type { Clock, Log } from "../domain/index.ts";
 import type { RedirectDeps, StartDeps } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
-import type { Receiver, Source } from "../receive/index.ts";
+import type { Receiver, Reception, Source } from "../receive/index.ts";
 import type { GateRules } from "./gate.ts";
 
 /** What the public listener works with; made once at the start. */
@@ -18,6 +18,8 @@ export interface PublicDeps {
   readonly mask: Mask;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
+  /** Told of each answered callback of a source, for the history that alerts are judged by; may not throw. */
+  readonly arrived: (source: string, reception: Reception) => void;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether this listener itself speaks TLS. */

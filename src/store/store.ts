@@ -4,6 +4,7 @@
  */
 
 import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/index.ts";
+import type { AlertStore } from "./alert-store.ts";
 import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
@@ -14,6 +15,7 @@ import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
+export type * from "./alert-store.ts";
 export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
 export type {
@@ -218,6 +220,7 @@ export interface Store {
   readonly outbox: OutboxStore;
   readonly userTokens: UserTokenStore;
   readonly sealedValues: SealedValueStore;
+  readonly alerts: AlertStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
   listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;

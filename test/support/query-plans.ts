@@ -33,6 +33,7 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT ${id}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, refresh_at, updated_at)
       SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_arrivals (source, subject, slot, count) SELECT 'platform', 'type:t', n, 1 FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
   ];
   if (target.dialect === "sqlite") {

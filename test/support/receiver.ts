@@ -45,6 +45,7 @@ export interface ReceiverOptions {
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
+  readonly alertPollMs?: number;
 }
 
 const ENVIRONMENT = {
@@ -76,6 +77,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     retryPollMs: 3_600_000,
     outboxPollMs: 3_600_000,
     refreshPollMs: 3_600_000,
+    alertPollMs: 3_600_000,
     ...parts,
     logger,
   });
