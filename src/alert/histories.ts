@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AlertStore, ArrivalKey, ArrivalSubject, StoredAlert } from "../store/index.ts";
 import { AUTHENTIC, REFUSED, SERVING } from "./arrivals.ts";
 import {
@@ -74,7 +75,7 @@ function openedIn(alert: StoredAlert | undefined): { openedIn?: number } {
   return alert?.isOpen === true ? { openedIn: slotOf(alert.since) } : {};
 }
 
-/** One short query after the other: on SQLite each of them holds the process up while it runs. */
+/** One short query a turn of the event loop: on SQLite each of them holds everybody up while it runs. */
 async function countsIn(
   store: AlertStore,
   key: ArrivalKey,
@@ -82,6 +83,7 @@ async function countsIn(
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>();
   for (const [from, to] of ranges) {
+    await nextTurn();
     for (const { slot, count } of await store.arrivals(key, from, to)) counts.set(slot, count);
   }
   return counts;

@@ -94,9 +94,21 @@ function isFailing(history: SignatureHistory, length: number): boolean {
     usual >= FEWEST_USUAL &&
     refused > authentic &&
     authentic <= usual / 2 &&
-    refused >= (usual - authentic) / 2 &&
+    inTheirPlace(history, from, length) >= (usual - authentic) / 2 &&
     chanceOfSoFew(authentic, usual) <= UNLIKELY
   );
+}
+
+/** How many were refused in the hours in which authentic ones are missing, and no more of them than are missing. */
+function inTheirPlace(history: SignatureHistory, from: number, length: number): number {
+  const block = Math.min(length, HOUR);
+  return range(0, length / block - 1)
+    .map((index) => from + index * block)
+    .map((start) => {
+      const missed = usuallyAuthentic(history, start, block) - sum(history.authentic, start, block);
+      return Math.min(Math.max(0, missed), sum(history.refused, start, block));
+    })
+    .reduce((all, one) => all + one, 0);
 }
 
 /** Well above the line at which it began, so that callbacks of which half fail do not open and close it in turn. */
