@@ -1,3 +1,6 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Arrivals, createArrivals } from "../alert/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
 import type { Registry, UserTokens } from "../handlers/index.ts";
@@ -42,6 +45,7 @@ export interface Inner {
   /** Null where callbacks are not kept for listeners. */
   readonly hearing: Hearing | null;
   readonly describe: (error: unknown) => string;
+  readonly arrivals: Arrivals;
 }
 
 /** Puts the inner rooms together; made once at the start. */
@@ -54,6 +58,11 @@ export function assemble(given: Given): Inner {
     failureCounts: () => store.failures.counts(),
     deliveryCounts: () => store.outbox.counts(),
     waitingCallbacks: () => places.taken,
+    surroundings: {
+      mostWaitingCallbacks: config.maxWaitingCallbacks,
+      ping: () => store.ping(),
+      ...freeBytesOf(config),
+    },
   });
   const callbackLog = createCallbackLog({
     append: (rows) => store.appendCallbacks(rows),
@@ -88,5 +97,17 @@ export function assemble(given: Given): Inner {
     unsaved: new Map(),
     tokens,
   };
-  return { source, receiver, mask, metrics, callbackLog, hearing, describe };
+  const arrivals = createArrivals(registry.types);
+  return { source, receiver, mask, metrics, callbackLog, hearing, describe, arrivals };
+}
+
+/** A database server's disk is its own business. */
+function freeBytesOf({ database }: Config): { freeBytes?: () => Promise<number> } {
+  if (database.kind !== "sqlite") return {};
+  return {
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(dirname(database.path));
+      return bavail * bsize;
+    },
+  };
 }

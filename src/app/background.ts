@@ -1,3 +1,4 @@
+import { createAlertLoop } from "../alert/index.ts";
 import type { Config } from "../config/index.ts";
 import { createLoop, type Loop } from "../loop/index.ts";
 import type { KeptTokens } from "../oauth/index.ts";
@@ -12,6 +13,7 @@ export interface Polling {
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
+  readonly alertPollMs?: number;
 }
 
 /** The work that goes on beside the listeners: retries, deliveries of notifications, tokens that expire soon. */
@@ -25,10 +27,11 @@ export interface Background {
 
 const POLL_MS = 1_000;
 const REFRESH_POLL_MS = 10_000;
+const ALERT_POLL_MS = 60_000;
 
 export function createBackground(
   config: Config,
-  { receiver, metrics, describe }: Inner,
+  { receiver, metrics, describe, arrivals }: Inner,
   tokens: KeptTokens,
   channels: readonly Channel[],
 ): Background {
@@ -47,12 +50,25 @@ export function createBackground(
   const refreshing = createLoop(tokens.refreshDue, (error) =>
     log.error({ err: error }, "tokens that expire soon could not be looked up"),
   );
-  const loops: readonly Loop[] = [retries, outbox, refreshing];
+  const kinds = new Set(config.alerts.kinds);
+  const types = new Set(receiver.registry.types);
+  const alerts = createAlertLoop({
+    store: store.alerts,
+    arrivals,
+    kinds,
+    silenceFloor: config.alerts.silenceFloor,
+    isHandled: (type) => types.has(type),
+    clock,
+    log,
+  });
+  const loops: readonly Loop[] = [retries, outbox, refreshing, ...(kinds.size === 0 ? [] : [alerts])];
   return {
-    start({ retryPollMs = POLL_MS, outboxPollMs = POLL_MS, refreshPollMs = REFRESH_POLL_MS }) {
+    start({ retryPollMs = POLL_MS, outboxPollMs = POLL_MS, ...others }) {
+      const { refreshPollMs = REFRESH_POLL_MS, alertPollMs = ALERT_POLL_MS } = others;
       retries.start(retryPollMs);
       outbox.start(outboxPollMs);
       refreshing.start(refreshPollMs);
+      if (kinds.size > 0) alerts.start(alertPollMs);
     },
     async runDue() {
       while ((await retries.round()) > 0);

@@ -1,3 +1,4 @@
+import type { AlertKind } from "../store/index.ts";
 import type { TracingOptions } from "../trace/index.ts";
 import type { AuthMethod } from "./authentication-variables.ts";
 import type { RateLimit } from "./value-schemas.ts";
@@ -89,6 +90,11 @@ export interface Config {
     readonly allowAddresses: readonly string[];
     readonly caFile: string | null;
     readonly policy: { readonly attempts: number; readonly firstDelaySeconds: number };
+  };
+  readonly alerts: {
+    readonly kinds: readonly AlertKind[];
+    /** How many callbacks of a type must be missing before it counts as silent. */
+    readonly silenceFloor: number;
   };
   readonly builtInHandlers: readonly string[];
   readonly ipAllowList: readonly string[] | null;

@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { checkPorts } from "./distinct-ports.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
-import { notificationsOf } from "./notifications.ts";
+import { alertsOf, notificationsOf } from "./notifications.ts";
 import { oauthOf } from "./oauth.ts";
 import { createProblems } from "./problems.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
@@ -53,6 +53,7 @@ export function loadConfig(env: Environment): Config {
     admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
     authentication,
     notifications,
+    alerts: alertsOf(values, notifications),
     database: databaseOf(values),
     ...rulesOf(values),
     ...times,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AlertKind } from "../store/index.ts";
 import { cidrs, httpUrl, list, percentDecoded, wholeNumber } from "./value-schemas.ts";
 import { variable } from "./variable.ts";
 
@@ -16,6 +17,12 @@ const webhookSecret = text.regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/).refine((secret)
   const { length } = Buffer.from(secret.slice("whsec_".length), "base64");
   return length >= 24 && length <= 64;
 });
+
+const ALERT_KINDS = ["failures", "signatures", "silence"] as const satisfies readonly AlertKind[];
+const alertKinds = z.union([
+  z.literal("off").transform((): AlertKind[] => []),
+  list().pipe(z.array(z.enum(ALERT_KINDS)).min(1)),
+]);
 
 /** Where notifications go. */
 export const NOTIFICATION_VARIABLES = {
@@ -72,6 +79,18 @@ export const NOTIFICATION_VARIABLES = {
     default: "10",
     meaning: "Attempts on each channel; after the last one a delivery is dead and can be replayed",
     schema: wholeNumber(1, 100),
+  }),
+  ALERTS: variable({
+    expects: `some of ${ALERT_KINDS.join(",")}, or off`,
+    default: "failures,signatures with a webhook or mail, otherwise off",
+    meaning: "What is told through the same channels: docs/alerts.md",
+    schema: alertKinds,
+  }),
+  ALERT_SILENCE_FLOOR: variable({
+    expects: "a whole number from 10 to 1000000",
+    default: "20",
+    meaning: "How many callbacks of a type must be missing before it counts as silent",
+    schema: wholeNumber(10, 1_000_000),
   }),
   NOTIFY_RETRY_DELAY_SECONDS: variable({
     expects: "a whole number from 1 to 3600",

@@ -3,6 +3,18 @@ import type { Config } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
 
+/** An event that nobody handles any more should not wait for somebody to look; without a channel nobody would be told. */
+const USUAL_ALERTS = ["failures", "signatures"] as const;
+const SILENCE_FLOOR = 20;
+
+export function alertsOf(values: Values, { webhook, email }: Config["notifications"]): Config["alerts"] {
+  const usual = webhook === null && email === null ? [] : USUAL_ALERTS;
+  return {
+    kinds: values.ALERTS ?? usual,
+    silenceFloor: values.ALERT_SILENCE_FLOOR ?? SILENCE_FLOOR,
+  };
+}
+
 /** Where notifications go; what is missing for a channel is added to the problems. */
 export function notificationsOf(
   values: Values,

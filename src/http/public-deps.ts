@@ -2,7 +2,7 @@ import type { Clock, Log } from "../domain/index.ts";
 import type { Hearing } from "../hear/index.ts";
 import type { RedirectDeps, StartDeps } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
-import type { Receiver, Source } from "../receive/index.ts";
+import type { Receiver, Reception, Source } from "../receive/index.ts";
 import type { GateRules } from "./gate.ts";
 
 /** What listeners need. */
@@ -28,6 +28,8 @@ export interface PublicDeps {
   readonly callbackLog: CallbackLog;
   /** Null where callbacks are not kept for listeners: always in production. */
   readonly heard: HeardAccess | null;
+  /** Told of each answered callback of a source, for the history that alerts are judged by; may not throw. */
+  readonly arrived: (source: string, reception: Reception) => void;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether this listener itself speaks TLS. */

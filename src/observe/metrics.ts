@@ -1,6 +1,8 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Outcome } from "../domain/index.ts";
+import { registerSurroundings, type Surroundings } from "./surroundings.ts";
 import { createTally } from "./tally.ts";
+import { unlessSlow } from "./unless-slow.ts";
 
 export interface MetricsOptions {
   /** The only values that the label `event_type` may take, besides `unknown`. */
@@ -11,13 +13,13 @@ export interface MetricsOptions {
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
   /** Asked at each scrape. */
   readonly waitingCallbacks: () => number;
+  /** Without it the metrics say nothing of the database and the disk. */
+  readonly surroundings?: Surroundings;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const UNKNOWN = "unknown";
-/** Below the time after which Prometheus gives a scrape up, 10 s unless it is told otherwise. */
-const COUNT_WITHIN_MS = 2_000;
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
@@ -26,6 +28,7 @@ export function createMetrics({
   failureCounts,
   deliveryCounts,
   waitingCallbacks,
+  surroundings,
 }: MetricsOptions) {
   const registry = new Registry();
   const registers = [registry];
@@ -65,6 +68,7 @@ export function createMetrics({
     "Notifications that are not delivered, waiting for an attempt or dead.",
     deliveryCounts,
   );
+  if (surroundings !== undefined) registerSurroundings(registers, surroundings);
   return {
     inFlight,
     /** One answered callback; `seconds` from its arrival. */
@@ -103,6 +107,11 @@ function nameOf(outcome: Outcome): string {
 function createCounters(registers: Registry[]) {
   const counter = (name: string, help: string, labelNames: string[] = []) =>
     createTally(registers, `oncehook_${name}`, help, labelNames);
+  const dropped = counter("callback_log_dropped_total", "Callbacks that were counted but not logged.", [
+    "reason",
+  ]);
+  // 0 from the start: of a series that begins with its first count, Prometheus sees no increase.
+  for (const reason of ["rejected_bound", "buffer_full"]) dropped([reason], 0);
   return {
     outcomes: counter("callback_outcomes_total", "Callbacks answered, by how they ended.", ["outcome"]),
     attempts: counter("attempts_total", "Runs of a handler.", ["kind", "outcome"]),
@@ -117,7 +126,7 @@ function createCounters(registers: Registry[]) {
     ]),
     bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),
     typeMismatch: counter("type_mismatch_total", "Callbacks whose header and body named different types."),
-    dropped: counter("callback_log_dropped_total", "Callbacks that were counted but not logged.", ["reason"]),
+    dropped,
   };
 }
 
@@ -138,17 +147,4 @@ function stateGauge(
       for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count);
     },
   });
-}
-
-/** Undefined when the work takes too long; it is not waited for any longer. */
-async function unlessSlow<T>(work: () => Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, COUNT_WITHIN_MS, undefined).unref();
-  });
-  try {
-    return await Promise.race([work(), tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -64,10 +64,10 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: "notifications-of-records",
-    says: "a notification belongs to an event that has a record",
+    says: "a notification, other than an alert, belongs to an event that has a record",
     select: `SELECT n.event_id AS what FROM oncehook_notifications n
       LEFT JOIN oncehook_records r ON r.event_id = n.event_id AND r.source = n.source
-      WHERE r.id IS NULL AND n.created_at > @since`,
+      WHERE r.id IS NULL AND n.position > 0 AND n.created_at > @since`,
   },
   {
     name: "notifications-once",

@@ -4,6 +4,7 @@
  */
 
 import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/index.ts";
+import type { AlertStore } from "./alert-store.ts";
 import type { HeardStore } from "./heard-store.ts";
 import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
@@ -15,6 +16,7 @@ import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
+export type * from "./alert-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
@@ -220,6 +222,7 @@ export interface Store {
   readonly outbox: OutboxStore;
   readonly userTokens: UserTokenStore;
   readonly sealedValues: SealedValueStore;
+  readonly alerts: AlertStore;
   readonly heard: HeardStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;

@@ -74,7 +74,7 @@ export interface NotificationRow {
   id: Generated<StoredInteger>;
   source: string;
   event_id: string;
-  /** From 1: which of its event's notifications it is. */
+  /** From 1: which of its event's notifications it is. 0: it is an alert, and of no event. */
   position: number;
   topic: string;
   payload: string;
@@ -117,6 +117,17 @@ export interface HeardRow {
   sealed_request: Uint8Array;
 }
 
+export interface AlertRow {
+  kind: string;
+  source: string;
+  subject: string;
+  is_open: 0 | 1;
+  number: number;
+  since: StoredTime;
+  told: number;
+  told_at: StoredTime;
+}
+
 export interface Tables {
   oncehook_settings: { name: string; value: string };
   oncehook_records: RecordRow;
@@ -139,5 +150,14 @@ export interface Tables {
     last_used_at: StoredTime | null;
   };
   oncehook_heard: HeardRow;
+  oncehook_arrivals: { source: string; subject: string; slot: StoredInteger; count: StoredInteger };
+  oncehook_arrival_subjects: {
+    source: string;
+    subject: string;
+    first_slot: StoredInteger;
+    last_slot: StoredInteger;
+  };
+  oncehook_alerts: AlertRow;
+  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger };
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };
 }

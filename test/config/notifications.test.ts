@@ -91,3 +91,28 @@ describe("NOTIFY_CA_FILE", () => {
     await rm(folder, { recursive: true });
   });
 });
+
+describe("alerts", () => {
+  it("of failures and signatures are on where there is a channel, and none are on where nobody would be told", () => {
+    expect(loadConfig(WEBHOOK).alerts).toEqual({ kinds: ["failures", "signatures"], silenceFloor: 20 });
+    expect(loadConfig(BASE).alerts.kinds).toEqual([]);
+  });
+
+  it("are those that are named, with any channel or none", () => {
+    expect(loadConfig({ ...BASE, ALERTS: "silence, failures", ALERT_SILENCE_FLOOR: "50" }).alerts).toEqual({
+      kinds: ["silence", "failures"],
+      silenceFloor: 50,
+    });
+    expect(loadConfig({ ...WEBHOOK, ALERTS: "off" }).alerts.kinds).toEqual([]);
+  });
+
+  it("that do not exist are refused with what is expected", () => {
+    expect(problems({ ...BASE, ALERTS: "failures,quiet" })).toEqual([
+      'ALERTS: got "failures,quiet", expected some of failures,signatures,silence, or off',
+    ]);
+    expect(problems({ ...BASE, ALERTS: ",", ALERT_SILENCE_FLOOR: "3" })).toEqual([
+      'ALERTS: got ",", expected some of failures,signatures,silence, or off',
+      'ALERT_SILENCE_FLOOR: got "3", expected a whole number from 10 to 1000000',
+    ]);
+  });
+});

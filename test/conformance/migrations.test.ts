@@ -10,7 +10,7 @@ import {
 } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
-import { SCHEMA } from "../support/schema-steps.ts";
+import { NEWEST, SCHEMA } from "../support/schema-steps.ts";
 
 function creating(name: string, statement: string): Migration {
   return {
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
         stamp: { ...STAMP, keys: { current: "key-2", previous: ["key-1"] } },
       });
       await expect(refused).rejects.toThrow(
-        `the database has schema 999, this version of Oncehook knows ${SCHEMA.length}`,
+        `the database has schema 999, this version of Oncehook knows ${NEWEST}`,
       );
       expect(await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name")).toEqual(before);
     }));

@@ -17,8 +17,8 @@ const SEALED: Record<SealedKind, string[]> = {
 };
 const PAGE = { limit: 10, before: 1_000 };
 
-/** Read once at a start and a handful of rows long: no index could help. */
-const BOOKS = /oncehook_(?:schema|own_migrations|settings)/;
+/** A handful of rows long, and read once at a start or in a minute: no index could help. */
+const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects)/;
 /** Below this some operation was not seen, and the test would say too little. */
 const FEWEST_STATEMENTS = 25;
 
@@ -82,6 +82,7 @@ async function everyOperation(store: Store): Promise<void> {
       await store.listRecords(page, filter);
     }
   }
+  await alerts(store);
   await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
   const heard = { receivedAt: NOON, sealed: Buffer.of(1) };
@@ -92,6 +93,16 @@ async function everyOperation(store: Store): Promise<void> {
   await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
   await store.heard.clear();
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
+}
+
+async function alerts({ alerts }: Store): Promise<void> {
+  const key = { source: "platform", subject: "authentic" };
+  await alerts.addArrivals(7, [{ ...key, count: 1 }]);
+  await alerts.arrivals(key, 1, 9);
+  await alerts.forget(8);
+  await alerts.exhausted(10);
+  const change = { kind: "silence", ...key, isOpen: true, since: NOON, told: 0, toldAt: NOON } as const;
+  for (const from of [0, 1]) await alerts.change({ ...change, from, message: { topic: "t", payload: {} } });
 }
 
 async function outbox(store: Store): Promise<void> {

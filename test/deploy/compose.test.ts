@@ -35,8 +35,6 @@ const compose = parse(TEXT) as Compose;
 const services = Object.values(compose.services);
 const oncehook = compose.services.oncehook!;
 const mounts = services.flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(":")));
-/** Made together with the metrics that they show, and not in this folder yet. */
-const COMING = ["./prometheus/oncehook.rules.yml", "./grafana/oncehook.json"];
 /** The example of the environment file, and over it what compose.yml sets, as the engine puts them together. */
 const environment = () =>
   ({
@@ -86,7 +84,7 @@ describe("deploy/compose.yml", () => {
     const files = mounts.map(([from = ""]) => from).filter((from) => from.startsWith("."));
     expect(files.length).toBeGreaterThan(4);
     const missing = files.filter((file) => !existsSync(join("deploy", file)));
-    expect(missing.filter((file) => !COMING.includes(file))).toEqual([]);
+    expect(missing).toEqual([]);
     const { context = "", dockerfile = "" } = oncehook.build ?? {};
     expect(existsSync(join("deploy", context, dockerfile))).toBe(true);
     expect(existsSync(join("deploy", `${oncehook.env_file}.example`))).toBe(true);

@@ -35,6 +35,7 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_heard (request_id, received_at, bytes, sealed_request)
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
+    `${numbers} INSERT INTO oncehook_arrivals (source, subject, slot, count) SELECT 'platform', 'type:t', n, 1 FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
   ];
   if (target.dialect === "sqlite") {

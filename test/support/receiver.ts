@@ -41,6 +41,7 @@ export interface ReceiverOptions {
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
+  readonly alertPollMs?: number;
 }
 
 /** Secrets that are the same in every test, since several of them share a database. */
@@ -66,6 +67,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     retryPollMs: 3_600_000,
     outboxPollMs: 3_600_000,
     refreshPollMs: 3_600_000,
+    alertPollMs: 3_600_000,
     ...parts,
     logger,
   });

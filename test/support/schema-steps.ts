@@ -5,3 +5,6 @@ export const SCHEMA = readdirSync("src/store/migrations")
   .filter((name) => /^\d{4}-/.test(name))
   .map((name) => name.replace(/\.ts$/, ""))
   .sort();
+
+/** The number of the newest one, which is what a database is said to have. */
+export const NEWEST = Number(SCHEMA.at(-1)?.slice(0, 4));

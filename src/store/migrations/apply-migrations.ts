@@ -3,13 +3,14 @@ import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
 import { init } from "./0001-init.ts";
 import { heard } from "./0002-heard.ts";
+import { alerts } from "./0003-alerts.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init, heard];
-export const NEWEST_SCHEMA = STEPS.length;
+const STEPS: readonly SchemaStep[] = [init, heard, alerts];
+export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
 /**
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.

@@ -1,6 +1,7 @@
 import { writeSetting } from "../migrations/check-stamp.ts";
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
+import { alertQueries } from "./alerts.ts";
 import { noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
@@ -24,6 +25,7 @@ export function commonOperations(
     outbox: outboxQueries(access),
     userTokens: userTokenQueries(access),
     sealedValues: sealedValueQueries(access),
+    alerts: alertQueries(access),
     heard: heardQueries(access),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),

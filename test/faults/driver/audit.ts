@@ -1,6 +1,4 @@
-import type { CheckedInvariant } from "../../../src/store/index.ts";
-import { checkPostgres } from "../../../src/store/postgres/index.ts";
-import { checkSqlite } from "../../../src/store/sqlite/index.ts";
+import { checkTarget } from "../../support/check-target.ts";
 import { rowsOf } from "../../support/effects.ts";
 import type { Target } from "../../support/open-target.ts";
 import type { Book } from "./book.ts";
@@ -56,7 +54,7 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
   for (const { what, statement } of checks) {
     for (const row of await rowsOf(target, statement)) faults.add(what, Object.values(row).join(" "));
   }
-  for (const { name, broken, examples } of await invariantsOf(target)) {
+  for (const { name, broken, examples } of (await checkTarget(target)).invariants) {
     if (broken > 0) faults.add(`against what \`oncehook verify\` holds (${name})`, examples.join(" "));
   }
   return {
@@ -89,14 +87,6 @@ async function compareEntries(target: Target, book: Book, faults: Faults): Promi
       faults.add("a notification that tells something else", `${id} ${told}`);
     }
   }
-}
-
-/** What a user's `oncehook verify` would find. */
-async function invariantsOf({ dialect, url }: Target): Promise<readonly CheckedInvariant[]> {
-  const { invariants } = await (dialect === "sqlite"
-    ? checkSqlite(url.slice("sqlite:".length))
-    : checkPostgres(url));
-  return invariants;
 }
 
 const POSTINGS =
