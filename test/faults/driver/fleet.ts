@@ -59,6 +59,11 @@ export class Fleet {
     return Number(this.#running(at).child.pid);
   }
 
+  /** As `pid`; undefined while it is down. */
+  pidIfUp(at: number): number | undefined {
+    return this.#member(at).process?.child.pid;
+  }
+
   /** Whatever a receiver prints from now on. */
   hear(at: number, listener: (text: string) => void): void {
     const { stdout, stderr } = this.#running(at).child;

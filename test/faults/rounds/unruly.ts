@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { rowsOf } from "../../support/effects.ts";
 import type { Dialect } from "../../support/open-target.ts";
+import { until } from "../../support/until.ts";
 import { type Called, call, strayEvent } from "../driver/call.ts";
 import { underFire } from "../driver/round.ts";
 import type { Ran, Round } from "./round.ts";
@@ -13,11 +14,15 @@ interface Unruly {
   /** How its callback may end; a process that ends answers nothing. */
   readonly statuses: readonly number[];
   readonly leavesEffect: boolean;
+  /** Whether it takes the process down, some time after the answer. */
+  readonly endsProcess?: true;
   /** How many a full run and a short one bring, where it is not the usual number. */
   readonly times?: Pick<Round, "full" | "short">;
 }
 
 const LIMIT_MS = 300;
+/** More than the seconds for which a stalled process is watched. */
+const ENDING_MS = 60_000;
 
 const UNRULY: readonly Unruly[] = [
   {
@@ -47,6 +52,7 @@ const UNRULY: readonly Unruly[] = [
     type: "ledger_crashing",
     statuses: [200],
     leavesEffect: true,
+    endsProcess: true,
   },
   {
     name: "looping",
@@ -54,6 +60,7 @@ const UNRULY: readonly Unruly[] = [
     type: "ledger_looping",
     statuses: [200],
     leavesEffect: true,
+    endsProcess: true,
     // Each costs the seconds in which the process is watched before it is ended.
     times: { full: 20, short: 1 },
   },
@@ -78,7 +85,11 @@ function unruly(kind: Unruly, dialect: Dialect): Round {
           const [origin = ""] = fleet.origins;
           for (let done = 0; done < place.count; done += 1) {
             await sleep(chance.between(0, 50));
+            await until(() => fleet.pidIfUp(0) !== undefined, ENDING_MS);
+            const pid = fleet.pidIfUp(0);
             const { status } = await sendStray(origin, strayEvent(`stray-${done}`, kind.type));
+            // And not in the middle of the round's end, where nobody would start it again.
+            if (kind.endsProcess) await until(() => fleet.pidIfUp(0) !== pid, ENDING_MS);
             if (!kind.statuses.includes(status)) faults.push(`stray-${done} was answered ${status}`);
           }
         });
