@@ -18,6 +18,8 @@ const ROOMS = {
   hear: ["domain", "seal", "store", "observe"],
   http: ["domain", "verify", "receive", "oauth", "observe", "hear", "store", "trace"],
   admin: ["domain", "verify", "store", "observe", "receive", "retry", "oauth"],
+  // Its types alone: it runs in browsers too.
+  "admin-client": ["admin"],
   config: ["domain", "files", "store", "trace"],
   app: [
     "domain",
@@ -41,7 +43,7 @@ const ROOMS = {
     "config",
   ],
   testing: ["domain", "verify", "handlers", "observe", "store", "admin", "config", "app"],
-  cli: ["domain", "verify", "handlers", "observe", "config", "app", "store"],
+  cli: ["domain", "verify", "handlers", "observe", "config", "app", "store", "admin-client"],
 };
 
 const inward = Object.entries(ROOMS).map(([room, allowed]) => ({

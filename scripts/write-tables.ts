@@ -1,5 +1,6 @@
-/** Writes the tables that tests hold the documentation to: README's of variables, and that of docs/errors.md. */
+/** Writes what tests hold the documentation to: README's table of variables, that of docs/errors.md, and docs/openapi.json. */
 import { readFileSync, writeFileSync } from "node:fs";
+import { createAdminListener } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
 import { FAULTS } from "../src/domain/index.ts";
 
@@ -18,6 +19,13 @@ writeTable(
     row(`\`${code}\``, fault.status, fault.message, fault.meaning),
   ),
 );
+
+const admin = createAdminListener({ token: "none", sandbox: null } as never);
+const described = await admin.inject({
+  url: "/api/v1/openapi.json",
+  headers: { authorization: "Bearer none" },
+});
+writeFileSync("docs/openapi.json", `${JSON.stringify(described.json(), null, 2)}\n`);
 
 function writeTable(file: string, isRow: RegExp, rows: readonly string[]): void {
   const lines = readFileSync(file, "utf8").split("\n");

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import { createBearerCheck } from "../verify/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { registerDescription } from "./description-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
@@ -12,6 +13,14 @@ import { registerUserTokens } from "./user-token-routes.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
+const OPERATIONS = [
+  registerHealth,
+  registerLists,
+  registerFailures,
+  registerNotifications,
+  registerRedirectStates,
+  registerUserTokens,
+];
 /** What needs no token: probes, metrics, and the sandbox platform, which has a client of its own. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "/healthz",
@@ -35,6 +44,8 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     ajv: { customOptions: { removeAdditional: false } },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
+  // The schemas of answers are for the API's description; to compile them would take as long as all of the rest.
+  app.setSerializerCompiler(() => JSON.stringify);
   const isOperator = createBearerCheck(deps.token);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
@@ -55,14 +66,17 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     );
     return reply.code(500).send({ error: "internal error" });
   });
-  registerHealth(app, deps);
-  registerLists(app, deps);
-  registerFailures(app, deps);
-  registerNotifications(app, deps);
-  registerRedirectStates(app, deps);
-  registerUserTokens(app, deps);
-  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
+  registerRoutes(app, deps);
   return app;
+}
+
+function registerRoutes(app: FastifyInstance, deps: AdminDeps): void {
+  for (const register of OPERATIONS) register(app, deps);
+  registerDescription(app, (inner) => {
+    for (const register of OPERATIONS) register(inner, deps);
+    registerDescription(inner, () => {});
+  });
+  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
 }
 
 /** The validation says that some parameter is one too many, not which. */

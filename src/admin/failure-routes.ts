@@ -2,7 +2,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { EventKey } from "../domain/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { operation } from "./operation.ts";
 import { NO_NUL } from "./paging.ts";
+import type { ReplayView } from "./shapes.ts";
 
 interface Key {
   readonly source: string;
@@ -19,11 +21,33 @@ const QUERY = {
   additionalProperties: false,
 } as const;
 
-/** `POST /api/failures/:source/:event_id/replay` and `DELETE /api/failures/:source/:event_id`. */
+const REPLAY = operation({
+  summary: "Run a failed event now",
+  description:
+    "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, and nothing changes.",
+  params: PARAMS,
+  querystring: QUERY,
+  answers: {
+    200: { says: "It was run; `outcome` says how it ended.", content: "Replay" },
+    404: { says: "There is no such failure; it may have been retried since." },
+    409: { says: "It is being retried right now." },
+  },
+});
+const DISCARD = operation({
+  summary: "Discard a failure",
+  params: PARAMS,
+  answers: {
+    204: { says: "It is gone." },
+    404: { says: "There is no such failure." },
+    409: { says: "It is being run right now." },
+  },
+});
+
+/** `POST /api/v1/failures/:source/:event_id/replay` and `DELETE /api/v1/failures/:source/:event_id`. */
 export function registerFailures(app: FastifyInstance, { replay, discard, describe, log }: AdminDeps): void {
   app.post<{ Params: Key; Querystring: { dry_run: boolean } }>(
-    "/api/failures/:source/:event_id/replay",
-    { schema: { params: PARAMS, querystring: QUERY } },
+    "/api/v1/failures/:source/:event_id/replay",
+    { schema: REPLAY },
     async (request, reply) => {
       const { dry_run } = request.query;
       const ending = await replay(keyOf(request.params), dry_run ? "rehearse" : "commit");
@@ -32,8 +56,8 @@ export function registerFailures(app: FastifyInstance, { replay, discard, descri
     },
   );
   app.delete<{ Params: Key }>(
-    "/api/failures/:source/:event_id",
-    { schema: { params: PARAMS } },
+    "/api/v1/failures/:source/:event_id",
+    { schema: DISCARD },
     async (request, reply) => {
       const ending = await discard(keyOf(request.params));
       if (ending !== "discarded") return ending === "absent" ? absent(reply) : leased(reply);
@@ -52,15 +76,22 @@ function answer(
 ): FastifyReply {
   if (ending === "absent") return absent(reply);
   if (ending === "leased") return leased(reply);
+  return reply.send({ ...viewOf(ending, describe), dry_run } satisfies ReplayView);
+}
+
+function viewOf(
+  ending: Exclude<ReplayEnding, string>,
+  describe: AdminDeps["describe"],
+): Omit<ReplayView, "dry_run"> {
   switch (ending.ending) {
     case "success":
-      return reply.send({ outcome: "success", result: ending.result, dry_run });
+      return { outcome: "success", result: ending.result };
     case "already_processed":
-      return reply.send({ outcome: "already_processed", dry_run });
+      return { outcome: "already_processed" };
     case "refused":
-      return reply.send({ outcome: ending.code, error: ending.detail ?? ending.message, dry_run });
+      return { outcome: ending.code, error: ending.detail ?? ending.message };
     case "failed":
-      return reply.send({ outcome: ending.code, error: describe(ending.cause), dry_run });
+      return { outcome: ending.code, error: describe(ending.cause) };
   }
 }
 

@@ -1,17 +1,48 @@
 import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "./admin-deps.ts";
+import { operation } from "./operation.ts";
 
 const PING_LIMIT_MS = 2_000;
 
+const status = (value: string) => ({
+  type: "object",
+  required: ["status"],
+  additionalProperties: false,
+  properties: { status: { const: value } },
+});
+const ALIVE = operation({
+  summary: "The process answers",
+  isOpen: true,
+  answers: { 200: { says: "It does.", content: { schema: status("ok") } } },
+});
+const READY = operation({
+  summary: "The process may be sent work",
+  isOpen: true,
+  answers: {
+    200: { says: "It may.", content: { schema: status("ready") } },
+    503: { says: "It starts, drains, or its database does not answer." },
+  },
+});
+const METRICS = {
+  summary: "Metrics for Prometheus",
+  security: [],
+  response: {
+    200: {
+      description: "The Prometheus text format.",
+      content: { "text/plain": { schema: { type: "string" } } },
+    },
+  },
+};
+
 /** `/healthz`: the process answers. `/readyz`: it may be sent work. `/metrics`: for Prometheus. None holds secrets. */
 export function registerHealth(app: FastifyInstance, { store, metrics, isServing }: AdminDeps): void {
-  app.get("/healthz", async () => ({ status: "ok" }));
-  app.get("/readyz", async (_request, reply) => {
+  app.get("/healthz", { schema: ALIVE }, async () => ({ status: "ok" }));
+  app.get("/readyz", { schema: READY }, async (_request, reply) => {
     if (!isServing()) return reply.code(503).send({ error: "starting or draining" });
     const answered = await pinged(store.ping());
     return answered ? { status: "ready" } : reply.code(503).send({ error: "the database does not answer" });
   });
-  app.get("/metrics", async (_request, reply) => {
+  app.get("/metrics", { schema: METRICS }, async (_request, reply) => {
     const { contentType, text } = await metrics.render();
     return reply.type(contentType).send(text);
   });

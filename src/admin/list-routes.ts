@@ -1,20 +1,33 @@
 import type { FastifyInstance } from "fastify";
 import type { StoredFailure } from "../store/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { operation } from "./operation.ts";
 import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
 import { presentCallback, presentFailure, presentRecord } from "./present.ts";
 
 const EVENT_QUERY = {
   ...PAGE_QUERY,
-  event_id: { type: "string", minLength: 1, maxLength: 255, pattern: NO_NUL },
+  event_id: {
+    type: "string",
+    minLength: 1,
+    maxLength: 255,
+    pattern: NO_NUL,
+    description: "Only rows of this event.",
+  },
 } as const;
 const FAILURE_QUERY = { ...PAGE_QUERY, state: { type: "string", enum: ["waiting", "exhausted"] } } as const;
 
-/** `GET /api/callbacks`, `/api/events` and `/api/failures`: newest first, paged by cursor. */
+/** `GET /api/v1/callbacks`, `/api/v1/events` and `/api/v1/failures`: newest first, paged by cursor. */
 export function registerLists(app: FastifyInstance, { store, callbackLog }: AdminDeps): void {
   app.get<{ Querystring: PageQuery & { event_id?: string } }>(
-    "/api/callbacks",
-    { schema: { querystring: strict(EVENT_QUERY) } },
+    "/api/v1/callbacks",
+    {
+      schema: operation({
+        summary: "The callback log",
+        querystring: strict(EVENT_QUERY),
+        answers: { 200: { says: "A page of it.", content: { pageOf: "Callback" } } },
+      }),
+    },
     async ({ query }) => {
       // What has been answered must be visible, also where its row still waits to be written.
       await callbackLog.flush();
@@ -22,13 +35,25 @@ export function registerLists(app: FastifyInstance, { store, callbackLog }: Admi
     },
   );
   app.get<{ Querystring: PageQuery & { event_id?: string } }>(
-    "/api/events",
-    { schema: { querystring: strict(EVENT_QUERY) } },
+    "/api/v1/events",
+    {
+      schema: operation({
+        summary: "The records of processed events",
+        querystring: strict(EVENT_QUERY),
+        answers: { 200: { says: "A page of them.", content: { pageOf: "Event" } } },
+      }),
+    },
     async ({ query }) => pageOf(query, (page) => store.listRecords(page, eventFilter(query)), presentRecord),
   );
   app.get<{ Querystring: PageQuery & { state?: StoredFailure["state"] } }>(
-    "/api/failures",
-    { schema: { querystring: strict(FAILURE_QUERY) } },
+    "/api/v1/failures",
+    {
+      schema: operation({
+        summary: "Failed events, waiting for a retry or for a person",
+        querystring: strict(FAILURE_QUERY),
+        answers: { 200: { says: "A page of them.", content: { pageOf: "Failure" } } },
+      }),
+    },
     async ({ query }) => {
       const filter = query.state === undefined ? {} : { state: query.state };
       return pageOf(query, (page) => store.failures.list(page, filter), presentFailure);

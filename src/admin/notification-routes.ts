@@ -1,11 +1,21 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { ListedNotification, StoredDelivery } from "../store/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { operation } from "./operation.ts";
 import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
+import type { NotificationView } from "./shapes.ts";
 
 const QUERY = {
   type: "object",
-  properties: { ...PAGE_QUERY, state: { type: "string", enum: ["waiting", "delivered", "dead"] } },
+  properties: {
+    ...PAGE_QUERY,
+    state: {
+      type: "string",
+      enum: ["waiting", "delivered", "dead"],
+      description:
+        "Those that have a delivery in this state; one that was not handed to the channels yet is waiting.",
+    },
+  },
   additionalProperties: false,
 } as const;
 const PARAMS = {
@@ -15,28 +25,80 @@ const PARAMS = {
 } as const;
 const DISCARD_QUERY = {
   type: "object",
-  properties: { channel: { type: "string", minLength: 1, maxLength: 512, pattern: NO_NUL } },
+  properties: {
+    channel: {
+      type: "string",
+      minLength: 1,
+      maxLength: 512,
+      pattern: NO_NUL,
+      description: "Of this channel alone, such as `webhook` or `email:shop@example.com`.",
+    },
+  },
   additionalProperties: false,
 } as const;
 
-/** `GET /api/notifications`, and what an operator does about one whose deliveries are stuck. */
+const count = (properties: object = {}) => ({
+  type: "object",
+  required: ["deliveries", ...Object.keys(properties)],
+  additionalProperties: false,
+  properties: { deliveries: { type: "integer", description: "How many there were." }, ...properties },
+});
+const LIST = operation({
+  summary: "Notifications and how far their deliveries are",
+  querystring: QUERY,
+  answers: { 200: { says: "A page of them.", content: { pageOf: "Notification" } } },
+});
+const REPLAY = operation({
+  summary: "Deliver again what is dead",
+  params: PARAMS,
+  answers: {
+    200: {
+      says: "They are due now, from their first attempt.",
+      content: {
+        schema: count({
+          not_configured: {
+            type: "array",
+            items: { type: "string" },
+            description: "Channels whose dead deliveries stay dead, since they are not configured.",
+          },
+        }),
+      },
+    },
+    404: { says: "This notification has no dead delivery." },
+    409: { says: "Dead are only deliveries to channels that are not configured." },
+  },
+});
+const DISCARD = operation({
+  summary: "Discard deliveries that wait or are dead",
+  description:
+    "What is delivered stays listed until its retention ends. Deliveries that are being tried stay too.",
+  params: PARAMS,
+  querystring: DISCARD_QUERY,
+  answers: {
+    200: { says: "They are gone.", content: { schema: count() } },
+    404: { says: "There is no such delivery that waits or is dead." },
+    409: { says: "They are being delivered right now." },
+  },
+});
+
+/** `GET /api/v1/notifications`, and what an operator does about one whose deliveries are stuck. */
 export function registerNotifications(app: FastifyInstance, deps: AdminDeps): void {
   app.get<{ Querystring: PageQuery & { state?: StoredDelivery["state"] } }>(
-    "/api/notifications",
-    { schema: { querystring: QUERY } },
+    "/api/v1/notifications",
+    { schema: LIST },
     async ({ query }) => {
       const filter = query.state === undefined ? {} : { state: query.state };
       return pageOf(query, (page) => deps.store.outbox.list(page, filter), presentNotification);
     },
   );
   app.post<{ Params: { id: number } }>(
-    "/api/notifications/:id/replay",
-    { schema: { params: PARAMS } },
+    "/api/v1/notifications/:id/replay",
+    { schema: REPLAY },
     async ({ params }, reply) => replay(params.id, reply, deps),
   );
   app.delete<{ Params: { id: number }; Querystring: { channel?: string } }>(
-    "/api/notifications/:id",
-    { schema: { params: PARAMS, querystring: DISCARD_QUERY } },
+    "/api/v1/notifications/:id",
+    { schema: DISCARD },
     async ({ params, query }, reply) => discard(params.id, query.channel, reply, deps),
   );
 }
@@ -71,7 +133,7 @@ async function discard(
 }
 
 /** How the admin API shows a notification and its deliveries. */
-export function presentNotification(row: ListedNotification) {
+export function presentNotification(row: ListedNotification): NotificationView {
   return {
     id: row.id,
     idempotency_key: row.idempotencyKey,

@@ -1,4 +1,5 @@
 import type { Page } from "../store/index.ts";
+import type { PageOf } from "./shapes.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -14,14 +15,12 @@ export interface PageQuery {
 /** The query parameters that every list takes, for Fastify's validation. */
 export const PAGE_QUERY = {
   limit: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-  cursor: { type: "string", pattern: "^[1-9][0-9]{0,15}$" },
+  cursor: {
+    type: "string",
+    pattern: "^[1-9][0-9]{0,15}$",
+    description: "The `next_cursor` of the page before.",
+  },
 } as const;
-
-export interface PageOf<Item> {
-  readonly items: readonly Item[];
-  /** Pass it as `cursor` for the next, older page; null on the last one. */
-  readonly next_cursor: string | null;
-}
 
 /** One row more than asked for tells whether there is another page. */
 export async function pageOf<Row extends { id: number }, Item>(

@@ -1,7 +1,7 @@
 import type { LoggedCallback, StoredFailure, StoredRecord } from "../store/index.ts";
+import type { CallbackView, EventView, FailureView } from "./shapes.ts";
 
-/** How the admin API shows a row of the callback log (SPEC 1.8). */
-export function presentCallback(row: LoggedCallback) {
+export function presentCallback(row: LoggedCallback): CallbackView {
   return {
     id: row.id,
     request_id: row.requestId,
@@ -22,8 +22,7 @@ export function presentCallback(row: LoggedCallback) {
   };
 }
 
-/** A record as SPEC 2.4 names its fields. */
-export function presentRecord(row: StoredRecord) {
+export function presentRecord(row: StoredRecord): EventView {
   return {
     id: row.id,
     source: row.source,
@@ -37,8 +36,7 @@ export function presentRecord(row: StoredRecord) {
   };
 }
 
-/** A failure without its encrypted body. */
-export function presentFailure(row: StoredFailure) {
+export function presentFailure(row: StoredFailure): FailureView {
   return {
     id: row.id,
     source: row.source,

@@ -1,23 +1,43 @@
 import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "./admin-deps.ts";
+import { operation } from "./operation.ts";
 import { NO_NUL } from "./paging.ts";
 
 const PARAMS = { type: "object", properties: { user_id: { type: "string", pattern: NO_NUL } } } as const;
 
 const QUERY = {
   type: "object",
-  properties: { local_only: { type: "boolean", default: false } },
+  properties: {
+    local_only: {
+      type: "boolean",
+      default: false,
+      description:
+        "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
+    },
+  },
   additionalProperties: false,
 } as const;
 
+const REVOKE = operation({
+  summary: "End a user's authorization",
+  description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
+  params: PARAMS,
+  querystring: QUERY,
+  answers: {
+    204: { says: "They are gone." },
+    404: { says: "There are no tokens of this user." },
+    502: { says: "They could not be revoked at the platform, and are kept." },
+  },
+});
+
 /**
- * `DELETE /api/users/:user_id/tokens` ends a user's authorization, at the platform and here; with `?local_only=true`
+ * `DELETE /api/v1/users/:user_id/tokens` ends a user's authorization, at the platform and here; with `?local_only=true`
  * here alone, where the platform, or the key that the tokens were encrypted with, is gone for good.
  */
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDeps): void {
   app.delete<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>(
-    "/api/users/:user_id/tokens",
-    { schema: { params: PARAMS, querystring: QUERY } },
+    "/api/v1/users/:user_id/tokens",
+    { schema: REVOKE },
     async ({ params, query }, reply) => {
       const { user_id } = params;
       try {

@@ -8,6 +8,6 @@ export function unserved(waiting: ReadonlyMap<string, number>, destinations: rea
     .map(
       ([channel, count]) =>
         `${count === 1 ? "1 notification waits" : `${count} notifications wait`} for the channel ${channel}, which is ` +
-        "not configured: configure it again, or discard them (DELETE /api/notifications/:id?channel=…)",
+        "not configured: configure it again, or discard them (DELETE /api/v1/notifications/:id?channel=…)",
     );
 }

@@ -1,3 +1,4 @@
+import { type AdminClient, AdminError, createAdminClient } from "../admin-client/index.ts";
 import type { Config } from "../config/index.ts";
 import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
@@ -7,30 +8,26 @@ export interface AdminOptions {
   readonly env?: string;
 }
 
-export interface AdminRequest {
-  readonly method: "GET" | "POST";
-  /** With its query. */
-  readonly path: string;
-  readonly body?: object;
-  /** How long the answer may take: some of them run a handler first. */
-  readonly timeLimitMs?: (config: Config) => number;
-}
-
 const TIME_LIMIT_MS = 10_000;
 
 /**
  * Asks the admin API of the running receiver and returns its answer.
+ * @param limitOf how long the answer may take: some of them run a handler first
  * @throws UserMistake when there is none, or any other than a success
  */
-export async function askAdmin<Answer>(options: AdminOptions, asked: AdminRequest): Promise<Answer> {
+export async function askAdmin<Answer>(
+  options: AdminOptions,
+  ask: (client: AdminClient) => Promise<Answer>,
+  limitOf: (config: Config) => number = () => TIME_LIMIT_MS,
+): Promise<Answer> {
   const { config } = await load(options);
-  const url = `${originOf(config, options.adminPort)}${asked.path}`;
-  const timeLimitMs = asked.timeLimitMs?.(config) ?? TIME_LIMIT_MS;
-  const response = await request(url, config.admin.token, asked, timeLimitMs);
-  const answer = await jsonOf(response, url);
-  if (response.ok) return answer as Answer;
-  const hint = response.status === 401 ? " ADMIN_TOKEN here is another than the receiver's." : "";
-  throw new UserMistake(`the receiver answered ${response.status}: ${errorOf(answer)}.${hint}`);
+  const origin = originOf(config, options.adminPort);
+  const timeLimitMs = limitOf(config);
+  try {
+    return await ask(createAdminClient({ origin, token: config.admin.token, timeLimitMs }));
+  } catch (cause) {
+    throw new UserMistake(words(cause, origin, timeLimitMs), { cause });
+  }
 }
 
 function originOf({ admin }: Config, port: string | undefined): string {
@@ -40,43 +37,13 @@ function originOf({ admin }: Config, port: string | undefined): string {
   throw new UserMistake(`--admin-port: got ${JSON.stringify(port)}, expected a whole number from 1 to 65535`);
 }
 
-async function request(
-  url: string,
-  token: string,
-  { method, body }: AdminRequest,
-  timeLimitMs: number,
-): Promise<Response> {
-  const content = body === undefined ? {} : { "content-type": "application/json" };
-  try {
-    return await fetch(url, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...content },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeLimitMs),
-    });
-  } catch (cause) {
-    const isLate = cause instanceof Error && cause.name === "TimeoutError";
-    const message = isLate
-      ? `${url} has not answered within ${timeLimitMs / 1000} s; what was asked may still be done`
-      : `${url} did not answer. Is the receiver running (npm start), with these variables?`;
-    throw new UserMistake(message, { cause });
+function words(cause: unknown, origin: string, timeLimitMs: number): string {
+  if (cause instanceof AdminError) {
+    if (cause.isForeign) return `${cause.message}; give its port with ADMIN_PORT or --admin-port`;
+    const hint = cause.status === 401 ? " ADMIN_TOKEN here is another than the receiver's." : "";
+    return `the receiver answered ${cause.status}: ${cause.message}.${hint}`;
   }
-}
-
-async function jsonOf(response: Response, url: string): Promise<unknown> {
-  const text = await response.text();
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const message =
-      `${url} answered ${response.status} with something that is not JSON, so another program than the receiver's ` +
-      "admin listener is there; give its port with ADMIN_PORT or --admin-port";
-    throw new UserMistake(message, { cause });
-  }
-}
-
-function errorOf(answer: unknown): string {
-  const { error } = (answer ?? {}) as { error?: unknown };
-  return typeof error === "string" ? error : JSON.stringify(answer);
+  if (cause instanceof Error && cause.name === "TimeoutError")
+    return `${origin} has not answered within ${timeLimitMs / 1000} s; what was asked may still be done`;
+  return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
 }

@@ -1,37 +1,14 @@
 import { Command, Option } from "commander";
+import type { FailureView, PageOf, Paging } from "../admin-client/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { table } from "./table.ts";
 
 interface ListOptions extends AdminOptions, JsonOptions {
   readonly id?: string;
-  readonly state?: string;
+  readonly state?: FailureView["state"];
   readonly limit: string;
   readonly cursor?: string;
-}
-
-interface Listed<Item> {
-  readonly items: readonly Item[];
-  readonly next_cursor: string | null;
-}
-
-interface ListedEvent {
-  readonly event_id: string;
-  readonly source: string;
-  readonly event_type: string;
-  readonly processed_at: string | null;
-  readonly result: unknown;
-}
-
-interface ListedFailure {
-  readonly event_id: string;
-  readonly source: string;
-  readonly event_type: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly next_attempt_at: string | null;
-  readonly code: string;
-  readonly error: string;
 }
 
 /** Options of every command that asks the running receiver. */
@@ -53,11 +30,9 @@ export function eventsCommand(): Command {
     .description("List the events that the running receiver has handled, newest first.")
     .option("--id <event_id>", "this event alone")
     .action(async (options: ListOptions) => {
-      const query = queryOf({ event_id: options.id, limit: options.limit, cursor: options.cursor });
-      const list = await askAdmin<Listed<ListedEvent>>(options, {
-        method: "GET",
-        path: `/api/events?${query}`,
-      });
+      const { id } = options;
+      const query = { ...pagingOf(options), ...(id === undefined ? {} : { event_id: id }) };
+      const list = await askAdmin(options, ({ events }) => events.list(query));
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
         event_id,
         source,
@@ -65,7 +40,7 @@ export function eventsCommand(): Command {
         processed_at ?? "",
         JSON.stringify(result),
       ]);
-      const none = "no such event was handled; `oncehook failures` lists those that failed";
+      const none = `no ${id === undefined ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed`;
       print(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
     });
 }
@@ -75,9 +50,9 @@ export function failuresCommand(): Command {
     .description("List the events that failed and wait for a retry, or for a person, newest first.")
     .addOption(new Option("--state <state>", "these alone").choices(["waiting", "exhausted"]))
     .action(async (options: ListOptions) => {
-      const query = queryOf({ state: options.state, limit: options.limit, cursor: options.cursor });
-      const path = `/api/failures?${query}`;
-      const list = await askAdmin<Listed<ListedFailure>>(options, { method: "GET", path });
+      const { state } = options;
+      const query = { ...pagingOf(options), ...(state === undefined ? {} : { state }) };
+      const list = await askAdmin(options, ({ failures }) => failures.list(query));
       const rows = list.items.map((failure) => [
         failure.event_id,
         failure.source,
@@ -93,16 +68,13 @@ export function failuresCommand(): Command {
     });
 }
 
-/** Parameters that were given; the receiver judges their values. */
-function queryOf(parameters: Readonly<Record<string, string | undefined>>): URLSearchParams {
-  const given = Object.entries(parameters).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  return new URLSearchParams(given);
+/** The receiver judges their values. */
+function pagingOf({ limit, cursor }: ListOptions): Paging {
+  return { limit: Number(limit), ...(cursor === undefined ? {} : { cursor }) };
 }
 
 function print(
-  list: Listed<unknown>,
+  list: PageOf<unknown>,
   options: ListOptions,
   head: readonly string[],
   rows: readonly string[][],

@@ -24,8 +24,6 @@ async function expectState(state: string, options: StateOptions): Promise<void> 
   if (!Number.isInteger(expiresIn)) {
     throw new UserMistake(`--expires-in: got ${JSON.stringify(options.expiresIn)}, expected whole seconds`);
   }
-  const body = { state, expires_in: expiresIn };
-  const asked = { method: "POST", path: "/api/oauth/states", body } as const;
-  const answer = await askAdmin<{ expires_at: string }>(options, asked);
+  const answer = await askAdmin(options, ({ oauth }) => oauth.expectState({ state, expires_in: expiresIn }));
   printResult(options, answer, () => `the state is expected until ${answer.expires_at}\n`);
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { ReplayView } from "../admin-client/index.ts";
 import { longestRunMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
@@ -8,12 +9,6 @@ import { askingCommand } from "./look-up-commands.ts";
 interface ReplayOptions extends AdminOptions, JsonOptions {
   readonly source: string;
   readonly dryRun?: true;
-}
-
-interface Replayed {
-  readonly outcome: string;
-  readonly result?: unknown;
-  readonly error?: string;
 }
 
 const MARGIN_MS = 5_000;
@@ -29,9 +24,9 @@ export function replayCommand(): Command {
 }
 
 async function replay(eventId: string, options: ReplayOptions): Promise<void> {
-  const key = `${encodeURIComponent(options.source)}/${encodeURIComponent(eventId)}`;
-  const path = `/api/failures/${key}/replay?dry_run=${options.dryRun ?? false}`;
-  const replayed = await askAdmin<Replayed>(options, { method: "POST", path, timeLimitMs: longestReplayMs });
+  const key = { source: options.source, event_id: eventId };
+  const mode = { dry_run: options.dryRun ?? false };
+  const replayed = await askAdmin(options, ({ failures }) => failures.replay(key, mode), longestReplayMs);
   printResult(options, replayed, () => sentence(replayed, options));
   if (!WELL_ENDED.includes(replayed.outcome)) process.exitCode = 1;
 }
@@ -40,7 +35,7 @@ function longestReplayMs(config: Config): number {
   return longestRunMs(config) + MARGIN_MS;
 }
 
-function sentence({ outcome, result, error }: Replayed, { dryRun }: ReplayOptions): string {
+function sentence({ outcome, result, error }: ReplayView, { dryRun }: ReplayOptions): string {
   const ending = `${outcome}${result === undefined ? "" : ` ${JSON.stringify(result)}`}`;
   const why = error === undefined ? "" : `${error}\n`;
   return `${dryRun === true ? "a dry run, rolled back" : "replayed"}: ${ending}\n${why}`;

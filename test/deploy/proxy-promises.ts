@@ -83,7 +83,7 @@ export function holdsItsPromises(lend: Lend): void {
   it.each([
     ["/metrics"],
     ["/healthz"],
-    ["/api/failures"],
+    ["/api/v1/failures"],
     ["/api/platform/callback/../../../metrics"],
     ["/api/platform/callback/%2e%2e/%2e%2e/%2e%2e/metrics"],
     ["/metrics?/api/platform/callback"],

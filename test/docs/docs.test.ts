@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createAdminListener } from "../../src/admin/index.ts";
 import { describeVariables } from "../../src/config/index.ts";
 import { FAULTS } from "../../src/domain/index.ts";
 import { INVARIANTS } from "../../src/store/invariants.ts";
@@ -54,6 +55,14 @@ describe("the documentation", () => {
     const rows = readFileSync("docs/reliability.md", "utf8").matchAll(/^\| `([a-z-]+)` \|/gm);
     const names = ["file-intact", "foreign-keys", ...INVARIANTS.map(({ name }) => name)];
     expect([...rows].map(([, name]) => name)).toEqual(names);
+  });
+
+  it("has in docs/openapi.json what the admin API says of itself; npm run tables writes it", async () => {
+    const app = createAdminListener({ token: "t", sandbox: null } as never);
+    const headers = { authorization: "Bearer t" };
+    const { body } = await app.inject({ url: "/api/v1/openapi.json", headers });
+    await app.close();
+    expect(JSON.parse(readFileSync("docs/openapi.json", "utf8"))).toEqual(JSON.parse(body));
   });
 
   it("keeps the README under 200 lines", () => {

@@ -41,7 +41,7 @@ describe("docs/production.md", () => {
       expect(new Set(paths).size).toBeGreaterThan(3);
       for (const path of paths) expect([path, (await receiver.admin(path)).status]).toEqual([path, 200]);
       await receiver.send(payment());
-      const { body } = await receiver.admin("/api/callbacks?limit=1");
+      const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
       expect(JSON.stringify(body)).toContain('"remote_address":"127.0.0.1"');
     }));
 });

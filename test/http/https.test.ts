@@ -118,7 +118,7 @@ describe("behind a proxy", () => {
         const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "198.51.100.9, 203.0.113.7" };
         const sent = payment();
         expect((await receiver.send(sent, { headers })).status).toBe(200);
-        const { body } = await receiver.admin(`/api/callbacks?event_id=${sent.event_id}`);
+        const { body } = await receiver.admin(`/api/v1/callbacks?event_id=${sent.event_id}`);
         expect(body.items).toMatchObject([{ remote_address: "203.0.113.7" }]);
       },
       proxied({ TRUST_PROXY: "127.0.0.0/8" }),

@@ -104,7 +104,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await keepOne(target);
       const before = await failure(target);
       const without = await startReceiver(target);
-      const path = `/api/failures/platform/${String(before?.event_id)}/replay`;
+      const path = `/api/v1/failures/platform/${String(before?.event_id)}/replay`;
       const { body } = await without.admin(path, { method: "POST" });
       expect(body.outcome).toBe("event_type_unknown");
       await without.stop();
@@ -120,7 +120,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       const options = retrying({ handlers: [handler(false)], env: rotated });
       const without = await startReceiver(target, options);
       await seePutOff(without);
-      const path = `/api/failures/platform/${String((await failure(target))?.event_id)}/replay?dry_run=true`;
+      const path = `/api/v1/failures/platform/${String((await failure(target))?.event_id)}/replay?dry_run=true`;
       const { body } = await without.admin(path, { method: "POST" });
       expect(String(body.error)).toContain("sealed with another ENCRYPTION_KEY");
       await without.stop();

@@ -11,7 +11,7 @@ const UNREACHABLE = {
   NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
   NOTIFY_ATTEMPTS: "1",
 };
-const ONE = "/api/notifications/{id}";
+const ONE = "/api/v1/notifications/{id}";
 const FAR_OFF = "2999-01-01T00:00:00.000Z";
 
 interface Listed {
@@ -20,7 +20,7 @@ interface Listed {
 }
 
 async function listed(receiver: TestReceiver): Promise<Listed[]> {
-  return (await receiver.admin("/api/notifications")).body.items as Listed[];
+  return (await receiver.admin("/api/v1/notifications")).body.items as Listed[];
 }
 
 /** A receiver with one notification, which is dead because its webhook may not be reached. */
@@ -33,7 +33,7 @@ function withDead(
     async (receiver) => {
       await receiver.send(payment());
       await until(async () => (await listed(receiver))[0]?.deliveries[0]?.state === "dead");
-      await use(receiver, `/api/notifications/${(await listed(receiver))[0]?.id}`);
+      await use(receiver, `/api/v1/notifications/${(await listed(receiver))[0]?.id}`);
     },
     { env: UNREACHABLE, outboxPollMs: 20 },
   );
@@ -50,7 +50,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
       expect((await discard("?channel=email:a@example.com")).status).toBe(404);
       expect(await discard("?channel=webhook")).toMatchObject({ status: 200, body: { deliveries: 1 } });
       expect((await discard()).status).toBe(404);
-      conforms("/api/notifications", "get", await receiver.admin("/api/notifications"));
+      conforms("/api/v1/notifications", "get", await receiver.admin("/api/v1/notifications"));
       expect((await listed(receiver))[0]?.deliveries).toEqual([]);
     }));
 
@@ -105,20 +105,20 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
   it("is told what is wrong with an id or a name that the database cannot hold", () =>
     withReceiver(dialect, async (receiver) => {
       const wrong = [
-        ["POST", "/api/notifications/99999999999999999999/replay"],
-        ["POST", "/api/notifications/9223372036854775808/replay"],
-        ["DELETE", "/api/notifications/9007199254740993"],
-        ["DELETE", "/api/notifications/1?channel=%00"],
-        ["GET", "/api/events?event_id=%00"],
-        ["GET", "/api/callbacks?event_id=a%00"],
-        ["POST", "/api/failures/platform/a%00/replay"],
-        ["DELETE", "/api/failures/%00/a"],
-        ["DELETE", "/api/users/%00/tokens"],
+        ["POST", "/api/v1/notifications/99999999999999999999/replay"],
+        ["POST", "/api/v1/notifications/9223372036854775808/replay"],
+        ["DELETE", "/api/v1/notifications/9007199254740993"],
+        ["DELETE", "/api/v1/notifications/1?channel=%00"],
+        ["GET", "/api/v1/events?event_id=%00"],
+        ["GET", "/api/v1/callbacks?event_id=a%00"],
+        ["POST", "/api/v1/failures/platform/a%00/replay"],
+        ["DELETE", "/api/v1/failures/%00/a"],
+        ["DELETE", "/api/v1/users/%00/tokens"],
       ] as const;
       for (const [method, path] of wrong)
         expect([path, (await receiver.admin(path, { method })).status]).toEqual([path, 400]);
       for (const cursor of ["9999999999999999", "1"])
         for (const list of ["callbacks", "events", "failures", "notifications"])
-          expect((await receiver.admin(`/api/${list}?cursor=${cursor}`)).status).toBe(200);
+          expect((await receiver.admin(`/api/v1/${list}?cursor=${cursor}`)).status).toBe(200);
     }));
 });

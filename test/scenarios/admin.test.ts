@@ -45,12 +45,12 @@ const handlers = [
     },
   }),
 ];
-const REPLAY = "/api/failures/{source}/{event_id}/replay";
+const REPLAY = "/api/v1/failures/{source}/{event_id}/replay";
 
 async function failOne(receiver: TestReceiver, id = "evt/with slash é"): Promise<string> {
   failing.now = true;
   expect((await receiver.send(event("unreliable", {}, { event_id: id }))).status).toBe(500);
-  return `/api/failures/platform/${encodeURIComponent(id)}`;
+  return `/api/v1/failures/platform/${encodeURIComponent(id)}`;
 }
 
 describe.each(DIALECTS)("the admin API on %s", (dialect) => {
@@ -61,7 +61,7 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
         await receiver.send(payment());
         await receiver.send(payment(), { secret: "z".repeat(32) });
         await failOne(receiver);
-        for (const path of ["/api/callbacks", "/api/events", "/api/failures"]) {
+        for (const path of ["/api/v1/callbacks", "/api/v1/events", "/api/v1/failures"]) {
           const answer = await receiver.admin(path);
           expect(answer.status).toBe(200);
           conforms(path, "get", answer);
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
       let cursor: unknown = null;
       do {
         const next: string = cursor === null ? "" : `&cursor=${cursor}`;
-        const { body } = await receiver.admin(`/api/callbacks?limit=3${next}`);
+        const { body } = await receiver.admin(`/api/v1/callbacks?limit=3${next}`);
         seen.push(...(body.items as { event_id: string }[]).map(({ event_id }) => event_id));
         cursor = body.next_cursor;
       } while (cursor !== null);
@@ -96,7 +96,7 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
       await receiver.send(sent);
       await receiver.send(sent);
       await receiver.send(payment());
-      const { body } = await receiver.admin(`/api/callbacks?event_id=${sent.event_id}`);
+      const { body } = await receiver.admin(`/api/v1/callbacks?event_id=${sent.event_id}`);
       expect((body.items as { outcome: string }[]).map(({ outcome }) => outcome)).toEqual([
         "already_processed",
         "success",
@@ -165,7 +165,7 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
         );
         const answer = await receiver.admin(path, { method: "DELETE" });
         expect(answer.status).toBe(409);
-        conforms("/api/failures/{source}/{event_id}", "delete", answer);
+        conforms("/api/v1/failures/{source}/{event_id}", "delete", answer);
         expect(await receiver.count("oncehook_failures")).toBe(1);
       },
       { handlers },
@@ -198,12 +198,12 @@ function raw(receiver: TestReceiver, method: string, path: string): Promise<numb
 
 describe("the admin listener", () => {
   it.each([
-    "/api/events",
+    "/api/v1/events",
     "/%61pi/events",
     "/%61%70%69/callbacks",
-    "http://x/api/events",
-    "//api/events",
-    "/api/none",
+    "http://x/api/v1/events",
+    "//api/v1/events",
+    "/api/v1/none",
   ])("is closed without the token, however the address is written: %s", (path) =>
     withReceiver("sqlite", async (receiver) => {
       for (const method of ["GET", "POST", "DELETE"])
@@ -221,7 +221,7 @@ describe("the admin listener", () => {
           expect([status, body.error], `${method} ${path}`).not.toEqual([404, "not found"]);
         }
       }
-      const app = createAdminListener({ token: "t", sandbox: true } as never);
+      const app = createAdminListener({ token: "t", sandbox: null } as never);
       await app.ready();
       const documented = Object.entries<Record<string, unknown>>(openapi.paths).flatMap(
         ([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
@@ -232,12 +232,12 @@ describe("the admin listener", () => {
     }));
 
   it.each([
-    "/api/callbacks",
-    "/api/events",
-    "/api/failures",
-    "/api/failures/s/e/replay",
-    "/api/oauth/states",
-    "/api/none",
+    "/api/v1/callbacks",
+    "/api/v1/events",
+    "/api/v1/failures",
+    "/api/v1/failures/s/e/replay",
+    "/api/v1/oauth/states",
+    "/api/v1/none",
   ])("is closed without the token: %s", (path) =>
     withReceiver("sqlite", async (receiver) => {
       for (const authorization of ["", "Bearer wrong", "Basic dGVzdA==", "Bearer "]) {
@@ -254,15 +254,18 @@ describe("the admin listener", () => {
     "refuses ?%s and says why",
     (query) =>
       withReceiver("sqlite", async (receiver) => {
-        const answer = await receiver.admin(`/api/callbacks?${query}`);
+        const answer = await receiver.admin(`/api/v1/callbacks?${query}`);
         expect(answer.status).toBe(400);
-        conforms("/api/callbacks", "get", answer);
+        conforms("/api/v1/callbacks", "get", answer);
       }),
   );
 
   it.each([
-    ["/api/events?event=e1", 'there is no query parameter "event"; there are limit, cursor, event_id'],
-    ["/api/failures?status=waiting", 'there is no query parameter "status"; there are limit, cursor, state'],
+    ["/api/v1/events?event=e1", 'there is no query parameter "event"; there are limit, cursor, event_id'],
+    [
+      "/api/v1/failures?status=waiting",
+      'there is no query parameter "status"; there are limit, cursor, state',
+    ],
   ])("names a query parameter that does not exist: %s", (path, error) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(path);

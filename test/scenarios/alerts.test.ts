@@ -106,7 +106,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
               count: 1,
               see: "docs/alerts.md#alertfailure_exhausted",
             });
-            const path = `/api/failures/platform/${sent.event_id}`;
+            const path = `/api/v1/failures/platform/${sent.event_id}`;
             expect((await receiver!.admin(path, { method: "DELETE" })).status).toBeLessThan(300);
             await until(() => types().length > 1, SLOW);
             await judgedAgain(target);

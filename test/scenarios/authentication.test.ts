@@ -90,7 +90,7 @@ describe("authentication", () => {
       async (receiver) => {
         await receiver.send(payment(), { headers: { "x-partner": "a-wrong-value-of-a-partner" } });
         await receiver.send(payment(), { headers: { "x-partner": TOKEN } });
-        const { body } = await receiver.admin("/api/callbacks");
+        const { body } = await receiver.admin("/api/v1/callbacks");
         for (const logged of [JSON.stringify(body), JSON.stringify(receiver.lines)]) {
           expect(logged).toContain("x-partner");
           expect(logged).not.toMatch(/a-wrong-value-of-a-partner|the-token-the-platform-sends/);

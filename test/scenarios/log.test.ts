@@ -19,7 +19,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       const answer = await receiver.send(sent, { path: "/api/v1/platform/callback?a=1" });
-      const { body } = await receiver.admin("/api/callbacks");
+      const { body } = await receiver.admin("/api/v1/callbacks");
       const expected = {
         method: "POST",
         url: "/api/v1/platform/callback?a=1",
@@ -52,7 +52,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
       await receiver.send(payment(), { secret: "q".repeat(32) });
       await receiver.send(payment(), { headers: { "x-signature": "no" } });
       await receiver.send({}, { raw: "{" });
-      const { body } = await receiver.admin("/api/callbacks");
+      const { body } = await receiver.admin("/api/v1/callbacks");
       const outcomes = [
         "body_not_json",
         "signature_malformed",
@@ -90,7 +90,9 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
         await receiver.send({}, { raw: `code=${CANARY}&state=${CANARY}`, headers });
         await receiver.send({}, { raw: `not json ${CANARY}`, headers });
         const shown = await Promise.all(
-          ["/api/callbacks", "/api/failures", "/api/events", "/metrics"].map((at) => receiver.admin(at)),
+          ["/api/v1/callbacks", "/api/v1/failures", "/api/v1/events", "/metrics"].map((at) =>
+            receiver.admin(at),
+          ),
         );
         const everything = JSON.stringify([shown.map(({ body }) => body), receiver.lines]);
         expect(everything).toContain("[masked]");
@@ -107,7 +109,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
         );
       }
       await receiver.send(payment());
-      await receiver.admin("/api/callbacks");
+      await receiver.admin("/api/v1/callbacks");
       expect(await receiver.count("oncehook_callbacks", "response_status = 401")).toBe(600);
       expect(receiver.lines.filter(({ status }) => status === 401)).toHaveLength(600);
       expect(await receiver.count("oncehook_callbacks", "response_status = 200")).toBe(1);

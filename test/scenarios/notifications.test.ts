@@ -38,7 +38,7 @@ async function webhookEnv(
 }
 
 const deliveries = async (receiver: { admin(path: string): Promise<{ body: Record<string, unknown> }> }) => {
-  const { body } = await receiver.admin("/api/notifications");
+  const { body } = await receiver.admin("/api/v1/notifications");
   const items = body.items as { deliveries: Record<string, unknown>[] }[];
   return items.flatMap((item) => item.deliveries);
 };
@@ -122,12 +122,12 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
           async (receiver) => {
             await receiver.send(payment());
             await until(async () => (await deliveries(receiver))[0]?.state === "dead");
-            expect((await receiver.admin("/api/notifications?state=dead")).body.items).toMatchObject([
+            expect((await receiver.admin("/api/v1/notifications?state=dead")).body.items).toMatchObject([
               { topic: "order.paid", deliveries: [{ error: expect.stringContaining("answered 410") }] },
             ]);
-            const { body } = await receiver.admin("/api/notifications");
+            const { body } = await receiver.admin("/api/v1/notifications");
             const [{ id }] = body.items as [{ id: number }];
-            const replay = () => receiver.admin(`/api/notifications/${id}/replay`, { method: "POST" });
+            const replay = () => receiver.admin(`/api/v1/notifications/${id}/replay`, { method: "POST" });
             expect(await replay()).toMatchObject({ status: 200, body: { deliveries: 1 } });
             await until(() => webhook.accepted.length === 1);
             await until(async () => (await deliveries(receiver))[0]?.state === "delivered");

@@ -23,7 +23,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
       const { searchParams } = new URL(back);
       const everything = JSON.stringify([
         receiver.lines,
-        (await receiver.admin("/api/callbacks")).body,
+        (await receiver.admin("/api/v1/callbacks")).body,
         (await receiver.admin("/metrics")).body,
         await rowsOf(target, "SELECT * FROM oncehook_records"),
       ]);

@@ -9,7 +9,7 @@ const STATE = "state-of-at-least-128-bits";
 const PATH = "/api/platform/oauth-callback";
 
 async function expectState(receiver: TestReceiver, state = STATE): Promise<Answer> {
-  return receiver.admin("/api/oauth/states", {
+  return receiver.admin("/api/v1/oauth/states", {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ state }),
@@ -192,7 +192,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       await redirect(receiver, `?code=canary-code&state=${STATE}`);
-      const { body } = await receiver.admin("/api/callbacks");
+      const { body } = await receiver.admin("/api/v1/callbacks");
       const everything = JSON.stringify([
         body,
         receiver.lines,

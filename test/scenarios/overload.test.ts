@@ -127,7 +127,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
         const failed = event("failing", {});
         expect((await receiver.send(failed)).status).toBe(500);
         await whileFull(receiver, holder, async () => {
-          const path = `/api/failures/platform/${failed.event_id}/replay`;
+          const path = `/api/v1/failures/platform/${failed.event_id}/replay`;
           expect((await receiver.admin(path, { method: "POST" })).body).toMatchObject({ outcome: "success" });
         });
         expect(runs).toBe(2);

@@ -142,7 +142,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       dialect,
       async (receiver) => {
         expect((await receiver.send(event("exchange", {}))).status).toBe(500);
-        const { body } = await receiver.admin("/api/failures");
+        const { body } = await receiver.admin("/api/v1/failures");
         expect(body.items).toMatchObject([{ code: "handler_timed_out" }]);
       },
       { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
@@ -180,7 +180,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         const first = event("exchange", {});
         await receiver.send(first);
         const dryRun = (id: string) =>
-          receiver.admin(`/api/failures/platform/${id}/replay?dry_run=true`, { method: "POST" });
+          receiver.admin(`/api/v1/failures/platform/${id}/replay?dry_run=true`, { method: "POST" });
         expect((await dryRun(first.event_id)).body).toMatchObject({
           outcome: "success",
           result: { token: "token-1" },

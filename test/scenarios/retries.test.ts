@@ -114,7 +114,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
           retries_done: 3,
           next_attempt_at: null,
         });
-        const { body } = await receiver.admin("/api/failures?state=exhausted");
+        const { body } = await receiver.admin("/api/v1/failures?state=exhausted");
         expect(body.items).toMatchObject([{ state: "exhausted", code: "handler_failed", retries_done: 3 }]);
         expect(JSON.stringify(body)).toContain("the stock service is down");
       },

@@ -149,7 +149,7 @@ describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
       await execute(receiver.target, "ALTER TABLE oncehook_records RENAME TO elsewhere");
       const answer = await receiver.send(payment());
       expect([answer.status, answer.body]).toEqual([500, { error: "internal error" }]);
-      const { body } = await receiver.admin("/api/callbacks");
+      const { body } = await receiver.admin("/api/v1/callbacks");
       expect(body.items).toMatchObject([
         { outcome: "internal", error: expect.stringContaining("oncehook_records") },
       ]);

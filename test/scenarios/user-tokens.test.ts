@@ -109,7 +109,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
 
   it("are revoked at the platform and here on an operator's word", () =>
     withSignedIn(dialect, async ({ receiver }) => {
-      const revoke = () => receiver.admin("/api/users/ada/tokens", { method: "DELETE" });
+      const revoke = () => receiver.admin("/api/v1/users/ada/tokens", { method: "DELETE" });
       expect((await revoke()).status).toBe(204);
       expect((await revoke()).status).toBe(404);
       expect(await ask(receiver)).toEqual({ missing: 'user "ada" has not authorized us' });

@@ -97,7 +97,7 @@ describe("a path", () => {
     "/API/platform/callback",
     "//x/api/platform/callback",
     "/metrics",
-    "/api/failures",
+    "/api/v1/failures",
   ])("that is not the registered one to the letter is not found: %s", async (path) => {
     const body = event();
     const lines = [`Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
@@ -180,7 +180,7 @@ describe.each(DIALECTS)("a callback on %s", (dialect) => {
         expect((await one.send(sent)).body).toMatchObject({ status: "success", data: { order_id: sql } });
         expect((await one.send(sent)).body).toEqual({ status: "already_processed" });
         const query = new URLSearchParams({ event_id: sql });
-        const { body } = await one.admin(`/api/events?${query}`);
+        const { body } = await one.admin(`/api/v1/events?${query}`);
         expect(body).toMatchObject({ items: [{ event_id: sql, result: { order_id: sql } }] });
         expect(await one.count("oncehook_records")).toBe(1);
         await until(async () => (await one.count("oncehook_callbacks")) === 2);

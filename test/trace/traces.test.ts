@@ -169,7 +169,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       async (receiver, collector) => {
         const sent = event("failing", {});
         await receiver.send(sent);
-        const path = `/api/failures/platform/${sent.event_id}/replay?dry_run=true`;
+        const path = `/api/v1/failures/platform/${sent.event_id}/replay?dry_run=true`;
         expect((await receiver.admin(path, { method: "POST" })).status).toBe(200);
         expect((await collector.trace("rehearse failing")).tree).toEqual([
           "rehearse failing",

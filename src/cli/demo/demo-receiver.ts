@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { createAdminClient } from "../../admin-client/index.ts";
 import { type Running, start } from "../../app/index.ts";
 import { loadConfig } from "../../config/index.ts";
 import { defineHandler, type Handler } from "../../handlers/index.ts";
@@ -38,12 +39,9 @@ export async function startDemoReceiver(databaseFile: string): Promise<DemoRecei
   });
   const logger = createLogger({ level: "silent", mask: createMask({ ...config.mask, secretValues: [] }) });
   const running = await start(config, { handlers: [failsOnce()], logger, retryPollMs: RETRY_POLL_MS });
-  const isProcessed = async (eventId: string) => {
-    const headers = { authorization: `Bearer ${token}` };
-    const response = await fetch(`${running.adminOrigin}/api/events?event_id=${eventId}`, { headers });
-    const { items } = (await response.json()) as { items: unknown[] };
-    return items.length === 1;
-  };
+  const { events } = createAdminClient({ origin: running.adminOrigin, token });
+  const isProcessed = async (eventId: string) =>
+    (await events.list({ event_id: eventId })).items.length === 1;
   return { url: `${running.publicOrigin}/api/platform/callback`, secret, isProcessed, stop: running.stop };
 }
 

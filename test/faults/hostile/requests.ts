@@ -17,7 +17,7 @@ const PATHS = [
   "http://evil.example/api/platform/callback",
   "*",
   "/metrics",
-  "/api/failures",
+  "/api/v1/failures",
   "/api/platform/oauth?code=1&state=2",
 ];
 const METHODS = [

@@ -1,0 +1,87 @@
+import type {
+  CallbackView,
+  EventView,
+  FailureView,
+  NotificationView,
+  PageOf,
+  ReplayView,
+} from "../admin/index.ts";
+import { createRequest, type Options } from "./request.ts";
+
+/** What every list takes. */
+export interface Paging {
+  /** From 1 to 200; 50 when left out. */
+  readonly limit?: number;
+  /** The `next_cursor` of the page before. */
+  readonly cursor?: string;
+}
+
+/** Whose failure, or record, it is. */
+export interface EventKey {
+  readonly source: string;
+  readonly event_id: string;
+}
+
+/**
+ * The admin API with its types, for scripts and pages: it needs nothing but `fetch`. Every method throws AdminError where the
+ * receiver refuses, and what `fetch` throws where it does not answer.
+ */
+export type AdminClient = ReturnType<typeof createAdminClient>;
+
+/** @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token */
+export function createAdminClient(options: Options) {
+  const request = createRequest(options);
+  const failure = ({ source, event_id }: EventKey) =>
+    `failures/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
+  return {
+    callbacks: {
+      /** The callback log, newest first. */
+      list: (query: Paging & { readonly event_id?: string } = {}) =>
+        request<PageOf<CallbackView>>("GET", "callbacks", { query }),
+    },
+    events: {
+      /** The records of processed events, newest first. */
+      list: (query: Paging & { readonly event_id?: string } = {}) =>
+        request<PageOf<EventView>>("GET", "events", { query }),
+    },
+    failures: {
+      list: (query: Paging & { readonly state?: FailureView["state"] } = {}) =>
+        request<PageOf<FailureView>>("GET", "failures", { query }),
+      /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
+      replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
+        request<ReplayView>("POST", `${failure(key)}/replay`, { query }),
+      discard: (key: EventKey) => request<undefined>("DELETE", failure(key)),
+    },
+    notifications: {
+      list: (query: Paging & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
+        request<PageOf<NotificationView>>("GET", "notifications", { query }),
+      /** Delivers again what is dead. */
+      replay: (id: number) =>
+        request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
+      /** Of one channel alone, or all deliveries that wait or are dead. */
+      discard: (id: number, query: { readonly channel?: string } = {}) =>
+        request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
+    },
+    users: {
+      /** Ends a user's authorization, at the platform and here; `local_only` here alone. */
+      revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
+        request<undefined>("DELETE", `users/${encodeURIComponent(userId)}/tokens`, { query }),
+    },
+    oauth: {
+      /** Tells of a flow that somebody started. @param body.expires_in seconds; 600 when left out */
+      expectState: (body: { readonly state: string; readonly expires_in?: number }) =>
+        request<{ expires_at: string }>("POST", "oauth/states", { body }),
+    },
+  };
+}
+
+/** Every item of a list, page after page, from the newest on. */
+export async function* everyOf<Item>(
+  list: (paging: Paging) => Promise<PageOf<Item>>,
+): AsyncGenerator<Item, void, void> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: PageOf<Item> = await list(cursor === undefined ? {} : { cursor });
+    yield* page.items;
+    cursor = page.next_cursor;
+  }
+}

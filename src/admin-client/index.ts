@@ -1,0 +1,16 @@
+export type {
+  CallbackView,
+  EventView,
+  FailureView,
+  NotificationView,
+  PageOf,
+  ReplayView,
+} from "../admin/index.ts";
+export {
+  type AdminClient,
+  createAdminClient,
+  type EventKey,
+  everyOf,
+  type Paging,
+} from "./admin-client.ts";
+export { AdminError, type Options } from "./request.ts";

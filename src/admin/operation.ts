@@ -1,0 +1,64 @@
+import type { FastifySchema } from "fastify";
+import type { SHAPES } from "./shapes.ts";
+
+type ShapeName = keyof typeof SHAPES;
+
+/** What an operation answers: a shape by its name, a page of them, or a JSON Schema of its own. */
+type Content = ShapeName | { readonly pageOf: ShapeName } | { readonly schema: object };
+
+/** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
+export interface Operation {
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: object;
+  readonly querystring?: object;
+  readonly body?: object;
+  /** By status, besides 401 and 400, which every operation has that could answer them. */
+  readonly answers: Readonly<Record<number, { readonly says: string; readonly content?: Content }>>;
+  /** For everybody, without the token. */
+  readonly isOpen?: true;
+}
+
+/** The schema of a route, by which Fastify validates and from which the API's description is made. */
+export function operation({ summary, description, answers, isOpen, ...inputs }: Operation): FastifySchema {
+  const refusals = {
+    ...(isOpen === true ? {} : { 401: { says: "No valid token." } }),
+    ...(Object.keys(inputs).length === 0 ? {} : { 400: { says: "A parameter or the body is not valid." } }),
+  };
+  const response = Object.fromEntries(
+    Object.entries({ ...refusals, ...answers }).map(([status, answer]) => [
+      status,
+      answerOf(Number(status), answer),
+    ]),
+  );
+  return {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(isOpen === true ? { security: [] } : {}),
+    ...inputs,
+    response,
+  };
+}
+
+function answerOf(status: number, { says, content }: Operation["answers"][number]): object {
+  if (status === 204) return { description: says, type: "null" };
+  const schema = schemaOf(content ?? "Error");
+  return { description: says, content: { "application/json": { schema } } };
+}
+
+function schemaOf(content: Content): object {
+  if (typeof content === "string") return { $ref: `${content}#` };
+  if ("schema" in content) return content.schema;
+  return {
+    type: "object",
+    required: ["items", "next_cursor"],
+    additionalProperties: false,
+    properties: {
+      items: { type: "array", items: { $ref: `${content.pageOf}#` } },
+      next_cursor: {
+        type: ["string", "null"],
+        description: "Pass it as `cursor` for the next, older page; null on the last one.",
+      },
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { AdminError, createAdminClient, everyOf } from "../../src/admin-client/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { withHttpServer } from "../support/http-server.ts";
+import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
+
+const failing = { now: true };
+const handlers = [
+  defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    handle() {
+      if (failing.now) throw new Error("down");
+      return { done: true };
+    },
+  }),
+];
+const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN });
+
+describe.each(DIALECTS)("the admin client on %s", (dialect) => {
+  it("lists what came in, and finds one event", () =>
+    withReceiver(dialect, async (receiver) => {
+      await receiver.send(payment({ event_id: "a/b é" }));
+      await receiver.send(payment());
+      const client = clientOf(receiver);
+      const { items, next_cursor } = await client.events.list({ event_id: "a/b é" });
+      expect([items.length, items[0]?.status, next_cursor]).toEqual([1, "completed", null]);
+      const { items: callbacks } = await client.callbacks.list({ event_id: "a/b é" });
+      expect(callbacks.map(({ outcome }) => outcome)).toEqual(["success"]);
+    }));
+
+  it("walks through a list page by page, without a gap or a repetition", () =>
+    withReceiver(dialect, async (receiver) => {
+      for (let at = 0; at < 7; at += 1) await receiver.send(payment({ event_id: `e${at}` }));
+      const client = clientOf(receiver);
+      const seen: string[] = [];
+      for await (const { event_id } of everyOf((paging) => client.events.list({ ...paging, limit: 3 })))
+        seen.push(event_id);
+      expect(seen).toEqual(["e6", "e5", "e4", "e3", "e2", "e1", "e0"]);
+    }));
+
+  it("tries a failure, replays it, and discards another", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        failing.now = true;
+        await receiver.send(event("unreliable", {}, { event_id: "x 1" }));
+        await receiver.send(event("unreliable", {}, { event_id: "x 2" }));
+        const client = clientOf(receiver);
+        const key = { source: "platform", event_id: "x 1" };
+        expect(await client.failures.replay(key, { dry_run: true })).toMatchObject({
+          outcome: "handler_failed",
+          dry_run: true,
+        });
+        failing.now = false;
+        expect(await client.failures.replay(key)).toEqual({
+          outcome: "success",
+          result: { done: true },
+          dry_run: false,
+        });
+        expect(await client.failures.discard({ ...key, event_id: "x 2" })).toBeUndefined();
+        expect((await client.failures.list({ state: "waiting" })).items).toEqual([]);
+      },
+      { handlers },
+    ));
+
+  it("lists notifications, and says why one cannot be replayed", () =>
+    withReceiver(dialect, async (receiver) => {
+      await receiver.send(payment());
+      const client = clientOf(receiver);
+      const [one] = (await client.notifications.list()).items;
+      await expect(client.notifications.replay(Number(one?.id))).rejects.toMatchObject({
+        name: "AdminError",
+        status: 404,
+        message: "this notification has no dead delivery",
+      });
+    }));
+});
+
+describe("the admin client", () => {
+  it("says what the receiver says of a wrong token and of a wrong parameter", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const stranger = createAdminClient({ origin: receiver.adminOrigin, token: "wrong" });
+      await expect(stranger.events.list()).rejects.toMatchObject({ status: 401 });
+      const refusal = clientOf(receiver).events.list({ limit: 0 });
+      await expect(refusal).rejects.toThrow("limit must be >= 1");
+      await expect(refusal).rejects.toBeInstanceOf(AdminError);
+    }));
+
+  it("expects a state and ends tokens as the API does", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const client = clientOf(receiver);
+      const { expires_at } = await client.oauth.expectState({ state: "0123456789abcdef", expires_in: 60 });
+      expect(Date.parse(expires_at)).toBeGreaterThan(Date.now());
+      await expect(client.users.revokeTokens("nobody")).rejects.toMatchObject({ status: 404 });
+    }));
+
+  it("gives its token to nobody to whom it is sent on, and takes no page for an answer", async () => {
+    const asked: (string | undefined)[] = [];
+    const answer: RequestListener = (request, response) => {
+      asked.push(request.headers.authorization);
+      if (request.url?.includes("events") === true) response.writeHead(302, { location: "/elsewhere" }).end();
+      else response.end("<html>");
+    };
+    await withHttpServer(answer, async (origin) => {
+      const client = createAdminClient({ origin, token: TOKEN });
+      await expect(client.events.list()).rejects.toThrow();
+      await expect(client.failures.list()).rejects.toMatchObject({ status: 200, isForeign: true });
+      expect(asked).toHaveLength(2);
+    });
+  });
+});
