@@ -12,6 +12,7 @@ import { replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
+import { tailCommand } from "./tail-command.ts";
 import { verifyCommand } from "./verify-command.ts";
 import { VERSION } from "./version.ts";
 
@@ -37,6 +38,7 @@ export function createProgram(): Command {
     eventsCommand(),
     failuresCommand(),
     replayCommand(),
+    tailCommand(),
     migrateCommand(),
     verifyCommand(),
     backupCommand(),

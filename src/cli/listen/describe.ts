@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { isJsonObject } from "../../domain/index.ts";
+import { plain } from "../plain.ts";
 import type { Delivered } from "./deliver.ts";
 import type { ReadRequest } from "./read-line.ts";
 
@@ -41,14 +42,6 @@ export function jsonFor(request: ReadRequest, { status, durationMs }: Delivered)
     status,
     duration_ms: Math.round(durationMs * 10) / 10,
   });
-}
-
-const LONGEST = 60;
-
-/** Strangers send what they like; a terminal is shown plain characters, and not too many. */
-function plain(text: string): string {
-  const shown = text.replace(/[\p{Cc}\p{Cf}]/gu, "\u{FFFD}");
-  return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
 function parse(text: string): unknown {

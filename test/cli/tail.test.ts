@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { startChild } from "../support/child.ts";
+import { withDatabase } from "../support/databases.ts";
+import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
+
+interface Tail {
+  lines(): string[];
+  stderr(): string;
+  /** Sends Ctrl-C and resolves with the exit code, or the signal. */
+  end(): Promise<number | NodeJS.Signals | null>;
+}
+
+async function withTail(
+  port: string,
+  args: readonly string[],
+  use: (tail: Tail) => Promise<void>,
+): Promise<void> {
+  const child = startChild("src/cli/main.js", ["tail", ...args], { ...CHILD_ENVIRONMENT, ADMIN_PORT: port });
+  const [out, err]: [string[], string[]] = [[], []];
+  child.stdout?.on("data", (chunk) => out.push(String(chunk)));
+  child.stderr?.on("data", (chunk) => err.push(String(chunk)));
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) =>
+    child.once("exit", (code, signal) => resolve(code ?? signal)),
+  );
+  try {
+    await use({
+      lines: () =>
+        out
+          .join("")
+          .split("\n")
+          .filter((line) => line !== ""),
+      stderr: () => err.join(""),
+      end() {
+        child.kill("SIGINT");
+        return ended;
+      },
+    });
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+describe("oncehook tail", () => {
+  it("shows what has come, then each callback once as it is answered, and ends well", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(payment({ event_id: "before-1" }));
+      await receiver.send(payment({ event_id: "before-2" }));
+      await withTail(new URL(receiver.adminOrigin).port, ["--last", "1"], async (tail) => {
+        await until(() => tail.lines().length === 1, 20_000);
+        await receiver.send(payment({ event_id: "evt_a" }));
+        await receiver.send(payment({ event_id: "evt_a" }));
+        await receiver.send(payment({ event_id: "evt_\u001b[31mb" }), { secret: "z".repeat(32) });
+        await until(() => tail.lines().length === 4, 20_000);
+        expect(tail.lines().map((line) => line.trim().split(/ {2,}/).slice(1, 5))).toEqual([
+          ["200", "success", "payment_notify", "before-2"],
+          ["200", "success", "payment_notify", "evt_a"],
+          ["200", "already_processed", "payment_notify", "evt_a"],
+          ["401", "signature_mismatch", "?", "?"],
+        ]);
+        expect(await tail.end()).toBe(0);
+        expect(tail.stderr()).toBe("");
+      });
+    }));
+
+  it("prints one JSON value a line for scripts, in order, though more come than a page holds", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await withTail(new URL(receiver.adminOrigin).port, ["--json", "--last", "1"], async (tail) => {
+        await receiver.send(payment({ event_id: "first" }));
+        await until(() => tail.lines().length === 1, 20_000);
+        const ids = Array.from({ length: 450 }, (_, at) => `e${at}`);
+        await Promise.all(ids.map((id) => receiver.send(payment({ event_id: id }))));
+        await until(() => tail.lines().length === 451, 20_000);
+        const seen = tail.lines().map((line) => JSON.parse(line) as { id: number; event_id: string });
+        expect(new Set(seen.map(({ event_id }) => event_id)).size).toBe(451);
+        expect(seen.map(({ id }) => id)).toEqual(seen.map(({ id }) => id).toSorted((a, b) => a - b));
+        expect(await tail.end()).toBe(0);
+      });
+    }));
+
+  it("waits for a receiver that is started again, and shows what came meanwhile", () =>
+    withDatabase("sqlite", async (target) => {
+      const first = await startReceiver(target);
+      await first.send(payment({ event_id: "one" }));
+      const { port } = new URL(first.adminOrigin);
+      await withTail(port, [], async (tail) => {
+        await until(() => tail.lines().length === 1, 20_000);
+        await first.stop();
+        await until(() => tail.stderr().includes("does not answer; looking again"), 20_000);
+        const second = await startReceiver(target, { env: { ADMIN_PORT: port } });
+        try {
+          await second.send(payment({ event_id: "two" }));
+          await until(() => tail.lines().length === 2, 20_000);
+          expect(tail.lines()[1]).toContain("two");
+          expect(tail.stderr()).toContain("answers again");
+          expect(await tail.end()).toBe(0);
+        } finally {
+          await second.stop();
+        }
+      });
+    }));
+
+  it("says what is wrong where no receiver answers, and with a wrong count", async () => {
+    await withTail("9", [], async (tail) => {
+      await until(() => tail.stderr().includes("did not answer. Is the receiver running"), 20_000);
+    });
+    await withReceiver("sqlite", (receiver) =>
+      withTail(new URL(receiver.adminOrigin).port, ["--last", "many"], async (tail) => {
+        await until(() => tail.stderr().includes("limit must be integer"), 20_000);
+      }),
+    );
+  });
+});
