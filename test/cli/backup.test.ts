@@ -13,10 +13,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { keyIdOf } from "../../src/seal/index.ts";
 import { type Ended, runChild } from "../support/child.ts";
 import { countOf } from "../support/effects.ts";
-import type { Target } from "../support/open-target.ts";
+import { openTarget, type Target } from "../support/open-target.ts";
 import { startServer } from "../support/process.ts";
 import { payment } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -95,6 +97,42 @@ describe("a backup", () => {
     }));
 });
 
+/** The command, on a file system that gives no file a second name. */
+function withoutLinks(target: Target, ...args: string[]): Promise<Ended> {
+  const preload = fileURLToPath(new URL("../fixtures/no-links.ts", import.meta.url));
+  const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: target.url, NODE_OPTIONS: `--import=${preload}` };
+  return runChild("src/cli/main.js", args, env);
+}
+
+describe("on a file system without links", () => {
+  it("a backup is made all the same, and writes over nothing", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const copy = join(folder, "copy.db");
+      await oncehook("migrate");
+      expect((await withoutLinks(target, "backup", copy)).code).toBe(0);
+      expect((await oncehook("verify", copy)).code).toBe(0);
+      expect((await withoutLinks(target, "backup", copy)).stderr).toContain(
+        "exists; name a file that does not",
+      );
+      expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+    }));
+
+  it("a restore says what to do, and changes nothing", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      const copy = join(folder, "copy.db");
+      await oncehook("migrate");
+      await oncehook("backup", copy);
+      const before = statSync(join(folder, "live.db")).ino;
+      const { code, stderr } = await withoutLinks(target, "restore", copy);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining("Move it away yourself, with the receiver stopped"),
+      ]);
+      expect(statSync(join(folder, "live.db")).ino).toBe(before);
+      expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+    }));
+});
+
 describe("a restore", () => {
   it("is refused while the receiver serves, and changes nothing", () =>
     withPlace(async ({ folder, target, oncehook }) => {
@@ -130,6 +168,20 @@ describe("a restore", () => {
 });
 
 describe("a restore", () => {
+  it("is refused where one process has opened the database twice, and closed it once", () =>
+    withPlace(async ({ folder, target, oncehook }) => {
+      await oncehook("migrate");
+      await oncehook("backup", join(folder, "copy.db"));
+      const keys = { current: keyIdOf(Buffer.alloc(32, 7)), previous: [] };
+      const options = { stamp: { environment: "test", keys } };
+      const first = await openTarget(target, options);
+      const second = await openTarget(target, options);
+      await second.store.close();
+      const { code, stderr } = await oncehook("restore", join(folder, "copy.db"));
+      await first.store.close();
+      expect([code, stderr]).toEqual([1, expect.stringContaining("is in use")]);
+    }));
+
   it("is undone by a restore of what it kept", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const server = await startServer(target, NO_LIMITS);
