@@ -3,6 +3,7 @@ import type { Clock, Log } from "../domain/index.ts";
 import { type Migration, MigrationRefused, type OpenedStore, type Store } from "../store/index.ts";
 import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
+import { reasonOf } from "./reason.ts";
 import { StartRefused } from "./start-refused.ts";
 
 /** How long one wait for a lock may take before the whole transaction is looked at anew. */
@@ -80,7 +81,5 @@ function reasons(error: unknown): string {
   const inner = (current: unknown): unknown =>
     current instanceof Error && current.cause !== undefined ? inner(current.cause) : current;
   const root = inner(error);
-  const text = (from: unknown) =>
-    from instanceof Error ? from.message || String(Reflect.get(from, "code")) : String(from);
-  return root === error ? text(error) : `${text(error)} (${text(root)})`;
+  return root === error ? reasonOf(error) : `${reasonOf(error)} (${reasonOf(root)})`;
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { reasonOf } from "./reason.ts";
 import { StartRefused } from "./start-refused.ts";
 
 export interface TemporaryDatabase {
@@ -25,9 +26,8 @@ export async function temporaryDatabase(given?: string): Promise<TemporaryDataba
     const { url, drop } = await createOwnDatabase(given);
     return { url, remove: drop };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message || String(Reflect.get(cause, "code")) : String(cause);
     throw new StartRefused(
-      `databaseUrl: no database could be made on that PostgreSQL (${why}); each test receiver has one of its own there, ` +
+      `databaseUrl: no database could be made on that PostgreSQL (${reasonOf(cause)}); each test receiver has one of its own there, ` +
         "so the server must answer and its user must be allowed to create databases (CREATEDB)",
       { cause },
     );

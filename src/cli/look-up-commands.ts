@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { FailureView, PageOf, Paging } from "../admin-client/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
+import { withoutControls } from "./plain.ts";
 import { table } from "./table.ts";
 
 interface ListOptions extends AdminOptions, JsonOptions {
@@ -89,5 +90,5 @@ function print(
 /** An error's text may hold anything; a terminal is shown one line of plain characters. */
 function firstLine(text: string): string {
   const [line = ""] = text.split("\n", 1);
-  return line.replace(/\p{Cc}/gu, "\u{FFFD}");
+  return withoutControls(line);
 }

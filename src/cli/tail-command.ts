@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { styleText } from "node:util";
 import type { Command } from "commander";
 import { type AdminClient, AdminError, type CallbackView, everyOf } from "../admin-client/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { coloredStatus, eventColumns, timeOfDay } from "./callback-line.ts";
 import type { JsonOptions } from "./json-output.ts";
 import { askingCommand } from "./look-up-commands.ts";
-import { plain } from "./plain.ts";
 
 interface TailOptions extends AdminOptions, JsonOptions {
   readonly last: string;
@@ -78,23 +77,13 @@ async function print(callbacks: readonly CallbackView[], { json }: TailOptions):
   if (!process.stdout.write(`${lines.join("\n")}\n`)) await once(process.stdout, "drain");
 }
 
-function lineOf({
-  timestamp,
-  response_status,
-  outcome,
-  event_type,
-  event_id,
-  processing_ms,
-  ...rest
-}: CallbackView): string {
-  const color = response_status < 300 ? "green" : response_status < 500 ? "yellow" : "red";
+function lineOf(callback: CallbackView): string {
   return [
-    new Date(timestamp).toTimeString().slice(0, 8),
-    styleText(color, String(response_status)),
-    outcome.padEnd(18),
-    plain(event_type ?? "?").padEnd(18),
-    plain(event_id ?? "?").padEnd(40),
-    `${Math.round(processing_ms)} ms`,
-    rest.remote_address,
+    timeOfDay(callback.timestamp),
+    coloredStatus(callback.response_status),
+    callback.outcome.padEnd(18),
+    ...eventColumns(callback.event_type, callback.event_id),
+    `${Math.round(callback.processing_ms)} ms`,
+    callback.remote_address,
   ].join("  ");
 }

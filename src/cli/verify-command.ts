@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { checkDatabase, nameOf } from "../app/index.ts";
 import type { CheckedDatabase, CheckedInvariant } from "../store/index.ts";
 import { contentsLine, type DatabaseOptions, databaseCommand, loadWhere } from "./database-command.ts";
+import { withoutControls } from "./plain.ts";
 
 interface VerifyOptions extends DatabaseOptions {
   readonly json?: true;
@@ -49,7 +50,7 @@ export function invariantLine({ name, says, broken, examples }: CheckedInvariant
   const line = `${name}: ${says}`;
   if (broken === 0) return `${styleText("green", "true ")} ${line}`;
   const more = broken > examples.length ? ", …" : "";
-  // An event's id may hold anything; a terminal is shown plain characters.
-  const named = examples.join(", ").replace(/\p{Cc}/gu, "\u{FFFD}");
+  // An event's id may hold anything.
+  const named = withoutControls(examples.join(", "));
   return `${styleText("red", "FALSE")} ${line}; ${broken} against it: ${named}${more}`;
 }

@@ -23,6 +23,11 @@ const LISTEN = { LISTEN: "on", CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" 
 const PATH = "/hooks/api/platform/callback";
 const LIMIT_MS = 60_000;
 
+/** The options of a run that goes on where the one before has stopped. */
+function withState(from: string, laptop: Laptop, folder: string): string[] {
+  return ["--from", from, "--to", `${laptop.origin}/hook`, "--state", join(folder, "state.json")];
+}
+
 function withDeployed(use: (receiver: TestReceiver, from: string) => Promise<void>): Promise<void> {
   return withReceiver("sqlite", (receiver) => use(receiver, `${receiver.publicOrigin}/hooks`), {
     env: LISTEN,
@@ -166,14 +171,7 @@ describe("oncehook listen", () => {
     withFolder((folder) =>
       withDeployed((receiver, from) =>
         withLaptop(async (laptop) => {
-          const args = [
-            "--from",
-            from,
-            "--to",
-            `${laptop.origin}/hook`,
-            "--state",
-            join(folder, "state.json"),
-          ];
+          const args = withState(from, laptop, folder);
           const held = Promise.withResolvers<void>();
           laptop.answer.until = held.promise;
           await withListening(args, async (listening) => {
@@ -199,14 +197,7 @@ describe("oncehook listen", () => {
     withFolder((folder) =>
       withDeployed((receiver, from) =>
         withLaptop(async (laptop) => {
-          const args = [
-            "--from",
-            from,
-            "--to",
-            `${laptop.origin}/hook`,
-            "--state",
-            join(folder, "state.json"),
-          ];
+          const args = withState(from, laptop, folder);
           laptop.answer.until = new Promise(() => {});
           await withListening(args, async (listening) => {
             await receiver.send(payment({ event_id: "e1" }), { path: PATH });

@@ -1,6 +1,5 @@
-import { styleText } from "node:util";
 import { isJsonObject } from "../../domain/index.ts";
-import { plain } from "../plain.ts";
+import { coloredStatus, eventColumns, timeOfDay } from "../callback-line.ts";
 import type { Delivered } from "./deliver.ts";
 import type { ReadRequest } from "./read-line.ts";
 
@@ -24,10 +23,8 @@ export function describeRequest({ headers, body }: ReadRequest): Described {
 /** One line for a person: when it came, what it is, and what the server at this machine answered. */
 export function lineFor(request: ReadRequest, { status, durationMs }: Delivered): string {
   const { eventType, eventId } = describeRequest(request);
-  const color = status < 300 ? "green" : status < 500 ? "yellow" : "red";
-  const time = new Date(request.received_at).toTimeString().slice(0, 8);
-  const what = [plain(eventType ?? "?").padEnd(18), plain(eventId ?? "?").padEnd(40)].join("  ");
-  return `${time}  ${what}  ${styleText(color, String(status))}  ${Math.round(durationMs)} ms`;
+  const what = eventColumns(eventType, eventId).join("  ");
+  return `${timeOfDay(request.received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(durationMs)} ms`;
 }
 
 /** The same for scripts. */
