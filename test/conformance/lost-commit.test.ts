@@ -77,12 +77,18 @@ describe("a server that falls silent without closing its connections", () => {
           await Promise.all([store.ping(), store.ping()]);
           wire.silence();
           const silenced: Promise<unknown>[] = [];
+          let ended = 0;
           for (const id of ["e1", "e2"]) {
-            silenced.push(store.find(newRecord(id), within(2_000)).catch(() => "lost"));
+            const end = () => {
+              ended += 1;
+            };
+            silenced.push(store.find(newRecord(id), within(2_000)).then(end, end));
             await nextTurn();
           }
           expect(await store.find(newRecord("e3"), within(1_500))).toBeUndefined();
-          expect(await Promise.all(silenced)).toEqual(["lost", "lost"]);
+          // They have no answer, and whether they get one at their deadline over another connection is theirs.
+          expect(ended).toBe(0);
+          await Promise.all(silenced);
         } finally {
           await store.close();
         }
