@@ -15,7 +15,7 @@ const RECOVERY_MS = 30_000;
 const failures: Round = {
   name: "power",
   title: "power failures, after which the disk has what was flushed and no more, SQLite",
-  full: 200,
+  full: 100,
   short: 3,
   run: (place) => withPower(place, [], async () => {}),
 };

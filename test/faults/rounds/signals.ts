@@ -41,7 +41,7 @@ export const stops = (dialect: Dialect): Round =>
   inGoodOrder({
     name: `sigterm-${dialect}`,
     title: `SIGTERM under load, ${dialect}`,
-    full: 100,
+    full: 50,
     short: 2,
     dialect,
     platform: { connections: 16, rate: 800 },
@@ -57,7 +57,7 @@ const PROCESSES = 3;
 export const rolling = inGoodOrder({
   name: "rolling",
   title: "rolling restarts of three processes on one PostgreSQL",
-  full: 50,
+  full: 25,
   short: 1,
   dialect: "postgres",
   size: PROCESSES,

@@ -14,7 +14,7 @@ const HASTE = { HANDLER_TIMEOUT_MS: "300", REQUEST_TIMEOUT_MS: "2000", LEDGER_FA
 export const clocks = (dialect: Dialect): Round => ({
   name: `clock-${dialect}`,
   title: `jumps of the clock by up to a day, ${dialect}`,
-  full: 200,
+  full: 50,
   short: 3,
   run: (place) =>
     inParts(place, (count) =>

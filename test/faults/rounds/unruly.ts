@@ -70,7 +70,7 @@ function unruly(kind: Unruly, dialect: Dialect): Round {
   return {
     name: `${kind.name}-${dialect}`,
     title: `${kind.title}, ${dialect}`,
-    ...(kind.times ?? { full: 100, short: 2 }),
+    ...(kind.times ?? { full: 30, short: 2 }),
     run: (place) =>
       place.withTarget(dialect, async (target): Promise<Ran> => {
         const faults: string[] = [];
