@@ -3,10 +3,10 @@
  * conformance suite (`test/conformance/`) holds them to it, and only `app/` knows which one is in use.
  */
 
-import type { CallbackLogRow, EventKey, FaultCode, JsonObject } from "../domain/index.ts";
+import type { CallbackLogRow, EventKey, JsonObject } from "../domain/index.ts";
 import type { AlertStore } from "./alert-store.ts";
+import type { FailureStore } from "./failure-store.ts";
 import type { HeardStore } from "./heard-store.ts";
-import type { Lease } from "./lease.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { PreparationStore } from "./preparation-store.ts";
@@ -17,6 +17,7 @@ import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
 export type * from "./alert-store.ts";
+export type * from "./failure-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
@@ -84,74 +85,6 @@ export interface OnceOptions {
   readonly deadline: Deadline;
   /** `rehearse` rolls everything back at the end (a dry run). */
   readonly mode: "commit" | "rehearse";
-}
-
-/** An event whose attempts have failed, waiting for its retry or for a person. */
-export interface StoredFailure extends EventKey {
-  readonly id: number;
-  readonly eventType: string;
-  readonly version: string;
-  readonly state: "waiting" | "exhausted";
-  /** Every attempt that failed: inline, retries and replays. */
-  readonly attempts: number;
-  /** Asynchronous retries alone; `RETRY_MAX` bounds these. */
-  readonly retriesDone: number;
-  readonly code: FaultCode;
-  readonly error: string;
-  /** The raw body, encrypted. */
-  readonly sealedBody: Uint8Array;
-  /** What its record will say of the body. */
-  readonly bodySha256: string;
-  readonly firstFailedAt: string;
-  readonly lastFailedAt: string;
-  readonly nextAttemptAt: string | null;
-  readonly leasedUntil: string | null;
-}
-
-export interface NewFailure extends EventKey {
-  readonly eventType: string;
-  readonly version: string;
-  readonly code: FaultCode;
-  readonly error: string;
-  readonly sealedBody: Uint8Array;
-  readonly bodySha256: string;
-  /** Null when no retry is allowed: the failure is `exhausted` from the start. */
-  readonly nextAttemptAt: Date | null;
-}
-
-export interface FailureStore {
-  /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
-  record(failure: NewFailure, now: Date): Promise<void>;
-  /** The due failures, oldest first, each leased to one owner only. */
-  leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]>;
-  /** One failure, whatever its state; `leased` when somebody else is at work on it. */
-  leaseOne(key: EventKey, lease: Lease): Promise<StoredFailure | "absent" | "leased">;
-  /** After a leased attempt failed again; `retry` counts against `RETRY_MAX`, a replay does not. */
-  reschedule(key: EventKey, owner: string, again: FailedAgain): Promise<void>;
-  /** Gives a lease back; `nextAttemptAt` puts a waiting failure off, so that others come first. */
-  release(key: EventKey, owner: string, nextAttemptAt?: Date): Promise<void>;
-  /** True when there was one. */
-  remove(key: EventKey): Promise<boolean>;
-  get(key: EventKey): Promise<StoredFailure | undefined>;
-  list(page: Page, filter: { state?: StoredFailure["state"] }): Promise<StoredFailure[]>;
-  counts(): Promise<Record<StoredFailure["state"], number>>;
-  /** How many failures wait for a retry, by event type and version. */
-  waitingTypes(): Promise<WaitingType[]>;
-}
-
-export interface WaitingType {
-  readonly eventType: string;
-  readonly version: string;
-  readonly count: number;
-}
-
-export interface FailedAgain {
-  readonly kind: "retry" | "replay";
-  readonly code: FaultCode;
-  readonly error: string;
-  readonly now: Date;
-  /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
-  readonly nextAttemptAt: Date | null;
 }
 
 /** States of OAuth flows that may come back as a redirect; only their hashes are kept. */
