@@ -34,6 +34,7 @@ describe("the auditor", () => {
   it.each([
     ["an effect that is gone", "DELETE FROM ledger_effects WHERE event_id LIKE '%-0'", "without an effect"],
     ["a second effect", "UPDATE ledger_effects SET times = 2 WHERE event_id LIKE '%-0'", "with two effects"],
+    ["an effect of nothing", "INSERT INTO ledger_effects VALUES ('forged-7', 1)", "that was never sent"],
     ["a record that is gone", "DELETE FROM oncehook_records WHERE event_id LIKE '%-0'", "without its record"],
     [
       "another result",

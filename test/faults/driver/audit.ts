@@ -1,5 +1,5 @@
 import { checkTarget } from "../../support/check-target.ts";
-import { rowsOf } from "../../support/effects.ts";
+import { eachRow } from "../../support/each-row.ts";
 import type { Target } from "../../support/open-target.ts";
 import type { Book } from "./book.ts";
 
@@ -18,41 +18,18 @@ export interface Audit {
 
 const EXAMPLES = 3;
 
-/** Reads the whole database. The receivers must have come to rest: what is at work is not yet anybody's effect. */
+/**
+ * Reads the whole database, of which only what is wrong is kept: a full run's millions of events would not fit into the memory.
+ * The receivers must have come to rest: what is at work is not yet anybody's effect.
+ */
 export async function audit(target: Target, book: Book): Promise<Audit> {
-  const effects = new Map<string, number>();
-  for (const { event_id, times } of await rowsOf(target, "SELECT event_id, times FROM ledger_effects")) {
-    effects.set(String(event_id), Number(times));
-  }
-  const stored = new Map<string, string>();
-  for (const { event_id, result } of await rowsOf(target, RECORDS))
-    stored.set(String(event_id), asJson(result));
-
   const faults = new Faults();
-  let lost = 0;
-  let doubled = 0;
-  for (const [number, page] of book.pages.entries()) {
-    const id = book.idOf(number);
-    const times = effects.get(id) ?? 0;
-    const result = stored.get(id);
-    if (page.isAcknowledged && times === 0) {
-      lost += 1;
-      faults.add("acknowledged, and without an effect", id);
-    }
-    if (times > 1 || page.successes > 1) {
-      doubled += 1;
-      faults.add("with two effects, or answered success twice", id);
-    }
-    if (times > 0 !== (result !== undefined))
-      faults.add("an effect without its record, or a record without its effect", id);
-    if (page.result !== undefined && page.result !== result)
-      faults.add("stored with another result than was answered", id);
-  }
+  const { lost, doubled } = await compareEffects(target, book, faults);
   for (const wrong of book.wrong) faults.add("answered as no platform deserves", wrong);
   await compareEntries(target, book, faults);
   const checks = [...CHECKS, MOVING.has(book.type) ? BALANCES_ARE_POSTED : BALANCES_ARE_NOTHING];
   for (const { what, statement } of checks) {
-    for (const row of await rowsOf(target, statement)) faults.add(what, Object.values(row).join(" "));
+    for await (const row of eachRow(target, statement)) faults.add(what, Object.values(row).join(" "));
   }
   for (const { name, broken, examples } of (await checkTarget(target)).invariants) {
     if (broken > 0) faults.add(`against what \`oncehook verify\` holds (${name})`, examples.join(" "));
@@ -67,30 +44,67 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
   };
 }
 
+/** Each event has its effect and its record once, as the platform was told. */
+async function compareEffects(
+  target: Target,
+  book: Book,
+  faults: Faults,
+): Promise<{ lost: number; doubled: number }> {
+  const [effects, records] = [new Uint8Array(book.pages.length), new Uint8Array(book.pages.length)];
+  for await (const { event_id, times } of eachRow(target, EFFECTS)) {
+    const number = book.numberOf(String(event_id));
+    if (number === undefined) continue;
+    if (number < effects.length) effects[number] = Math.min(255, Number(times));
+    else faults.add("an effect of an event that was never sent", String(event_id));
+  }
+  for await (const { event_id, result } of eachRow(target, RECORDS)) {
+    const number = book.numberOf(String(event_id));
+    if (number === undefined) continue;
+    records[number] = 1;
+    const answered = book.pages[number]?.result;
+    if (answered !== undefined && answered !== asJson(result))
+      faults.add("stored with another result than was answered", String(event_id));
+  }
+  let lost = 0;
+  let doubled = 0;
+  for (const [number, page] of book.pages.entries()) {
+    const times = effects[number] ?? 0;
+    if (page.isAcknowledged && times === 0) {
+      lost += 1;
+      faults.add("acknowledged, and without an effect", book.idOf(number));
+    }
+    if (times > 1 || page.successes > 1) {
+      doubled += 1;
+      faults.add("with two effects, or answered success twice", book.idOf(number));
+    }
+    if (times > 0 !== (records[number] === 1))
+      faults.add("an effect without its record, or a record without its effect", book.idOf(number));
+  }
+  return { lost, doubled };
+}
+
 /** What was posted and told for each event is what that event said, not another one's. */
 async function compareEntries(target: Target, book: Book, faults: Faults): Promise<void> {
-  const [postings, payloads] = [new Map<string, string>(), new Map<string, string>()];
-  for (const { event_id, account, debit, credit } of await rowsOf(target, POSTINGS)) {
-    const id = String(event_id);
-    postings.set(id, `${postings.get(id) ?? ""}${account} ${debit} ${credit};`);
-  }
-  for (const { event_id, payload } of await rowsOf(target, PAYLOADS))
-    payloads.set(String(event_id), asJson(payload));
-  for (const number of book.pages.keys()) {
-    const id = book.idOf(number);
+  for await (const { event_id, account, debit, credit } of eachRow(target, POSTINGS)) {
+    const number = book.numberOf(String(event_id));
+    if (number === undefined) continue;
     const { from, to, cents } = book.entryOf(number);
-    const [posted, told] = [postings.get(id), payloads.get(id)];
-    if (posted !== undefined && posted !== [`${from} ${cents} 0;`, `${to} 0 ${cents};`].sort().join("")) {
-      faults.add("postings of another amount, or to other accounts", `${id} ${posted}`);
-    }
-    if (told !== undefined && told !== JSON.stringify({ event_id: id, cents })) {
-      faults.add("a notification that tells something else", `${id} ${told}`);
-    }
+    const posted = `${account} ${debit} ${credit}`;
+    // That there is one of each is for the balance to show.
+    if (posted !== `${from} ${cents} 0` && posted !== `${to} 0 ${cents}`)
+      faults.add("postings of another amount, or to other accounts", `${event_id} ${posted}`);
+  }
+  for await (const { event_id, payload } of eachRow(target, PAYLOADS)) {
+    const number = book.numberOf(String(event_id));
+    if (number === undefined) continue;
+    const told = asJson(payload);
+    if (told !== JSON.stringify({ event_id, cents: book.entryOf(number).cents }))
+      faults.add("a notification that tells something else", `${event_id} ${told}`);
   }
 }
 
-const POSTINGS =
-  "SELECT event_id, account, debit, credit FROM ledger_postings ORDER BY event_id, account, debit";
+const EFFECTS = "SELECT event_id, times FROM ledger_effects";
+const POSTINGS = "SELECT event_id, account, debit, credit FROM ledger_postings";
 const PAYLOADS = "SELECT event_id, payload FROM oncehook_notifications WHERE topic = 'ledger.posted'";
 /** The types whose events move balances. */
 const MOVING: ReadonlySet<string> = new Set(["ledger_transfer", "ledger_serial"]);

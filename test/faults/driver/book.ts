@@ -70,6 +70,11 @@ export class Book {
     return `${this.#name}-${number}`;
   }
 
+  /** Undefined where the id is not of this book. */
+  numberOf(id: string): number | undefined {
+    return id.startsWith(`${this.#name}-`) ? Number(id.slice(this.#name.length + 1)) : undefined;
+  }
+
   /** A new event, with its page. */
   open(): Event {
     const number = this.pages.length;
