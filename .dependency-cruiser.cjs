@@ -16,6 +16,8 @@ const ROOMS = {
   oauth: ["domain", "fetch", "verify", "seal", "handlers", "receive", "store", "trace"],
   observe: ["domain", "trace"],
   hear: ["domain", "seal", "store", "observe"],
+  reach: ["domain", "fetch", "store", "config"],
+  sandbox: ["domain", "fetch", "verify", "handlers", "config"],
   http: ["domain", "verify", "receive", "oauth", "observe", "hear", "store", "trace"],
   admin: ["domain", "verify", "store", "observe", "receive", "retry", "oauth"],
   // Its types alone: it runs in browsers too.
@@ -38,12 +40,14 @@ const ROOMS = {
     "observe",
     "trace",
     "hear",
+    "reach",
+    "sandbox",
     "http",
     "admin",
     "config",
   ],
   testing: ["domain", "verify", "handlers", "observe", "store", "admin", "config", "app"],
-  cli: ["domain", "verify", "handlers", "observe", "config", "app", "store", "admin-client"],
+  cli: ["domain", "verify", "handlers", "observe", "config", "app", "store", "sandbox", "admin-client"],
 };
 
 const inward = Object.entries(ROOMS).map(([room, allowed]) => ({

@@ -4,7 +4,13 @@ import type {
   FailureView,
   NotificationView,
   PageOf,
+  ReachView,
   ReplayView,
+  SandboxExchangeView,
+  SandboxFlowView,
+  SandboxSending,
+  SandboxView,
+  SourcesView,
 } from "../admin/index.ts";
 import { createRequest, type Options } from "./request.ts";
 
@@ -61,6 +67,21 @@ export function createAdminClient(options: Options) {
       /** Of one channel alone, or all deliveries that wait or are dead. */
       discard: (id: number, query: { readonly channel?: string } = {}) =>
         request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
+    },
+    sources: {
+      /** What platforms are to register, which secrets they use, and what they may send. */
+      list: () => request<SourcesView>("GET", "sources"),
+      /** Whether the addresses of a source lead to a receiver of this database; it may take ten seconds. */
+      reach: (source: string) => request<ReachView>("POST", `sources/${encodeURIComponent(source)}/reach`),
+    },
+    /** Outside production; there every one of them is refused with 404. */
+    sandbox: {
+      /** An event of each type, to begin with. */
+      get: () => request<SandboxView>("GET", "sandbox"),
+      /** Signs a callback with the receiver's own secrets and sends it to its public listener. */
+      send: (body: SandboxSending) => request<SandboxExchangeView>("POST", "sandbox/events", { body }),
+      /** Signs in at the sandbox platform as a browser does. */
+      oauth: () => request<SandboxFlowView>("POST", "sandbox/oauth"),
     },
     users: {
       /** Ends a user's authorization, at the platform and here; `local_only` here alone. */

@@ -4,7 +4,13 @@ export type {
   FailureView,
   NotificationView,
   PageOf,
+  ReachView,
   ReplayView,
+  SandboxExchangeView,
+  SandboxFlowView,
+  SandboxSending,
+  SandboxView,
+  SourcesView,
 } from "../admin/index.ts";
 export {
   type AdminClient,

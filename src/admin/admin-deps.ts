@@ -2,6 +2,30 @@ import type { Clock, EventKey, Log } from "../domain/index.ts";
 import type { CallbackLog, Metrics } from "../observe/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { Store } from "../store/index.ts";
+import type { SandboxExchangeView, SandboxFlowView, SandboxSending, SandboxView } from "./sandbox-shapes.ts";
+import type { ReachView, SourcesView } from "./source-shapes.ts";
+
+/** What platforms register, and whether it leads here. */
+export interface Sources {
+  list(): Promise<SourcesView>;
+  /** One check at a time. */
+  reach(source: string): Promise<ReachView | "absent" | "busy">;
+}
+
+/** What could not be tried: 409 where the configuration does not let it, 502 where the public listener did not answer. */
+export interface Untried {
+  readonly status: 409 | 502;
+  readonly error: string;
+}
+
+/** What a developer tries out, outside production. */
+export interface Sandbox {
+  /** The redirect address that the sandbox platform knows. */
+  readonly redirectUri: string;
+  samples(): Promise<SandboxView>;
+  send(sending: SandboxSending): Promise<SandboxExchangeView | Untried>;
+  walk(): Promise<SandboxFlowView | Untried>;
+}
 
 /** What the admin listener works with; made once at the start. */
 export interface AdminDeps {
@@ -21,6 +45,7 @@ export interface AdminDeps {
   readonly describe: (error: unknown) => string;
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
-  /** The redirect address that the sandbox platform knows; null where there is none (never one in production). */
-  readonly sandbox: string | null;
+  readonly sources: Sources;
+  /** Null in production. */
+  readonly sandbox: Sandbox | null;
 }

@@ -9,6 +9,8 @@ import { registerLists } from "./list-routes.ts";
 import { registerNotifications } from "./notification-routes.ts";
 import { registerRedirectStates } from "./redirect-state-routes.ts";
 import { registerSandbox } from "./sandbox-route.ts";
+import { registerSandboxTrials } from "./sandbox-trial-routes.ts";
+import { registerSources } from "./source-routes.ts";
 import { registerUserTokens } from "./user-token-routes.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
@@ -20,6 +22,8 @@ const OPERATIONS = [
   registerNotifications,
   registerRedirectStates,
   registerUserTokens,
+  registerSources,
+  registerSandboxTrials,
 ];
 /** What needs no token: probes, metrics, and the sandbox platform, which has a client of its own. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
@@ -76,7 +80,7 @@ function registerRoutes(app: FastifyInstance, deps: AdminDeps): void {
     for (const register of OPERATIONS) register(inner, deps);
     registerDescription(inner, () => {});
   });
-  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
+  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox.redirectUri);
 }
 
 /** The validation says that some parameter is one too many, not which. */

@@ -1,7 +1,13 @@
-export type { AdminDeps } from "./admin-deps.ts";
+export type { AdminDeps, Sandbox, Sources, Untried } from "./admin-deps.ts";
 export { createAdminListener } from "./admin-listener.ts";
 export { presentNotification } from "./notification-routes.ts";
 export { presentFailure, presentRecord } from "./present.ts";
+export type {
+  SandboxExchangeView,
+  SandboxFlowView,
+  SandboxSending,
+  SandboxView,
+} from "./sandbox-shapes.ts";
 export type {
   CallbackView,
   EventView,
@@ -10,3 +16,4 @@ export type {
   PageOf,
   ReplayView,
 } from "./shapes.ts";
+export type { ReachView, SourcesView } from "./source-shapes.ts";

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { SANDBOX, SANDBOX_EXCHANGE, SANDBOX_FLOW } from "./sandbox-shapes.ts";
+import { REACH, SOURCES } from "./source-shapes.ts";
 
 /** ISO 8601. */
 const time = () => z.string().meta({ format: "date-time" });
@@ -104,6 +106,11 @@ export const SHAPES = {
   Failure: FAILURE,
   Replay: REPLAY,
   Notification: NOTIFICATION,
+  Sources: SOURCES,
+  Reach: REACH,
+  Sandbox: SANDBOX,
+  SandboxExchange: SANDBOX_EXCHANGE,
+  SandboxFlow: SANDBOX_FLOW,
   Error: ERROR,
 } as const;
 

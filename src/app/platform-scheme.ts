@@ -62,3 +62,8 @@ export function unprotectedBody({ authentication }: Config): string | undefined 
     "where the platform can, add hmac (AUTH_METHOD=hmac+…) or set JWT_BODY_CLAIM"
   );
 }
+
+/** Such as `hmac and token, or by jwt`. */
+export function methodsInWords({ authentication }: Config): string {
+  return authentication.methods.map((all) => all.join(" and ")).join(", or by ");
+}

@@ -24,6 +24,8 @@ import { platformScheme } from "./platform-scheme.ts";
 import { publicListener } from "./public.ts";
 import { startResealing } from "./reseal.ts";
 import { startRetentionJob } from "./retention-job.ts";
+import { createSandbox, type OwnOrigins } from "./sandbox.ts";
+import { createSources } from "./sources.ts";
 import { closeListener, type Step, stopAll } from "./stop.ts";
 import { tlsPair } from "./tls-pair.ts";
 import { startTracing } from "./tracing.ts";
@@ -78,9 +80,9 @@ export async function startInspectable(config: Config, parts: Parts): Promise<In
 async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Inspectable> {
   const { clock = systemClock } = parts;
   const { logger, tracer } = await startTracing(config, parts.logger, undo);
-  const adminAddress = { origin: "" };
+  const origins = { public: "", admin: "" };
   const sealer = createSealer(config.encryptionKey, config.previousEncryptionKeys);
-  const platform = configuredPlatform(config, () => adminAddress.origin);
+  const platform = configuredPlatform(config, () => origins.admin);
   const { uri, isUriGiven } = config.redirect;
   const exchange = createExchange(platform, {
     redirectUri: isUriGiven ? uri : undefined,
@@ -105,16 +107,17 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const destinations = destinationsOf(config);
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
-  const admin = adminListener(config, inner, tokens, destinations, state);
+  const admin = await adminListener(config, inner, tokens, destinations, state, origins);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
-  adminAddress.origin = originOf(admin, "http");
+  origins.admin = originOf(admin, "http");
 
   const background = createBackground(config, inner, tokens, channels);
   undo.push(() => background.stop());
   const listener = publicListener(config, tls, platform, inner);
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
+  origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.noteBaseUrl(config.baseUrl);
   background.start(parts);
   undo.push(startRetentionJob(store, config.retention, clock, logger, inner.hearing));
@@ -128,8 +131,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   undo.push(async () => {
     state.serving = false;
   });
-  const publicOrigin = originOf(listener, tls === null ? "http" : "https");
-  const place = { publicOrigin, adminOrigin: adminAddress.origin, broken: store.broken };
+  const place = { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken };
   return running({ ...place, store, runDue: background.runDue }, undo);
 }
 
@@ -144,13 +146,14 @@ function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {
   };
 }
 
-function adminListener(
+async function adminListener(
   config: Config,
   inner: Inner,
   tokens: KeptTokens,
   destinations: readonly string[],
   state: { readonly serving: boolean },
-): FastifyInstance {
+  origins: OwnOrigins,
+): Promise<FastifyInstance> {
   const { receiver, metrics, callbackLog, describe } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
@@ -166,6 +169,7 @@ function adminListener(
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
     isServing: () => state.serving,
-    sandbox: config.environment === "production" ? null : config.redirect.uri,
+    sources: await createSources(config, inner, origins),
+    sandbox: createSandbox(config, inner, origins),
   });
 }

@@ -12,6 +12,7 @@ import { replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
+import { sourcesCommand } from "./sources-command.ts";
 import { tailCommand } from "./tail-command.ts";
 import { verifyCommand } from "./verify-command.ts";
 import { VERSION } from "./version.ts";
@@ -39,6 +40,7 @@ export function createProgram(): Command {
     failuresCommand(),
     replayCommand(),
     tailCommand(),
+    sourcesCommand(),
     migrateCommand(),
     verifyCommand(),
     backupCommand(),

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Command } from "commander";
 import { isJsonObject, type JsonObject } from "../domain/index.ts";
-import { authenticCallback } from "./callback-request.ts";
+import { authenticHeaders, sampleData } from "../sandbox/index.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
-import { sampleData } from "./sample-data.ts";
 import { UserMistake } from "./user-mistake.ts";
 
 interface SendOptions extends JsonOptions {
@@ -51,7 +50,8 @@ async function send(type: string, options: SendOptions): Promise<void> {
     timestamp,
     data,
   };
-  const { headers, body } = await authenticCallback(config, event, type);
+  const body = JSON.stringify(event);
+  const headers = await authenticHeaders(config.authentication, body, type);
   const address = url ?? `${config.baseUrl}/api/platform/callback`;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(address, { ...headers, ...version }, body);

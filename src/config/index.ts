@@ -8,4 +8,4 @@ export { BUILT_IN_TYPES } from "./handling-variables.ts";
 export { loadConfig } from "./load-config.ts";
 export { loadDatabase } from "./load-database.ts";
 export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
-export { isLoopbackHost } from "./public-host.ts";
+export { isLoopbackHost, isPublicHost } from "./public-host.ts";

@@ -1,1 +1,2 @@
 export { boundedFetch } from "./bounded-fetch.ts";
+export { type Exchanged, exchange, type Sending } from "./exchange.ts";

@@ -7,6 +7,7 @@ import type { CallbackLogRow, EventKey, JsonObject } from "../domain/index.ts";
 import type { AlertStore } from "./alert-store.ts";
 import type { FailureStore } from "./failure-store.ts";
 import type { HeardStore } from "./heard-store.ts";
+import type { SeenCredential } from "./inspection.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { PreparationStore } from "./preparation-store.ts";
@@ -167,6 +168,8 @@ export interface Store {
   noteCredential(use: CredentialUse, now: Date): Promise<void>;
   /** Notes since when each secret has been a previous one; a current one is none. */
   noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void>;
+  /** What was noted of these secrets; one that was never used, nor a previous one, may be absent. */
+  credentialUses(credentials: readonly CredentialUse[]): Promise<SeenCredential[]>;
   /** Notes the base address that this database is used with, once the service listens. */
   noteBaseUrl(url: string): Promise<void>;
   /** The retention job: deletes in bounded steps. */

@@ -43,6 +43,7 @@ describe("the command line", () => {
     "events",
     "failures",
     "replay",
+    "sources",
     "migrate",
     "doctor",
     "demo",

@@ -21,6 +21,25 @@ describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
       });
     }));
 
+  it("are told of those that are asked for, and of no other", () =>
+    withStore(dialect, async (store) => {
+      const other = { method: "token", fingerprint: "b" };
+      await store.noteConfigured([{ ...SECRET, isPrevious: true }], day(1));
+      await store.noteCredential(other, day(2));
+      await store.noteCredential({ method: "hmac", fingerprint: "b" }, day(3));
+      const previous = { ...SECRET, previousSince: day(1).toISOString(), lastUsedAt: null };
+      expect(await store.credentialUses([])).toEqual([]);
+      expect(await store.credentialUses([SECRET])).toEqual([previous]);
+      const uses = await store.credentialUses([other, SECRET, { method: "jwt", fingerprint: "a" }]);
+      expect(uses).toHaveLength(2);
+      expect(uses).toEqual(
+        expect.arrayContaining([
+          previous,
+          { ...other, previousSince: null, lastUsedAt: day(2).toISOString() },
+        ]),
+      );
+    }));
+
   it("begin to be those of a previous one at the first start, and end when it is current again", () =>
     withStore(dialect, async (store, target) => {
       const since = async () => {

@@ -75,6 +75,8 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await store.noteCredential({ method: "hmac", fingerprint: "a" }, NOON);
   await store.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
+  await store.credentialUses([{ method: "hmac", fingerprint: "a" }]);
+  await store.credentialUses(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const filter of [{}, { eventId: "e1" }]) {

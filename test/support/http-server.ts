@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { certificate } from "./certificate.ts";
+import { type CertificateOptions, certificate } from "./certificate.ts";
 
 /** Lends a plain HTTP server, on a free port where none is named. */
 export async function withHttpServer<T>(
@@ -13,14 +13,15 @@ export async function withHttpServer<T>(
   return lend(createServer(answer), (given) => use(`http://127.0.0.1:${given}`), port);
 }
 
-/** The same over TLS; its certificate is believed by this process while it is lent. */
+/** The same over TLS; its certificate is believed by this process while it is lent, unless that is not wanted. */
 export async function withHttpsServer<T>(
   answer: RequestListener,
   use: (origin: string) => Promise<T>,
+  { isBelieved = true, ...options }: CertificateOptions & { readonly isBelieved?: boolean } = {},
 ): Promise<T> {
-  const pair = await certificate("a test's server");
+  const pair = await certificate("a test's server", options);
   const before = getCACertificates("default");
-  setDefaultCACertificates([...before, pair.cert]);
+  if (isBelieved) setDefaultCACertificates([...before, pair.cert]);
   try {
     return await lend(createHttpsServer(pair, answer), (port) => use(`https://127.0.0.1:${port}`));
   } finally {

@@ -36,6 +36,7 @@ export async function seedRows(target: Target): Promise<void> {
     `${numbers} INSERT INTO oncehook_heard (request_id, received_at, bytes, sealed_request)
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
     `${numbers} INSERT INTO oncehook_arrivals (source, subject, slot, count) SELECT 'platform', 'type:t', n, 1 FROM g`,
+    `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
   ];
   if (target.dialect === "sqlite") {

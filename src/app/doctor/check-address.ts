@@ -1,5 +1,6 @@
 import type { Config } from "../../config/index.ts";
 import { addressesOf } from "../../http/index.ts";
+import { registeredAddresses } from "../registered.ts";
 import { type Finding, failure, ok } from "./finding.ts";
 
 /**
@@ -8,8 +9,8 @@ import { type Finding, failure, ok } from "./finding.ts";
  */
 export function checkAddress(config: Config, registered: readonly string[]): Finding[] {
   const about = "address";
-  const { callbacks, redirect } = addressesOf("", config.redirect.scopePath);
-  const served = [...callbacks.map(({ path }) => path), redirect].map((path) => `${config.baseUrl}${path}`);
+  const { redirect } = addressesOf("", config.redirect.scopePath);
+  const served = [...registeredAddresses(config).map(({ url }) => url), `${config.baseUrl}${redirect}`];
   if (registered.length === 0)
     return [ok(about, `register one of these with the platform: ${served.join(" ")}`)];
   return registered.map((address) =>

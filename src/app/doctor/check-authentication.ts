@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
 import { boundedFetch } from "../../fetch/index.ts";
-import { platformScheme, unprotectedBody } from "../platform-scheme.ts";
+import { methodsInWords, platformScheme, unprotectedBody } from "../platform-scheme.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 const TIME_LIMIT_MS = 5_000;
@@ -15,14 +15,12 @@ export async function checkAuthentication(config: Config): Promise<Finding[]> {
     if (error instanceof ConfigError) return [failure(about, error.problems.join("; "))];
     throw error;
   }
-  const { methods, jwt } = config.authentication;
+  const { jwt } = config.authentication;
   const open = unprotectedBody(config);
   const findings = open === undefined ? [] : [warning(about, open)];
   if (jwt?.keys.from === "jwks") findings.push(await reach(about, jwt.keys.url));
   if (findings.length > 0) return findings;
-  return [
-    ok(about, `callbacks are authenticated by ${methods.map((all) => all.join(" and ")).join(", or by ")}`),
-  ];
+  return [ok(about, `callbacks are authenticated by ${methodsInWords(config)}`)];
 }
 
 async function reach(about: string, url: string): Promise<Finding> {

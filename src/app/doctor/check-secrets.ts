@@ -1,6 +1,7 @@
 import { type Config, ConfigError } from "../../config/index.ts";
 import type { Inspection, SeenCredential } from "../../store/index.ts";
 import { type ConfiguredSecret, configuredSecrets } from "../credential-uses.ts";
+import { secretName } from "../secret-name.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const DAY_MS = 86_400_000;
@@ -23,7 +24,7 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
     .filter(({ isPrevious }) => isPrevious)
     .map((secret) => {
       const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
-      return judge(nameOf(secret, config), useOf(secret), useOf(current), now);
+      return judgePrevious(secretName(secret, config), useOf(secret), useOf(current), now);
     });
   const { methods, jwt } = config.authentication;
   if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt")) {
@@ -34,21 +35,8 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }
 
-/** The variable, and the place in it where it holds several: never the value. */
-function nameOf({ method, index, count }: ConfiguredSecret, { authentication }: Config): string {
-  if (method === "jwt" && authentication.jwt?.keys.from === "pem") {
-    return `JWT_PUBLIC_KEY_FILE, key ${index + 1} of ${count}`;
-  }
-  const variable = {
-    hmac: "SIGNING_SECRET_PREVIOUS",
-    token: "CALLBACK_TOKEN_PREVIOUS",
-    jwt: "JWT_SECRET_PREVIOUS",
-  }[method];
-  return count > 2 ? `${variable}, ${index} of ${count - 1}` : variable;
-}
-
 /** Silence counts from the last use, and from the start at which the secret was first a previous one. */
-function judge(
+export function judgePrevious(
   name: string,
   use: SeenCredential | undefined,
   current: SeenCredential | undefined,

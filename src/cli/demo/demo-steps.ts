@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { signedCallback } from "../callback-request.ts";
-import { sampleData } from "../sample-data.ts";
+import { sampleData, signedCallback } from "../../sandbox/index.ts";
 import type { DemoReceiver } from "./demo-receiver.ts";
 
 /** One line of the demo's tables. */

@@ -2,7 +2,7 @@ import { writeSetting } from "../migrations/check-stamp.ts";
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { alertQueries } from "./alerts.ts";
-import { noteConfigured, noteCredential } from "./credential-uses.ts";
+import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
 import { listCallbacks, listRecords } from "./lists.ts";
@@ -32,6 +32,7 @@ export function commonOperations(
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
     noteCredential: (use, now) => noteCredential(access, use, now),
     noteConfigured: (credentials, now) => noteConfigured(access, credentials, now),
+    credentialUses: (credentials) => credentialUses(access, credentials),
     noteBaseUrl: (url) => writeSetting(access.write, "base_url", url),
     sweep: (olderThan) => sweep(access, olderThan),
   };

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { type SeenCredential, toSeenCredential } from "../inspection.ts";
 import type { ConfiguredCredential, CredentialUse } from "../store.ts";
 import type { Access } from "./access.ts";
 
@@ -32,4 +33,23 @@ export async function noteConfigured(
       )
       .execute();
   }
+}
+
+export async function credentialUses(
+  { read }: Access,
+  credentials: readonly CredentialUse[],
+): Promise<SeenCredential[]> {
+  if (credentials.length === 0) return [];
+  const rows = await read
+    .selectFrom(TABLE)
+    .select(["method", "fingerprint", "previous_since", "last_used_at"])
+    .where(({ or, and, eb }) =>
+      or(
+        credentials.map(({ method, fingerprint }) =>
+          and([eb("method", "=", method), eb("fingerprint", "=", fingerprint)]),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(toSeenCredential);
 }

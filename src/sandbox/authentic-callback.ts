@@ -1,55 +1,61 @@
 import { createHash } from "node:crypto";
 import type { Config, JwtConfig } from "../config/index.ts";
 import { signHmac } from "../verify/index.ts";
-import { UserMistake } from "./user-mistake.ts";
+
+export type Authentication = Config["authentication"];
 
 export interface SignedCallback {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
+/** Only the platform, which has the private key, can make what `AUTH_METHOD` asks for. */
+export class NotSignable extends Error {
+  override readonly name = "NotSignable";
+}
+
 /** A callback as a platform would send it (SPEC 4.1): the signature covers exactly these bytes. */
 export function signedCallback(secret: string, event: object, type: string): SignedCallback {
   const body = JSON.stringify(event);
-  return {
-    body,
-    headers: {
-      "content-type": "application/json",
-      "x-signature": signHmac(secret, Buffer.from(body)),
-      "x-timestamp": String(Math.floor(Date.now() / 1000)),
-      "x-event-type": type,
-    },
-  };
+  return { body, headers: { ...unsignedHeaders(type), ...signature(secret, body) } };
 }
 
 /**
- * The same with the credentials that `AUTH_METHOD` asks for: the first choice that can be made here.
- * @throws UserMistake when only the platform's private key could make one
+ * The headers of a callback with the credentials that `AUTH_METHOD` asks for: the first choice that can be made here.
+ * @param type the event type of `X-Event-Type`; undefined: the header is left out
+ * @throws NotSignable
  */
-export async function authenticCallback(
-  config: Config,
-  event: object,
-  type: string,
-): Promise<SignedCallback> {
-  const { methods, signing, token, jwt } = config.authentication;
+export async function authenticHeaders(
+  { methods, signing, token, jwt }: Authentication,
+  body: string,
+  type: string | undefined,
+): Promise<Record<string, string>> {
   const choice = methods.find((all) => !all.includes("jwt") || jwt?.keys.from === "secrets");
   if (choice === undefined) {
-    throw new UserMistake(
+    throw new NotSignable(
       `AUTH_METHOD: only the platform, which holds the private key, can make a JWT with ${jwt?.algorithm}; ` +
         "for a trial use JWT_ALGORITHM=HS256 with JWT_SECRET",
     );
   }
-  const { headers, body } = signedCallback(signing.secrets[0] ?? "", event, type);
-  const { "x-signature": signature, ...others } = headers;
   return {
-    body,
-    headers: {
-      ...others,
-      ...(choice.includes("hmac") && signature !== undefined ? { "x-signature": signature } : {}),
-      ...(choice.includes("token") ? carried(token.header, token.tokens[0] ?? "") : {}),
-      ...(choice.includes("jwt") && jwt !== null ? carried(jwt.header, await mint(jwt, body)) : {}),
-    },
+    ...unsignedHeaders(type),
+    ...(choice.includes("hmac") ? signature(signing.secrets[0] ?? "", body) : {}),
+    ...(choice.includes("token") ? carried(token.header, token.tokens[0] ?? "") : {}),
+    ...(choice.includes("jwt") && jwt !== null ? carried(jwt.header, await mint(jwt, body)) : {}),
   };
+}
+
+/** What a callback carries besides its credentials. */
+export function unsignedHeaders(type: string | undefined): Record<string, string> {
+  return {
+    "content-type": "application/json",
+    "x-timestamp": String(Math.floor(Date.now() / 1000)),
+    ...(type === undefined ? {} : { "x-event-type": type }),
+  };
+}
+
+function signature(secret: string, body: string): Record<string, string> {
+  return { "x-signature": signHmac(secret, Buffer.from(body)) };
 }
 
 function carried(header: string, token: string): Record<string, string> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../domain/index.ts";
 
-/** Plausible `data` for the built-in types, for `send` without `--data` and for the demo. */
+/** Plausible `data` for the built-in types, for `send` without `--data`, the demo and the sandbox. */
 export function sampleData(type: string): JsonObject | undefined {
   const id = randomUUID().slice(0, 8);
   switch (type) {

@@ -1,0 +1,137 @@
+import type { ReachView, Sources, SourcesView } from "../admin/index.ts";
+import type { AuthMethod, Config } from "../config/index.ts";
+import { VERSIONS } from "../domain/index.ts";
+import { addressesOf } from "../http/index.ts";
+import { type LogReading, type Reach, reachAddress } from "../reach/index.ts";
+import type { SeenCredential } from "../store/index.ts";
+import type { Inner } from "./assemble.ts";
+import { type ConfiguredSecret, configuredSecrets } from "./credential-uses.ts";
+import { judgePrevious } from "./doctor/check-secrets.ts";
+import { startsFlows } from "./platform.ts";
+import { methodsInWords } from "./platform-scheme.ts";
+import { type RegisteredAddress, registeredAddresses } from "./registered.ts";
+import type { OwnOrigins } from "./sandbox.ts";
+import { secretName } from "./secret-name.ts";
+
+type SourceView = SourcesView["items"][number];
+
+/** The event of OAuth redirects (SPEC 6). */
+const SIGNED_IN = "user_authorized";
+
+/**
+ * What platforms register, and whether it leads here.
+ * @throws ConfigError when the file with the platform's keys cannot be used
+ */
+export async function createSources(
+  config: Config,
+  { receiver, source, callbackLog }: Inner,
+  origins: OwnOrigins,
+): Promise<Sources> {
+  const { store, clock } = receiver;
+  const secrets = await configuredSecrets(config);
+  const addresses = () => registeredAddresses(config, baseUrl(config, origins));
+  const log: LogReading = {
+    flush: () => callbackLog.flush(),
+    list: (page) => store.listCallbacks(page, {}),
+  };
+  let isChecking = false;
+  return {
+    async list() {
+      const uses = await store.credentialUses(secrets);
+      const platform: SourceView = {
+        source: source.name,
+        addresses: addresses().map(({ url, version }) => {
+          return { url, version, method: "POST", event_types: typesOf(version, receiver) };
+        }),
+        authenticated_by: methodsInWords(config),
+        authentication: authenticationOf(config, secrets, uses, clock.now()),
+      };
+      return {
+        items: [platform],
+        oauth: oauthOf(config, receiver, origins),
+        handlers: handlersOf(config, receiver),
+      };
+    },
+    async reach(name) {
+      if (name !== source.name) return "absent";
+      if (isChecking) return "busy";
+      isChecking = true;
+      try {
+        return summaryOf(await Promise.all(addresses().map(({ url }) => reachAddress(url, log))));
+      } finally {
+        isChecking = false;
+      }
+    },
+  };
+}
+
+/** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
+function baseUrl(config: Config, origins: OwnOrigins): string {
+  return config.isBaseUrlGiven ? config.baseUrl : origins.public;
+}
+
+type Receiver = Pick<Inner["receiver"], "registry">;
+
+function typesOf(version: RegisteredAddress["version"], { registry }: Receiver): string[] {
+  const versions = version === "by_header" ? VERSIONS : [version];
+  return registry.types.filter((type) => versions.some((one) => registry.find(one, type) !== undefined));
+}
+
+function handlersOf({ handlerTimeoutMs }: Config, { registry }: Receiver): SourcesView["handlers"] {
+  return registry.handlers.map((handler) => ({
+    event_type: handler.type,
+    versions: VERSIONS.filter((version) => registry.find(version, handler.type) === handler),
+    has_prepare: handler.prepare !== undefined,
+    time_limit_ms: handlerTimeoutMs,
+  }));
+}
+
+function oauthOf(config: Config, { registry }: Receiver, origins: OwnOrigins): SourcesView["oauth"] {
+  if (registry.find("v1", SIGNED_IN) === undefined) return null;
+  const { start } = addressesOf("", config.redirect.scopePath, startsFlows(config));
+  return {
+    redirect_uri: config.redirect.uri,
+    start_url: start === undefined ? null : `${baseUrl(config, origins)}${start}`,
+  };
+}
+
+function authenticationOf(
+  config: Config,
+  secrets: readonly ConfiguredSecret[],
+  uses: readonly SeenCredential[],
+  now: Date,
+): SourceView["authentication"] {
+  const { methods, token, jwt } = config.authentication;
+  const headers: Record<AuthMethod, string> = {
+    hmac: "X-Signature",
+    token: token.header,
+    jwt: jwt?.header ?? "",
+  };
+  const useOf = (secret: ConfiguredSecret | undefined) =>
+    uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
+  return [...new Set(methods.flat())].map((method) => {
+    const own = secrets.filter((secret) => secret.method === method);
+    return {
+      method,
+      header: headers[method],
+      secrets: own.map((secret) => {
+        const name = secretName(secret, config);
+        const advice = () => judgePrevious(name, useOf(secret), useOf(own[0]), now).says;
+        return {
+          name,
+          is_previous: secret.isPrevious,
+          last_used_at: useOf(secret)?.lastUsedAt ?? null,
+          advice: secret.isPrevious ? advice() : null,
+        };
+      }),
+    };
+  });
+}
+
+function summaryOf(reaches: readonly Reach[]): ReachView {
+  const addresses = reaches.map(({ tookMs, ...reach }) => ({ ...reach, took_ms: tookMs }));
+  const [first] = addresses;
+  const told = addresses.find(({ reached }) => !reached) ?? first;
+  if (told === undefined) throw new TypeError("a source has at least one address");
+  return { ...told, addresses };
+}

@@ -1,0 +1,91 @@
+import type { Command } from "commander";
+import type { ReachView, SourcesView } from "../admin-client/index.ts";
+import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { type JsonOptions, printResult } from "./json-output.ts";
+import { askingCommand } from "./look-up-commands.ts";
+import { withoutControls } from "./plain.ts";
+import { table } from "./table.ts";
+
+interface SourcesOptions extends AdminOptions, JsonOptions {
+  readonly check?: true;
+}
+
+type Source = SourcesView["items"][number];
+type Check = ReachView & { readonly source: string };
+
+/** Longer than the addresses of a source take at the worst. */
+const CHECK_LIMIT_MS = 20_000;
+
+export function sourcesCommand(): Command {
+  return askingCommand("sources")
+    .description(
+      "List what platforms are to register, which secrets they use and what they may send. With --check, exit code 1 where an address is not reached.",
+    )
+    .option("--check", "have the running receiver call its own registered addresses, and say what it found")
+    .action(sources);
+}
+
+async function sources(options: SourcesOptions): Promise<void> {
+  const list = await askAdmin(options, (client) => client.sources.list());
+  if (options.check === undefined) {
+    printResult(options, list, () => listed(list));
+    return;
+  }
+  const checks: Check[] = [];
+  for (const { source } of list.items) {
+    const reach = await askAdmin(
+      options,
+      (client) => client.sources.reach(source),
+      () => CHECK_LIMIT_MS,
+    );
+    checks.push({ source, ...reach });
+  }
+  printResult(options, { ...list, checks }, () => `${listed(list)}\n${checks.map(checked).join("")}`);
+  if (checks.some(({ reached }) => !reached)) process.exitCode = 1;
+}
+
+function listed({ items, oauth, handlers }: SourcesView): string {
+  const types = handlers.map(({ event_type, versions, has_prepare }) => [
+    event_type,
+    versions.join(", "),
+    has_prepare ? "yes" : "no",
+  ]);
+  const flows =
+    oauth === null
+      ? ""
+      : `OAuth redirect address: ${oauth.redirect_uri}\nflows start at: ${oauth.start_url ?? "nothing here"}\n\n`;
+  return `${items.map(sourceText).join("\n")}\n${flows}${table(["event type", "versions", "prepare"], types)}\n`;
+}
+
+const VERSION_WORDS: Readonly<Record<string, string>> = { by_header: "X-API-Version says which" };
+
+function sourceText({ source, addresses, authenticated_by, authentication }: Source): string {
+  const rows = addresses.map(({ method, url, version }) => [
+    `${method} ${url}`,
+    VERSION_WORDS[version] ?? version,
+  ]);
+  const secrets = authentication.flatMap(({ method, header, secrets }) =>
+    secrets.map(({ name, last_used_at, advice }) => [
+      name,
+      `${method}, in ${header}`,
+      last_used_at ?? "never",
+      // It begins with the name of the secret, which stands in the line already.
+      advice?.slice(name.length + 2) ?? "",
+    ]),
+  );
+  const uses = secrets.length === 0 ? "" : `\n${table(["secret", "of", "last used", ""], secrets)}\n`;
+  return (
+    `source ${source}, authenticated by ${authenticated_by}\n\n` +
+    `${table(["register one of these", "version"], rows)}\n${uses}`
+  );
+}
+
+/** What another server said of itself may stand in it. */
+function checked({ addresses }: Check): string {
+  return addresses
+    .map(({ url, reached, says, warning }) => {
+      const verdict = `${reached ? "reached    " : "NOT REACHED"} ${url}\n  ${withoutControls(says)}\n`;
+      return warning === null ? verdict : `${verdict}  Warning: ${withoutControls(warning)}\n`;
+    })
+    .join("");
+}

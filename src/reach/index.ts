@@ -1,0 +1,2 @@
+export type { LogReading } from "./find-arrival.ts";
+export { type Reach, reachAddress } from "./reach-address.ts";

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { type Ended, runChild } from "../support/child.ts";
+import { freePort } from "../support/free-port.ts";
+import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
+
+function withCommand(
+  use: (receiver: TestReceiver, run: (...args: string[]) => Promise<Ended>) => Promise<void>,
+  env: Record<string, string> = {},
+): Promise<void> {
+  return withReceiver(
+    "sqlite",
+    (receiver) =>
+      use(receiver, (...args) =>
+        runChild("src/cli/main.js", ["sources", ...args], {
+          ...CHILD_ENVIRONMENT,
+          ADMIN_PORT: new URL(receiver.adminOrigin).port,
+        }),
+      ),
+    { env },
+  );
+}
+
+describe("oncehook sources", () => {
+  it("prints what to register, the secrets by name, and the types", () =>
+    withCommand(async (receiver, run) => {
+      const { code, stdout, stderr } = await run();
+      expect([code, stderr]).toEqual([0, ""]);
+      const lines = stdout.split("\n");
+      expect(lines[0]).toBe("source platform, authenticated by hmac");
+      const base = `POST ${receiver.publicOrigin}/api`;
+      expect(lines).toContain(`${base}/platform/callback     X-API-Version says which`);
+      expect(lines).toContain(`${base}/v2/platform/callback  v2`);
+      expect(stdout).toMatch(/^SIGNING_SECRET {2}hmac, in X-Signature {2}never$/m);
+      expect(stdout).toMatch(/^OAuth redirect address: \S+\/api\/platform\/oauth-callback$/m);
+      expect(stdout).toMatch(/^user_authorized +v1, v2 +yes$/m);
+    }));
+
+  it("has the receiver check its addresses, and exits 0 where each of them is reached", () =>
+    withCommand(async (receiver, run) => {
+      const { code, stdout } = await run("--check");
+      expect(code).toBe(0);
+      const url = `${receiver.publicOrigin}/api/v1/platform/callback`;
+      expect(stdout).toContain(
+        `reached     ${url}\n  Reached: the receiver refused the unsigned request with 401, as it should.\n  Warning: It was found at 127.0.0.1,`,
+      );
+    }));
+
+  it("exits 1 where an address is not reached, and says why", async () => {
+    const port = await freePort();
+    await withCommand(
+      async (_receiver, run) => {
+        const { code, stdout } = await run("--check");
+        expect(code).toBe(1);
+        expect(stdout).toContain(
+          `NOT REACHED http://127.0.0.1:${port}/api/platform/callback\n  127.0.0.1:${port} refuses connections: nothing listens there.`,
+        );
+      },
+      { CALLBACK_BASE_URL: `http://127.0.0.1:${port}` },
+    );
+  });
+
+  it("prints the answers of the admin API with --json", () =>
+    withCommand(async (receiver, run) => {
+      const list = JSON.parse((await run("--json")).stdout);
+      expect(list).toEqual((await receiver.admin("/api/v1/sources")).body);
+      const checked = JSON.parse((await run("--check", "--json")).stdout);
+      expect(checked).toMatchObject({
+        ...list,
+        checks: [{ source: "platform", reached: true, status: 401 }],
+      });
+      expect(checked.checks[0].addresses).toHaveLength(3);
+    }));
+});

@@ -1,0 +1,255 @@
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createAdminClient } from "../../src/admin-client/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { freePort } from "../support/free-port.ts";
+import { withHttpServer } from "../support/http-server.ts";
+import { conforms } from "../support/openapi.ts";
+import { payment, startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const REACH = "/api/v1/sources/platform/reach";
+const OLD_SECRET = "the-signing-secret-before-this-one";
+const parcels = defineHandler({
+  type: "parcel_shipped",
+  versions: ["v2"],
+  data: z.object({}),
+  prepare: async () => ({ fetched: true }),
+  handle: () => ({}),
+});
+
+const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: adminOrigin, token: TOKEN });
+
+async function check(receiver: TestReceiver) {
+  const answer = await receiver.admin(REACH, { method: "POST" });
+  expect(answer.status).toBe(200);
+  conforms("/api/v1/sources/{source}/reach", "post", answer);
+  return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["reach"]>>;
+}
+
+describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
+  it("is told with the types of each address, and how handlers stand", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const answer = await receiver.admin("/api/v1/sources");
+        conforms("/api/v1/sources", "get", answer);
+        const { items, oauth, handlers } = await clientOf(receiver).sources.list();
+        const [platform] = items;
+        const base = "https://pay.example.com/hooks/api";
+        expect(platform?.addresses).toEqual([
+          {
+            url: `${base}/platform/callback`,
+            version: "by_header",
+            method: "POST",
+            event_types: ["payment_notify", "parcel_shipped"],
+          },
+          {
+            url: `${base}/v1/platform/callback`,
+            version: "v1",
+            method: "POST",
+            event_types: ["payment_notify"],
+          },
+          {
+            url: `${base}/v2/platform/callback`,
+            version: "v2",
+            method: "POST",
+            event_types: ["payment_notify", "parcel_shipped"],
+          },
+        ]);
+        expect(oauth).toBeNull();
+        expect(handlers).toEqual([
+          { event_type: "payment_notify", versions: ["v1", "v2"], has_prepare: false, time_limit_ms: 10_000 },
+          { event_type: "parcel_shipped", versions: ["v2"], has_prepare: true, time_limit_ms: 10_000 },
+        ]);
+      },
+      {
+        handlers: [parcels],
+        env: { CALLBACK_BASE_URL: "https://pay.example.com/hooks", HANDLERS: "payment_notify" },
+      },
+    ));
+
+  it("is told with the last use of each secret, and never with the secret", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const seen = async () => {
+          const { items } = await clientOf(receiver).sources.list();
+          return items[0]?.authentication[0]?.secrets ?? [];
+        };
+        expect(await seen()).toEqual([
+          { name: "SIGNING_SECRET", is_previous: false, last_used_at: null, advice: null },
+          {
+            name: "SIGNING_SECRET_PREVIOUS",
+            is_previous: true,
+            last_used_at: null,
+            advice: expect.stringContaining("keep it; the platform has not used the new one since"),
+          },
+        ]);
+        const before = Date.now();
+        await receiver.send(payment(), { secret: OLD_SECRET });
+        // The use is noted beside the answer.
+        await until(async () => (await seen())[1]?.last_used_at !== null);
+        const [current, previous] = await seen();
+        expect(current?.last_used_at).toBeNull();
+        expect(Date.parse(previous?.last_used_at ?? "")).toBeGreaterThanOrEqual(before - 1_000);
+        const { body } = await receiver.admin("/api/v1/sources");
+        expect(JSON.stringify(body)).not.toContain(OLD_SECRET);
+      },
+      { env: { SIGNING_SECRET_PREVIOUS: OLD_SECRET } },
+    ));
+
+  it("is reached where it leads to the receiver itself, with a warning that nobody outside gets there", () =>
+    withReceiver(dialect, async (receiver) => {
+      const found = await check(receiver);
+      const url = `${receiver.publicOrigin}/api/platform/callback`;
+      expect(found).toMatchObject({ url, reached: true, status: 401 });
+      expect(found.says).toBe("Reached: the receiver refused the unsigned request with 401, as it should.");
+      expect(found.warning).toMatch(/127\.0\.0\.1, an address of this machine .*cannot reach it/);
+      expect(found.addresses.map((one) => [one.reached, one.status])).toEqual([
+        [true, 401],
+        [true, 401],
+        [true, 401],
+      ]);
+      expect(await receiver.count("oncehook_callbacks", "outcome = 'signature_missing'")).toBe(3);
+    }));
+
+  it("is reached where another process on the same database answers", () =>
+    withDatabase(dialect, async (target) => {
+      const other = await startReceiver(target);
+      const receiver = await startReceiver(target, { env: { CALLBACK_BASE_URL: other.publicOrigin } });
+      try {
+        expect(await check(receiver)).toMatchObject({ reached: true, status: 401 });
+      } finally {
+        await receiver.stop();
+        await other.stop();
+      }
+    }));
+});
+
+describe("the check of the registered addresses", () => {
+  it("tells a receiver of another database from this one", () =>
+    withReceiver("sqlite", (other) =>
+      withReceiver(
+        "sqlite",
+        async (receiver) => {
+          const found = await check(receiver);
+          expect(found).toMatchObject({ reached: false, status: 401 });
+          expect(found.says).toMatch(/it is a receiver of another database \(another environment's\?\)/);
+        },
+        { env: { CALLBACK_BASE_URL: other.publicOrigin } },
+      ),
+    ));
+
+  it("says that its own requests count against the rate limit", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const { reached, addresses } = await check(receiver);
+        expect(reached).toBe(true);
+        expect(addresses.map(({ status }) => status).sort()).toEqual([401, 429, 429]);
+        const refused = addresses.find(({ status }) => status === 429);
+        expect(refused?.says).toMatch(
+          /^Reached, but answered 429: the receiver's own limit .* Try again in \d+ s\.$/,
+        );
+      },
+      { env: { RATE_LIMIT_CALLBACK: "1/hour" } },
+    ));
+
+  it("says which address IP_ALLOW_LIST does not name", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(await check(receiver)).toMatchObject({
+          reached: true,
+          status: 403,
+          says: expect.stringContaining("IP_ALLOW_LIST does not name 127.0.0.1, from where this check came"),
+        });
+      },
+      { env: { IP_ALLOW_LIST: "10.0.0.0/8" } },
+    ));
+
+  it("says that the proxy does not tell of HTTPS", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(await check(receiver)).toMatchObject({
+          reached: false,
+          status: 403,
+          says: expect.stringContaining("arrived at the receiver as plain HTTP"),
+        });
+      },
+      { env: { TRUST_PROXY: "10.0.0.0/8", HOST: "127.0.0.1" } },
+    ));
+
+  it("finds the row of its request although a proxy answers something else", async () => {
+    const port = await freePort();
+    await withHttpServer(
+      (message, response) => {
+        const { method, url, headers } = message;
+        const passed = request({ host: "127.0.0.1", port, method, path: url, headers }, (answer) => {
+          answer.resume();
+          answer.once("end", () => response.writeHead(502, { server: "a-proxy" }).end());
+        });
+        message.pipe(passed);
+      },
+      (origin) =>
+        withReceiver(
+          "sqlite",
+          async (receiver) => {
+            expect(await check(receiver)).toMatchObject({
+              reached: false,
+              status: 502,
+              says: expect.stringMatching(
+                /^The request arrived at the receiver, which answered 401, but what came back is 502 of a server that calls itself "a-proxy"/,
+              ),
+            });
+          },
+          { env: { PORT: String(port), CALLBACK_BASE_URL: origin } },
+        ),
+    );
+  });
+
+  it("is made once at a time", async () => {
+    const held = Promise.withResolvers<void>();
+    const asked: string[] = [];
+    await withHttpServer(
+      (message, response) => {
+        asked.push(message.url ?? "");
+        void held.promise.then(() => response.writeHead(301, { location: "/" }).end());
+      },
+      (origin) =>
+        withReceiver(
+          "sqlite",
+          async (receiver) => {
+            const first = check(receiver);
+            await until(() => asked.length === 3);
+            const second = await receiver.admin(REACH, { method: "POST" });
+            conforms("/api/v1/sources/{source}/reach", "post", second);
+            expect(second.status).toBe(409);
+            held.resolve();
+            expect(await first).toMatchObject({ reached: false, status: 301 });
+            expect(await check(receiver)).toMatchObject({ status: 301 });
+          },
+          { env: { CALLBACK_BASE_URL: origin } },
+        ),
+    );
+  });
+
+  it("knows no other source, and takes no address from whoever asks", () =>
+    withHttpServer(
+      () => expect.unreachable("nobody may be called but the configured address"),
+      (origin) =>
+        withReceiver("sqlite", async (receiver) => {
+          const stranger = await receiver.admin("/api/v1/sources/stripe/reach", { method: "POST" });
+          conforms("/api/v1/sources/{source}/reach", "post", stranger);
+          expect([stranger.status, stranger.body.error]).toEqual([404, "there is no source of this name"]);
+          const body = JSON.stringify({ url: origin });
+          const headers = { "content-type": "application/json" };
+          const { body: found } = await receiver.admin(REACH, { method: "POST", body, headers });
+          expect(found.url).toBe(`${receiver.publicOrigin}/api/platform/callback`);
+        }),
+    ));
+});
