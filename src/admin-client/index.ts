@@ -1,10 +1,13 @@
 export type {
+  AuditEntryView,
   CallbackView,
   EventView,
   FailureView,
   NotificationView,
   PageOf,
   ReplayView,
+  SessionView,
+  SignInView,
 } from "../admin/index.ts";
 export {
   type AdminClient,

@@ -2,10 +2,13 @@ import type { Clock, EventKey, Log } from "../domain/index.ts";
 import type { CallbackLog, Metrics } from "../observe/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { Store } from "../store/index.ts";
+import type { Access } from "./access/access.ts";
 
 /** What the admin listener works with; made once at the start. */
 export interface AdminDeps {
-  readonly token: string;
+  readonly access: Access;
+  /** What the page tells of this receiver. */
+  readonly about: { readonly environment: string; readonly version: string };
   readonly store: Store;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;

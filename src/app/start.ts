@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { createAdminListener } from "../admin/index.ts";
+import { type AdminDeps, createAdminListener } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
@@ -10,6 +10,7 @@ import { LATE_WORK_MS } from "../receive/index.ts";
 import { discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration, Store } from "../store/index.ts";
+import { adminAccess, ownVersion } from "./access.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
@@ -105,7 +106,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const destinations = destinationsOf(config);
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
-  const admin = adminListener(config, inner, tokens, destinations, state);
+  const about = { environment: config.environment, version: await ownVersion() };
+  const admin = adminListener(config, inner, tokens, destinations, state, about);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   adminAddress.origin = originOf(admin, "http");
@@ -150,11 +152,13 @@ function adminListener(
   tokens: KeptTokens,
   destinations: readonly string[],
   state: { readonly serving: boolean },
+  about: AdminDeps["about"],
 ): FastifyInstance {
   const { receiver, metrics, callbackLog, describe } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
-    token: config.admin.token,
+    access: adminAccess(config, receiver.sealer, receiver.clock),
+    about,
     store: receiver.store,
     metrics,
     callbackLog,
