@@ -4,7 +4,7 @@ import { type Access, CALLBACK_PATH, type Provider } from "../admin/index.ts";
 import { type Config, isLoopbackHost } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
 import { createOrigin, rateKey } from "../http/index.ts";
-import { createPlatform, createSignIn, type Person } from "../oauth/index.ts";
+import { createPlatform, createSignIn, type Person, type Platform } from "../oauth/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Role } from "../store/index.ts";
 
@@ -45,6 +45,16 @@ function ownHosts({ host, baseUrl }: Config["admin"]): Access["isOwnHost"] {
   return (hostname) => hostname === given || isLoopbackHost(hostname);
 }
 
+/** The provider that signs operators in. */
+export function providerPlatform(
+  { issuer, clientId, clientSecret, scope }: NonNullable<Config["admin"]["oidc"]>,
+  environment: Config["environment"],
+): Platform {
+  const settings = { issuer, clientId, clientSecret, scope };
+  const addresses = { authorizationUrl: null, tokenUrl: null, revocationUrl: null };
+  return createPlatform({ ...settings, ...addresses }, environment === "production");
+}
+
 function providerOf(
   { admin, environment }: Config,
   sealer: Sealer,
@@ -53,17 +63,14 @@ function providerOf(
 ): Provider | null {
   const { oidc, baseUrl } = admin;
   if (oidc === null || baseUrl === null) return null;
-  const { clientSecret, scope, claim, ...rest } = oidc;
-  const { issuer, clientId, operators, viewers } = rest;
-  const settings = { issuer, clientId, clientSecret, scope };
-  const addresses = { authorizationUrl: null, tokenUrl: null, revocationUrl: null };
-  const platform = createPlatform({ ...settings, ...addresses }, environment === "production");
+  const { issuer, clientId, claim, operators, viewers } = oidc;
+  const platform = providerPlatform(oidc, environment);
   const redirectUri = `${baseUrl}${CALLBACK_PATH}`;
   return {
     signIn: createSignIn({ platform, sealer, clock, redirectUri, claim }),
     label: new URL(issuer).host,
     roleOf: roleBy(claim, operators, viewers),
-    fingerprint: fingerprint(`oidc\n${JSON.stringify({ claim, ...rest })}`),
+    fingerprint: fingerprint(`oidc\n${JSON.stringify([issuer, clientId, claim, operators, viewers])}`),
   };
 }
 
