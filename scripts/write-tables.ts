@@ -1,17 +1,20 @@
-/** Writes what tests hold the documentation to: README's table of variables, that of docs/errors.md, and docs/openapi.json. */
+/** Writes what tests hold the documentation to: the variables in README.md and docs/access.md, docs/errors.md, and docs/openapi.json. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { createAdminListener } from "../src/admin/index.ts";
+import { describeAdminApi } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
 import { FAULTS } from "../src/domain/index.ts";
 
 const row = (...cells: readonly (string | number)[]) =>
   `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 
-writeTable(
-  "README.md",
-  /^\| `[A-Z_]+` \|/,
-  describeVariables().map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
-);
+for (const page of ["README.md", "docs/access.md"]) {
+  const entries = describeVariables().filter((entry) => entry.page === page);
+  writeTable(
+    page,
+    /^\| `[A-Z_]+` \|/,
+    entries.map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
+  );
+}
 writeTable(
   "docs/errors.md",
   /^\| `[a-z_0-9]+` \|/,
@@ -20,12 +23,7 @@ writeTable(
   ),
 );
 
-const admin = createAdminListener({ token: "none", sandbox: null } as never);
-const described = await admin.inject({
-  url: "/api/v1/openapi.json",
-  headers: { authorization: "Bearer none" },
-});
-writeFileSync("docs/openapi.json", `${JSON.stringify(described.json(), null, 2)}\n`);
+writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
 
 function writeTable(file: string, isRow: RegExp, rows: readonly string[]): void {
   const lines = readFileSync(file, "utf8").split("\n");

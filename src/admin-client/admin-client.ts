@@ -1,4 +1,5 @@
 import type {
+  AuditEntryView,
   CallbackView,
   EventView,
   FailureView,
@@ -10,6 +11,8 @@ import type {
   SandboxFlowView,
   SandboxSending,
   SandboxView,
+  SessionView,
+  SignInView,
   SourcesView,
 } from "../admin/index.ts";
 import { createRequest, type Options } from "./request.ts";
@@ -34,12 +37,30 @@ export interface EventKey {
  */
 export type AdminClient = ReturnType<typeof createAdminClient>;
 
-/** @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token */
+/**
+ * @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token; in a page of that origin neither,
+ *   since the browser has the session's cookie
+ */
 export function createAdminClient(options: Options) {
   const request = createRequest(options);
   const failure = ({ source, event_id }: EventKey) =>
     `failures/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
   return {
+    session: {
+      /** How one can sign in. */
+      methods: () => request<SignInView>("GET", "sign-in"),
+      /** Signs in with a token; the browser keeps the cookie. */
+      begin: (body: { readonly token: string }) => request<SessionView>("POST", "session", { body }),
+      /** Who one is; AdminError with status 401 for somebody who is not signed in. */
+      get: () => request<SessionView>("GET", "session"),
+      /** Signs out. */
+      end: () => request<undefined>("DELETE", "session"),
+    },
+    audit: {
+      /** Who did what, newest first. */
+      list: (query: Paging & { readonly action?: string; readonly who?: string } = {}) =>
+        request<PageOf<AuditEntryView>>("GET", "audit", { query }),
+    },
     callbacks: {
       /** The callback log, newest first. */
       list: (query: Paging & { readonly event_id?: string } = {}) =>

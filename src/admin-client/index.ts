@@ -1,4 +1,5 @@
 export type {
+  AuditEntryView,
   CallbackView,
   EventView,
   FailureView,
@@ -10,6 +11,8 @@ export type {
   SandboxFlowView,
   SandboxSending,
   SandboxView,
+  SessionView,
+  SignInView,
   SourcesView,
 } from "../admin/index.ts";
 export {

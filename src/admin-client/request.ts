@@ -1,7 +1,7 @@
 export interface Options {
   /** Of the admin listener. Left out, the page's own. */
   readonly origin?: string;
-  /** ADMIN_TOKEN. */
+  /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Left out, the cookie of a session goes along, in a page of the same origin. */
   readonly token?: string;
   /** Instead of the global one. */
   readonly fetch?: typeof fetch;
@@ -44,6 +44,7 @@ export function createRequest({ origin = "", token, timeLimitMs, ...options }: O
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
+      credentials: token === undefined ? "same-origin" : "omit",
       // An address that sends the token elsewhere is no receiver's.
       redirect: "error",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

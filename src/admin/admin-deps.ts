@@ -2,6 +2,7 @@ import type { Clock, EventKey, Log } from "../domain/index.ts";
 import type { CallbackLog, Metrics } from "../observe/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { Store } from "../store/index.ts";
+import type { Access } from "./access/access.ts";
 import type { SandboxExchangeView, SandboxFlowView, SandboxSending, SandboxView } from "./sandbox-shapes.ts";
 import type { ReachView, SourcesView } from "./source-shapes.ts";
 
@@ -29,7 +30,9 @@ export interface Sandbox {
 
 /** What the admin listener works with; made once at the start. */
 export interface AdminDeps {
-  readonly token: string;
+  readonly access: Access;
+  /** What the page tells of this receiver. */
+  readonly about: { readonly environment: string; readonly version: string };
   readonly store: Store;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;

@@ -1,7 +1,11 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
-import { createBearerCheck } from "../verify/index.ts";
+import { registerAuditList } from "./access/audit-routes.ts";
+import { createDoor, type Door } from "./access/door.ts";
+import { registerGuard } from "./access/guard.ts";
+import { registerProvider } from "./access/provider-routes.ts";
+import { registerSessions } from "./access/session-routes.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { describeApi } from "./describe-api.ts";
 import { registerDescription } from "./description-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
@@ -24,19 +28,13 @@ const OPERATIONS = [
   registerUserTokens,
   registerSources,
   registerSandboxTrials,
+  registerSessions,
+  registerAuditList,
 ];
-/** What needs no token: probes, metrics, and the sandbox platform, which has a client of its own. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set([
-  "/healthz",
-  "/readyz",
-  "/metrics",
-  SANDBOX_AUTHORIZE_PATH,
-  SANDBOX_TOKEN_PATH,
-]);
 
 /**
- * The listener for operators: health, metrics, and everything else with the bearer token. It listens on the
- * loopback address unless the configuration says otherwise.
+ * The listener for operators: health, metrics, and everything else for whoever has a token or is signed in (`access/guard.ts`).
+ * It listens on the loopback address unless the configuration says otherwise.
  */
 export function createAdminListener(deps: AdminDeps): FastifyInstance {
   const app = Fastify({
@@ -50,14 +48,8 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   });
   // The schemas of answers are for the API's description; to compile them would take as long as all of the rest.
   app.setSerializerCompiler(() => JSON.stringify);
-  const isOperator = createBearerCheck(deps.token);
-  app.addHook("onRequest", async (request, reply) => {
-    reply.headers({ "cache-control": "no-store", "x-content-type-options": "nosniff" });
-    // Judged by the route that was found, never by the text of the address, which can be written in many ways.
-    if (OPEN_ROUTES.has(request.routeOptions.url ?? "") || isOperator(request.headers.authorization)) return;
-    const error = "send the admin token: Authorization: Bearer <ADMIN_TOKEN>";
-    return reply.code(401).header("www-authenticate", 'Bearer realm="admin"').send({ error });
-  });
+  const door = createDoor(deps);
+  registerGuard(app, deps, door);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
@@ -70,17 +62,23 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     );
     return reply.code(500).send({ error: "internal error" });
   });
-  registerRoutes(app, deps);
+  registerOperations(app, deps, door);
+  const { provider } = deps.access;
+  if (provider !== null) registerProvider(app, deps, provider, door);
+  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox.redirectUri);
   return app;
 }
 
-function registerRoutes(app: FastifyInstance, deps: AdminDeps): void {
-  for (const register of OPERATIONS) register(app, deps);
-  registerDescription(app, (inner) => {
-    for (const register of OPERATIONS) register(inner, deps);
-    registerDescription(inner, () => {});
-  });
-  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox.redirectUri);
+/** The description of the API in OpenAPI 3.1, as every receiver has it. */
+export function describeAdminApi(): Promise<object> {
+  // To tell of its routes a listener needs nothing that they work with.
+  const nothing = { access: {} } as AdminDeps;
+  return describeApi((app) => registerOperations(app, nothing, {} as Door));
+}
+
+function registerOperations(app: FastifyInstance, deps: AdminDeps, door: Door): void {
+  for (const register of OPERATIONS) register(app, deps, door);
+  registerDescription(app, describeAdminApi);
 }
 
 /** The validation says that some parameter is one too many, not which. */

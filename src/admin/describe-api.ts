@@ -5,7 +5,7 @@ import { SHAPES } from "./shapes.ts";
 /** The first part is the one in the paths. */
 const API_VERSION = "1.0.0";
 const DESCRIPTION =
-  "For operators, on the admin listener. Everything below /api/v1/ needs `Authorization: Bearer <ADMIN_TOKEN>`. Lists run newest first.";
+  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first.";
 
 /**
  * The description of the admin API in OpenAPI 3.1, made from the schemas of its routes: once, when somebody asks for it, since
@@ -23,8 +23,13 @@ export async function describeApi(register: (app: FastifyInstance) => void): Pro
     openapi: {
       openapi: "3.1.0",
       info: { title: "Oncehook admin API", version: API_VERSION, description: DESCRIPTION },
-      security: [{ bearer: [] }],
-      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      security: [{ bearer: [] }, { session: [] }],
+      components: {
+        securitySchemes: {
+          bearer: { type: "http", scheme: "bearer" },
+          session: { type: "apiKey", in: "cookie", name: "__Host-oncehook-session" },
+        },
+      },
     },
     refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
   });

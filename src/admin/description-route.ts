@@ -1,5 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import { describeApi } from "./describe-api.ts";
 import { operation } from "./operation.ts";
 
 const DESCRIPTION = operation({
@@ -7,11 +6,11 @@ const DESCRIPTION = operation({
   answers: { 200: { says: "It is this one.", content: { schema: { type: "object" } } } },
 });
 
-/** `GET /api/v1/openapi.json`. @param register all the routes that it tells of */
-export function registerDescription(app: FastifyInstance, register: (app: FastifyInstance) => void): void {
+/** `GET /api/v1/openapi.json`. @param describe asked once, when somebody wants to know */
+export function registerDescription(app: FastifyInstance, describe: () => Promise<object>): void {
   let description: Promise<object> | undefined;
   app.get("/api/v1/openapi.json", { schema: DESCRIPTION }, async () => {
-    description ??= describeApi(register);
+    description ??= describe();
     return description;
   });
 }

@@ -23,6 +23,7 @@ const QUERY = {
 
 const REPLAY = operation({
   summary: "Run a failed event now",
+  action: "failure.replay",
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, and nothing changes.",
   params: PARAMS,
@@ -35,6 +36,7 @@ const REPLAY = operation({
 });
 const DISCARD = operation({
   summary: "Discard a failure",
+  action: "failure.discard",
   params: PARAMS,
   answers: {
     204: { says: "It is gone." },

@@ -13,11 +13,13 @@ const status = (value: string) => ({
 const ALIVE = operation({
   summary: "The process answers",
   isOpen: true,
+  anyHost: true,
   answers: { 200: { says: "It does.", content: { schema: status("ok") } } },
 });
 const READY = operation({
   summary: "The process may be sent work",
   isOpen: true,
+  anyHost: true,
   answers: {
     200: { says: "It may.", content: { schema: status("ready") } },
     503: { says: "It starts, drains, or its database does not answer." },
@@ -26,6 +28,7 @@ const READY = operation({
 const METRICS = {
   summary: "Metrics for Prometheus",
   security: [],
+  guard: { isOpen: true },
   response: {
     200: {
       description: "The Prometheus text format.",

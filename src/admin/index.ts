@@ -1,5 +1,7 @@
+export type { Access, Provider } from "./access/access.ts";
+export { CALLBACK_PATH } from "./access/provider-routes.ts";
 export type { AdminDeps, Sandbox, Sources, Untried } from "./admin-deps.ts";
-export { createAdminListener } from "./admin-listener.ts";
+export { createAdminListener, describeAdminApi } from "./admin-listener.ts";
 export { presentNotification } from "./notification-routes.ts";
 export { presentFailure, presentRecord } from "./present.ts";
 export type {
@@ -9,11 +11,14 @@ export type {
   SandboxView,
 } from "./sandbox-shapes.ts";
 export type {
+  AuditEntryView,
   CallbackView,
   EventView,
   FailureView,
   NotificationView,
   PageOf,
   ReplayView,
+  SessionView,
+  SignInView,
 } from "./shapes.ts";
 export type { ReachView, SourcesView } from "./source-shapes.ts";

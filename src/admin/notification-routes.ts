@@ -50,6 +50,7 @@ const LIST = operation({
 });
 const REPLAY = operation({
   summary: "Deliver again what is dead",
+  action: "notification.replay",
   params: PARAMS,
   answers: {
     200: {
@@ -70,6 +71,7 @@ const REPLAY = operation({
 });
 const DISCARD = operation({
   summary: "Discard deliveries that wait or are dead",
+  action: "notification.discard",
   description:
     "What is delivered stays listed until its retention ends. Deliveries that are being tried stay too.",
   params: PARAMS,

@@ -1,4 +1,6 @@
 import type { FastifySchema } from "fastify";
+import type { Role } from "../store/index.ts";
+import type { GuardRules } from "./access/guard-rules.ts";
 import type { SHAPES } from "./shapes.ts";
 
 type ShapeName = keyof typeof SHAPES;
@@ -15,14 +17,28 @@ export interface Operation {
   readonly body?: object;
   /** By status, besides 401 and 400, which every operation has that could answer them. */
   readonly answers: Readonly<Record<number, { readonly says: string; readonly content?: Content }>>;
-  /** For everybody, without the token. */
+  /** For everybody, without a token or a session. */
   readonly isOpen?: true;
+  /** Whatever `Host` says: for probes. */
+  readonly anyHost?: true;
+  /** Who may; left out, everybody may look and only operators may change things. */
+  readonly role?: Role;
+  /**
+   * Under which the audit log has it, such as `failure.replay`. Everything but GET must have one. Its subject there are the
+   * parameters of the path, and its detail those of the query.
+   */
+  readonly action?: string;
+  /** The fields of the body that the audit log keeps besides; none of them may hold a secret. */
+  readonly told?: readonly string[];
 }
 
 /** The schema of a route, by which Fastify validates and from which the API's description is made. */
-export function operation({ summary, description, answers, isOpen, ...inputs }: Operation): FastifySchema {
+export function operation(described: Operation): FastifySchema {
+  const { summary, description, answers, isOpen, anyHost, role, action, told, ...inputs } = described;
+  const guard = definedOf({ isOpen, anyHost, role, action, told });
   const refusals = {
-    ...(isOpen === true ? {} : { 401: { says: "No valid token." } }),
+    ...(isOpen === true ? {} : CLOSED),
+    ...(isOpen === true || action === undefined ? {} : CHANGING),
     ...(Object.keys(inputs).length === 0 ? {} : { 400: { says: "A parameter or the body is not valid." } }),
   };
   const response = Object.fromEntries(
@@ -37,7 +53,21 @@ export function operation({ summary, description, answers, isOpen, ...inputs }: 
     ...(isOpen === true ? { security: [] } : {}),
     ...inputs,
     response,
+    guard,
   };
+}
+
+const CLOSED = {
+  401: { says: "Neither a valid token nor a session." },
+  429: { says: "Too many wrong tokens came from this address; `Retry-After` says how long to wait." },
+};
+const CHANGING = {
+  403: { says: "It needs the role operator, or was sent by another page than the receiver's own." },
+  503: { says: "The audit log cannot be written just now, so nothing was done." },
+};
+
+function definedOf(rules: { readonly [Name in keyof GuardRules]: GuardRules[Name] | undefined }): GuardRules {
+  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined));
 }
 
 function answerOf(status: number, { says, content }: Operation["answers"][number]): object {

@@ -18,6 +18,8 @@ const BODY = {
 const EXPECT = operation({
   summary: "Tell of an OAuth flow whose redirect will bring this state back",
   body: BODY,
+  action: "oauth_state.expect",
+  told: ["expires_in"],
   answers: {
     201: {
       says: "It is expected from now on; only its hash is kept.",

@@ -6,8 +6,8 @@ import {
   sandboxToken,
 } from "../oauth/index.ts";
 
-/** They are a platform's, and no part of the admin API. */
-const NOT_OURS = { schema: { hide: true } };
+/** They are a platform's, which has a client of its own, and no part of the admin API. */
+const NOT_OURS = { schema: { hide: true, guard: { isOpen: true } } };
 
 /** The sandbox platform's endpoints; the token endpoint asks for its own client credentials, as a real one would. */
 export function registerSandbox(app: FastifyInstance, redirectUri: string): void {

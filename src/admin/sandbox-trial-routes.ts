@@ -34,6 +34,8 @@ const SAMPLES = operation({
 });
 const SEND = operation({
   summary: "Outside production: sign a callback, send it to this receiver, see the answer",
+  action: "sandbox.send",
+  told: ["path", "version", "sign"],
   description:
     "Signed as AUTH_METHOD says with the receiver's own secrets, and sent over HTTP to the public listener, where it is a callback like any other: it is logged, it counts against the rate limits, and its event is handled.",
   body: BODY,
@@ -46,6 +48,7 @@ const SEND = operation({
 });
 const WALK = operation({
   summary: "Outside production: sign in at the sandbox platform, step by step",
+  action: "sandbox.oauth",
   description:
     "As a browser with cookies of its own would: the start of a flow, the platform, the redirect. It stores the user `sandbox-user`.",
   answers: {

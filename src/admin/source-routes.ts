@@ -11,6 +11,7 @@ const LIST = operation({
 });
 const REACH = operation({
   summary: "Whether the registered addresses lead here",
+  action: "source.reach",
   description:
     "Sends an unsigned callback to each address of the source, below CALLBACK_BASE_URL, as a platform would, and looks whether it arrived at a receiver of this database. Its requests count against the rate limits.",
   params: PARAMS,

@@ -20,6 +20,7 @@ const QUERY = {
 
 const REVOKE = operation({
   summary: "End a user's authorization",
+  action: "user_tokens.revoke",
   description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
   params: PARAMS,
   querystring: QUERY,

@@ -10,6 +10,7 @@ import { LATE_WORK_MS } from "../receive/index.ts";
 import { discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration, Store } from "../store/index.ts";
+import { adminAccess, ownVersion } from "./access.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
@@ -157,7 +158,8 @@ async function adminListener(
   const { receiver, metrics, callbackLog, describe } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
-    token: config.admin.token,
+    access: adminAccess(config, receiver.sealer, receiver.clock),
+    about: { environment: config.environment, version: await ownVersion() },
     store: receiver.store,
     metrics,
     callbackLog,

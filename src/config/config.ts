@@ -46,7 +46,26 @@ export interface Config {
     readonly tls?: { readonly certFile: string; readonly keyFile: string };
     readonly trustProxy: readonly string[];
   };
-  readonly admin: { readonly host: string; readonly port: number; readonly token: string };
+  readonly admin: {
+    readonly host: string;
+    readonly port: number;
+    readonly token: string;
+    readonly viewerToken: string | null;
+    /** The origin that operators use; null where it is the listener's own. */
+    readonly baseUrl: string | null;
+    readonly sessionHours: number;
+    /** Null: nobody signs in by OpenID Connect. */
+    readonly oidc: {
+      readonly issuer: string;
+      readonly clientId: string;
+      readonly clientSecret: string;
+      readonly scope: string;
+      /** Whose values the lists name. */
+      readonly claim: string;
+      readonly operators: readonly string[];
+      readonly viewers: readonly string[];
+    } | null;
+  };
   readonly database:
     | { readonly kind: "sqlite"; readonly path: string }
     | { readonly kind: "postgres"; readonly url: string; readonly poolSize: number };

@@ -1,3 +1,4 @@
+import { ACCESS_VARIABLES } from "./access-variables.ts";
 import type { Variable } from "./variable.ts";
 import { VARIABLES } from "./variables.ts";
 
@@ -6,14 +7,17 @@ export interface VariableDescription {
   readonly expects: string;
   readonly default: string;
   readonly meaning: string;
+  /** The page whose table has it. */
+  readonly page: "README.md" | "docs/access.md";
 }
 
-/** The table of variables as the README shows it. */
+/** The variables, as the tables show them. */
 export function describeVariables(): VariableDescription[] {
   return Object.entries<Variable<unknown>>(VARIABLES).map(([name, entry]) => ({
     name,
     expects: entry.expects,
     default: entry.default,
     meaning: entry.meaning,
+    page: name in ACCESS_VARIABLES ? "docs/access.md" : "README.md",
   }));
 }

@@ -6,7 +6,7 @@ const EVERY_ADDRESS: readonly string[] = ["0.0.0.0", "::"];
 /** Two listeners cannot share a port of one address, nor of all addresses and one of them. */
 export function checkPorts(
   listen: Config["listen"],
-  admin: Omit<Config["admin"], "token">,
+  admin: Pick<Config["admin"], "host" | "port">,
   problems: Problems,
 ): void {
   if (listen.port !== admin.port || listen.port === 0) return;

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { accessOf } from "./access.ts";
 import { authenticationOf } from "./authentication.ts";
 import { checkProduction } from "./check-production.ts";
 import { checkValues } from "./check-values.ts";
@@ -42,6 +43,7 @@ export function loadConfig(env: Environment): Config {
   const listen = listenOf(values, host);
   const admin = { host: values.ADMIN_HOST ?? "127.0.0.1", port: values.ADMIN_PORT ?? 8081 };
   checkPorts(listen, admin, problems);
+  const access = accessOf(values, problems);
   if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
   return deepFreeze({
@@ -50,7 +52,7 @@ export function loadConfig(env: Environment): Config {
     isBaseUrlGiven: values.CALLBACK_BASE_URL !== undefined,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
     listen,
-    admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
+    admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN), ...access },
     authentication,
     notifications,
     alerts: alertsOf(values, notifications),

@@ -1,16 +1,18 @@
+import { ACCESS_VARIABLES } from "./access-variables.ts";
 import { AUTHENTICATION_VARIABLES } from "./authentication-variables.ts";
 import { HANDLING_VARIABLES } from "./handling-variables.ts";
 import { NOTIFICATION_VARIABLES } from "./notification-variables.ts";
 import { OAUTH_VARIABLES } from "./oauth-variables.ts";
 import { RECEPTION_VARIABLES } from "./reception-variables.ts";
 
-/** Every variable the service reads. The README's table says the same, and a test holds it to that. */
+/** Every variable the service reads. The tables of README.md and docs/access.md say the same, and a test holds them to that. */
 export const VARIABLES = {
   ...RECEPTION_VARIABLES,
   ...AUTHENTICATION_VARIABLES,
   ...HANDLING_VARIABLES,
   ...OAUTH_VARIABLES,
   ...NOTIFICATION_VARIABLES,
+  ...ACCESS_VARIABLES,
 } as const;
 
 /** Those that nobody may see; an address with a password in it is no secret by itself. */

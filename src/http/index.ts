@@ -1,5 +1,6 @@
 export { addressesOf } from "./addresses.ts";
 export type { GateRules } from "./gate.ts";
+export { createOrigin } from "./incoming.ts";
 export type { PublicDeps } from "./public-deps.ts";
 export { createPublicListener, type Listener, type PublicOptions } from "./public-listener.ts";
 export {
@@ -9,5 +10,5 @@ export {
   rememberingExceeded,
   withFallback,
 } from "./rate-limit.ts";
-export { createAllowList } from "./remote-address.ts";
+export { createAllowList, rateKey } from "./remote-address.ts";
 export { readTlsPair, reloadOnChange, type TlsFiles, type TlsPair, TlsUnusable } from "./tls.ts";

@@ -1,4 +1,5 @@
 import type { DistinctHeaders } from "../verify/index.ts";
+import { cookieOf } from "./cookie.ts";
 
 /** `__Host-` keeps other hosts and paths from setting it (RFC 6265bis §4.1.3.2). */
 const NAME = "__Host-oncehook-browser";
@@ -6,12 +7,7 @@ const VALUE = /^[\w-]{43}$/;
 
 /** The value that binds flows to this browser, where it sends one. */
 export function browserOf(headers: DistinctHeaders): string | undefined {
-  const pairs = (headers.cookie ?? []).flatMap((line) => line.split(";"));
-  const values = pairs.flatMap((pair) => {
-    const [name = "", value = ""] = pair.trim().split("=", 2);
-    return name === NAME && VALUE.test(value) ? [value] : [];
-  });
-  return values.length === 1 ? values[0] : undefined;
+  return cookieOf(headers.cookie ?? [], NAME, VALUE);
 }
 
 /** @param crossSite a form post comes from the platform's own page, and `Lax` would keep the cookie from it */

@@ -20,34 +20,47 @@ export function createExchange(
   { redirectUri, timeLimitMs }: ExchangeOptions,
 ): ExchangeCode {
   return async (grant) => {
-    const { client, clientAuth, options, settings, server } = platform();
+    const at = platform();
     const signal = AbortSignal.timeout(timeLimitMs);
-    const authorizationServer = await server();
+    const server = await at.server();
     return finalWhereRefused(async () => {
-      const raw = await oauth.genericTokenEndpointRequest(
-        authorizationServer,
-        client,
-        clientAuth,
-        "authorization_code",
-        parametersOf(grant, redirectUri),
-        options(signal),
-      );
-      const isOpenId = speaksOpenId(settings.scope);
-      const response = await standardAnswer(raw, isOpenId);
-      const tokens =
-        grant.flow === undefined
-          ? await oauth.processGenericTokenEndpointResponse(authorizationServer, client, response)
-          : await oauth.processAuthorizationCodeResponse(authorizationServer, client, response, {
-              expectedNonce: isOpenId ? grant.flow.nonce : oauth.expectNoNonce,
-              requireIdToken: isOpenId,
-            });
-      const { sub: subject, azp } = oauth.getValidatedIdTokenClaims(tokens) ?? {};
-      // OpenID Connect Core §3.1.3.7, rule 5, which the library asks of several audiences only.
-      if (azp !== undefined && azp !== settings.clientId)
-        throw new Error("azp of the ID token is another client");
+      const tokens = await requestTokens(at, server, grant, redirectUri, signal);
+      const subject = oauth.getValidatedIdTokenClaims(tokens)?.sub;
       return { ...tokens, ...(subject === undefined ? {} : { sub: subject }) } as unknown as TokenAnswer;
     });
   };
+}
+
+/** The exchange itself. @throws what the library does; `asking` makes of it what may be logged */
+export async function requestTokens(
+  { client, clientAuth, options, settings }: Platform,
+  server: oauth.AuthorizationServer,
+  grant: CodeGrant,
+  redirectUri: string | undefined,
+  signal: AbortSignal,
+): Promise<oauth.TokenEndpointResponse> {
+  const raw = await oauth.genericTokenEndpointRequest(
+    server,
+    client,
+    clientAuth,
+    "authorization_code",
+    parametersOf(grant, redirectUri),
+    options(signal),
+  );
+  const isOpenId = speaksOpenId(settings.scope);
+  const response = await standardAnswer(raw, isOpenId);
+  const tokens =
+    grant.flow === undefined
+      ? await oauth.processGenericTokenEndpointResponse(server, client, response)
+      : await oauth.processAuthorizationCodeResponse(server, client, response, {
+          expectedNonce: isOpenId ? grant.flow.nonce : oauth.expectNoNonce,
+          requireIdToken: isOpenId,
+        });
+  const azp = oauth.getValidatedIdTokenClaims(tokens)?.azp;
+  // OpenID Connect Core §3.1.3.7, rule 5, which the library asks of several audiences only.
+  if (azp !== undefined && azp !== settings.clientId)
+    throw new Error("azp of the ID token is another client");
+  return tokens;
 }
 
 export function speaksOpenId(scope: string | null): boolean {

@@ -1,3 +1,4 @@
+export { cookieOf } from "./cookie.ts";
 export { createExchange } from "./exchange-code.ts";
 export { flowContext } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
@@ -10,5 +11,6 @@ export {
   sandboxSettings,
   sandboxToken,
 } from "./sandbox-platform.ts";
+export { createSignIn, type Person, SIGN_IN_SECONDS, type SignIn, SignInRefused } from "./sign-in.ts";
 export { type StartDeps, startFlow } from "./start-flow.ts";
 export { createUserTokens, type KeptTokens } from "./user-tokens.ts";

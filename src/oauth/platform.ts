@@ -58,14 +58,19 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
   };
 }
 
-const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "revocation_endpoint"] as const;
+const ENDPOINTS = [
+  "authorization_endpoint",
+  "token_endpoint",
+  "revocation_endpoint",
+  "userinfo_endpoint",
+] as const;
 
 /** Codes and tokens go there, and the ID token is believed because of the connection that it came over. */
 function assertHttps(server: oauth.AuthorizationServer): void {
   for (const name of ENDPOINTS) {
     const url = server[name];
     if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
-      throw new Error(`OAUTH_ISSUER: its discovery names a ${name} that is not https: ${url}`);
+      throw new Error(`${server.issuer}: its discovery names a ${name} that is not https: ${url}`);
     }
   }
 }

@@ -1,11 +1,10 @@
-import * as oauth from "oauth4webapi";
 import type { Clock } from "../domain/index.ts";
 import { sha256Hex } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { RedirectStateStore } from "../store/index.ts";
 import type { DistinctHeaders } from "../verify/index.ts";
+import { authorizationAddress } from "./authorization-address.ts";
 import { browserCookie, browserOf } from "./browser-cookie.ts";
-import { speaksOpenId } from "./exchange-code.ts";
 import { newFlow, sealFlow, secret } from "./flow.ts";
 import type { Platform } from "./platform.ts";
 
@@ -43,21 +42,8 @@ export async function startFlow(headers: DistinctHeaders, deps: StartDeps): Prom
   const stateSha256 = sha256Hex(Buffer.from(state));
   const expiresAt = new Date(now.getTime() + FLOW_SECONDS * 1000);
   await states.register(stateSha256, expiresAt, now, sealFlow(flow, stateSha256, sealer));
-  const url = new URL(endpoint);
-  const parameters = {
-    response_type: "code",
-    client_id: platform.settings.clientId,
-    redirect_uri: redirectUri,
-    state,
-    code_challenge: await oauth.calculatePKCECodeChallenge(flow.codeVerifier),
-    code_challenge_method: "S256",
-    ...(responseMode === "form_post" ? { response_mode: "form_post" } : {}),
-    ...(platform.settings.scope === null ? {} : { scope: platform.settings.scope }),
-    ...(speaksOpenId(platform.settings.scope) ? { nonce: flow.nonce } : {}),
-  };
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return {
-    location: url.href,
+    location: await authorizationAddress(endpoint, platform, { ...flow, state, responseMode }),
     cookie: browserCookie(browser, FLOW_SECONDS, responseMode === "form_post"),
   };
 }

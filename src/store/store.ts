@@ -5,6 +5,7 @@
 
 import type { CallbackLogRow, EventKey, JsonObject } from "../domain/index.ts";
 import type { AlertStore } from "./alert-store.ts";
+import type { AuditStore } from "./audit-store.ts";
 import type { FailureStore } from "./failure-store.ts";
 import type { HeardStore } from "./heard-store.ts";
 import type { SeenCredential } from "./inspection.ts";
@@ -12,12 +13,14 @@ import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { PreparationStore } from "./preparation-store.ts";
 import type { SealedValueStore } from "./sealed-values.ts";
+import type { SessionStore } from "./session-store.ts";
 import type { StoreFault } from "./store-fault.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
 export type * from "./alert-store.ts";
+export type * from "./audit-store.ts";
 export type * from "./failure-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
@@ -34,6 +37,7 @@ export type {
 export type { Page } from "./page.ts";
 export type { PreparationClaim, PreparationStore } from "./preparation-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
+export type * from "./session-store.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
 export type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
 export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-token-store.ts";
@@ -158,6 +162,8 @@ export interface Store {
   readonly sealedValues: SealedValueStore;
   readonly alerts: AlertStore;
   readonly heard: HeardStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
   listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;

@@ -1,4 +1,6 @@
 import type { Generated } from "kysely";
+import type { AuditOutcome } from "./audit-store.ts";
+import type { Role } from "./session-store.ts";
 
 /** Times come back as text from SQLite and as `Date` from PostgreSQL; both take ISO 8601 text. */
 export type StoredTime = string | Date;
@@ -128,6 +130,28 @@ export interface AlertRow {
   told_at: StoredTime;
 }
 
+export interface SessionRow {
+  id_sha256: string;
+  who: string;
+  role: Role;
+  begun_with: string;
+  begun_at: StoredTime;
+  expires_at: StoredTime;
+}
+
+export interface AuditRow {
+  id: Generated<StoredInteger>;
+  at: StoredTime;
+  who: string | null;
+  role: Role | null;
+  remote_address: string;
+  action: string;
+  subject: string | null;
+  /** JSON. */
+  detail: string | null;
+  outcome: AuditOutcome | null;
+}
+
 export interface Tables {
   oncehook_settings: { name: string; value: string };
   oncehook_records: RecordRow;
@@ -159,5 +183,7 @@ export interface Tables {
   };
   oncehook_alerts: AlertRow;
   oncehook_alert_turns: { name: string; next_at_ms: StoredInteger };
+  oncehook_sessions: SessionRow;
+  oncehook_audit: AuditRow;
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };
 }

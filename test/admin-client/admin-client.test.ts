@@ -7,6 +7,7 @@ import { DIALECTS } from "../support/databases.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { UserAgent } from "../support/user-agent.ts";
 
 const failing = { now: true };
 const handlers = [
@@ -97,6 +98,36 @@ describe("the admin client", () => {
       const { expires_at } = await client.oauth.expectState({ state: "0123456789abcdef", expires_in: 60 });
       expect(Date.parse(expires_at)).toBeGreaterThan(Date.now());
       await expect(client.users.revokeTokens("nobody")).rejects.toMatchObject({ status: 404 });
+    }));
+
+  it("signs in, acts and signs out by the cookie alone, as in the receiver's own page", () =>
+    withReceiver("sqlite", async ({ adminOrigin }) => {
+      const agent = new UserAgent();
+      const asked: (RequestInit | undefined)[] = [];
+      const page: typeof fetch = (url, init) => {
+        asked.push(init);
+        const headers = { ...init?.headers, "sec-fetch-site": "same-origin" } as Record<string, string>;
+        return agent.request(String(url), { ...init, headers });
+      };
+      const client = createAdminClient({ origin: adminOrigin, fetch: page });
+      expect(await client.session.methods()).toMatchObject({ methods: ["token"] });
+      await expect(client.session.get()).rejects.toMatchObject({ status: 401 });
+      await expect(client.session.begin({ token: "wrong-token" })).rejects.toThrow("neither ADMIN_TOKEN nor");
+      const session = await client.session.begin({ token: TOKEN });
+      expect(await client.session.get()).toEqual(session);
+      expect(await client.session.end()).toBeUndefined();
+      await expect(client.audit.list()).rejects.toMatchObject({ status: 401 });
+      expect(new Set(asked.map((init) => init?.credentials))).toEqual(new Set(["same-origin"]));
+    }));
+
+  it("lists who did what, of one action or of one person", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const client = clientOf(receiver);
+      await expect(client.failures.discard({ source: "platform", event_id: "none" })).rejects.toThrow();
+      const { items } = await client.audit.list({ action: "failure.discard", who: "token" });
+      expect(items).toMatchObject([{ subject: "platform/none", outcome: "refused" }]);
+      expect((await client.audit.list({ who: "nobody" })).items).toEqual([]);
+      expect(await client.session.get()).toMatchObject({ who: "token", role: "operator", expires_at: null });
     }));
 
   it("gives its token to nobody to whom it is sent on, and takes no page for an answer", async () => {

@@ -85,6 +85,7 @@ async function everyOperation(store: Store): Promise<void> {
     }
   }
   await alerts(store);
+  await access(store);
   await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
   const heard = { receivedAt: NOON, sealed: Buffer.of(1) };
@@ -105,6 +106,27 @@ async function alerts({ alerts }: Store): Promise<void> {
   await alerts.exhausted(10);
   const change = { kind: "silence", ...key, isOpen: true, since: NOON, told: 0, toldAt: NOON } as const;
   for (const from of [0, 1]) await alerts.change({ ...change, from, message: { topic: "t", payload: {} } });
+}
+
+async function access({ sessions, audit }: Store): Promise<void> {
+  const session = { who: "a", role: "viewer", begunWith: "f", begunAt: NOON, expiresAt: LATER } as const;
+  await sessions.begin("a".repeat(64), session);
+  await sessions.find("a".repeat(64), NOON);
+  await sessions.end("a".repeat(64));
+  const entry = {
+    at: NOON,
+    who: "a",
+    role: null,
+    remoteAddress: "b",
+    subject: null,
+    detail: null,
+    outcome: null,
+  };
+  const id = await audit.begin({ ...entry, action: "a" });
+  await audit.end(id, "done");
+  for (const page of [{ limit: 10 }, PAGE])
+    for (const filter of [{}, { action: "a" }, { who: "a" }, { action: "a", who: "a" }])
+      await audit.list(page, filter);
 }
 
 async function outbox(store: Store): Promise<void> {

@@ -1,28 +1,12 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAdminListener } from "../../src/admin/index.ts";
 import { defineHandler } from "../../src/index.ts";
+import { idleListener, routesOf } from "../support/admin-listener.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { conforms, openapi } from "../support/openapi.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
-
-/** The routes in the tree that Fastify prints, with their parameters as OpenAPI writes them. */
-function routesOf(tree: string): string[] {
-  const prefixes: string[] = [];
-  return tree.split("\n").flatMap((line) => {
-    const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? [];
-    if (indent === undefined || part === undefined) return [];
-    const depth = indent.length / 4;
-    prefixes.splice(depth, prefixes.length, part);
-    const path = prefixes.join("").replace(/:(\w+)/g, "{$1}");
-    return (methods ?? "")
-      .split(", ")
-      .filter((method) => method !== "")
-      .map((method) => `${method} ${path}`);
-  });
-}
 
 const failing = { now: true };
 const handlers = [
@@ -221,12 +205,12 @@ describe("the admin listener", () => {
           expect([status, body.error], `${method} ${path}`).not.toEqual([404, "not found"]);
         }
       }
-      const app = createAdminListener({ token: "t", sandbox: null } as never);
-      await app.ready();
+      const app = idleListener();
       const documented = Object.entries<Record<string, unknown>>(openapi.paths).flatMap(
         ([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
       );
-      expect(routesOf(app.printRoutes({ commonPrefix: false })).sort()).toEqual(documented.sort());
+      const served = (await routesOf(app)).map(({ method, path: at }) => `${method} ${at}`);
+      expect(served.sort()).toEqual(documented.sort());
       await app.close();
       await receiver.stop();
     }));

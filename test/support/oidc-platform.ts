@@ -18,10 +18,12 @@ export interface OidcPlatform {
 export interface OidcOptions {
   readonly redirectUris: readonly string[];
   readonly accessTokenSeconds?: number;
+  /** The ID token has the claims too, as with many providers; otherwise the userinfo endpoint alone, as OpenID Connect has it. */
+  readonly claimsInIdToken?: boolean;
 }
 
 export async function withOidcPlatform<T>(
-  { redirectUris, accessTokenSeconds = 3_600 }: OidcOptions,
+  { redirectUris, accessTokenSeconds = 3_600, claimsInIdToken = false }: OidcOptions,
   use: (platform: OidcPlatform) => Promise<T>,
 ): Promise<T> {
   const port = await freePort();
@@ -45,7 +47,8 @@ export async function withOidcPlatform<T>(
           devInteractions: { enabled: true },
           revocation: { enabled: true, allowedPolicy: async () => true },
         },
-        claims: { profile: ["name"] },
+        claims: { profile: ["name"], email: ["email", "email_verified"], groups: ["groups"] },
+        conformIdTokenClaims: !claimsInIdToken,
         ttl: {
           AccessToken: accessTokenSeconds,
           Grant: 3_600,
@@ -57,7 +60,13 @@ export async function withOidcPlatform<T>(
         cookies: { keys: ["a-key-of-the-test-platform"] },
         findAccount: (_context, id) => ({
           accountId: id,
-          claims: async () => ({ sub: id, name: `${id.charAt(0).toUpperCase()}${id.slice(1)}` }),
+          claims: async () => ({
+            sub: id,
+            name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+            email: `${id}@example.com`,
+            email_verified: id !== "eve",
+            groups: ["everybody", `${id}s`],
+          }),
         }),
       }),
   );

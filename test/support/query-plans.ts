@@ -37,6 +37,10 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
     `${numbers} INSERT INTO oncehook_arrivals (source, subject, slot, count) SELECT 'platform', 'type:t', n, 1 FROM g`,
     `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
+    `${numbers} INSERT INTO oncehook_sessions (id_sha256, who, role, begun_with, begun_at, expires_at)
+      SELECT ${id}, 'a', 'viewer', 'f', ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_audit (at, who, remote_address, action)
+      SELECT ${time}, 'who-' || (n % 100), 'a', 'action-' || (n % 100) FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
   ];
   if (target.dialect === "sqlite") {

@@ -1,6 +1,7 @@
 import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
 import { destinationsOf } from "../channels.ts";
+import { checkAccess } from "./check-access.ts";
 import { checkAddress } from "./check-address.ts";
 import { checkAuthentication } from "./check-authentication.ts";
 import { checkCertificate } from "./check-certificate.ts";
@@ -26,6 +27,7 @@ export async function examine(
     ...(await checkDatabase(config, destinationsOf(config), now)),
     ...(await checkCertificate(config, now)),
     ...(await checkOAuth(config)),
+    ...(await checkAccess(config)),
     ...(await checkNotifications(config)),
     ...checkAddress(config, registered),
     ...checkFiles(files),

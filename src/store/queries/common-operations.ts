@@ -2,6 +2,7 @@ import { writeSetting } from "../migrations/check-stamp.ts";
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { alertQueries } from "./alerts.ts";
+import { auditQueries } from "./audit.ts";
 import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
@@ -11,6 +12,7 @@ import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
 import { redirectStateQueries } from "./redirect-states.ts";
 import { sealedValueQueries } from "./sealed-values.ts";
+import { sessionQueries } from "./sessions.ts";
 import { sweep } from "./sweep.ts";
 import { userTokenQueries } from "./user-tokens.ts";
 
@@ -27,6 +29,8 @@ export function commonOperations(
     sealedValues: sealedValueQueries(access),
     alerts: alertQueries(access),
     heard: heardQueries(access),
+    sessions: sessionQueries(access),
+    audit: auditQueries(access),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),

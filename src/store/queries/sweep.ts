@@ -5,6 +5,8 @@ import type { Access } from "./access.ts";
 const STEP = 1_000;
 /** A preparation whose event never came back: an authorization code is long dead by then (RFC 6749 §4.1.2). */
 const PREPARATION_MS = 7 * 86_400_000;
+/** Who did what is asked when something has come to light, which is commonly long after. */
+const AUDIT_MS = 365 * 86_400_000;
 
 /**
  * A redirect says nothing of when it was made, so that its record alone tells a replay: those of `oauth` stay. Other
@@ -34,9 +36,16 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
   const stale =
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await byTime(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
+    (await byTime(access, "oncehook_sessions", "id_sha256", "expires_at", now.toISOString())) +
+    (await alongIds(access, "oncehook_audit", "at", earlier(callbacks, now.getTime() - AUDIT_MS))) +
     (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
     (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED));
   return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
+}
+
+/** What is kept for longer than its own time is kept for the longer one. */
+function earlier(limit: Date, time: number): Date {
+  return new Date(Math.min(limit.getTime(), time));
 }
 
 /**

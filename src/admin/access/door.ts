@@ -1,0 +1,73 @@
+import type { FastifyRequest } from "fastify";
+import type { Role } from "../../store/index.ts";
+import { createBearerCheck } from "../../verify/index.ts";
+import type { AdminDeps } from "../admin-deps.ts";
+import type { Caller } from "./access.ts";
+import { createRefusals, type NoteRefusal } from "./refusals.ts";
+import { readCookie, sha256Of } from "./session-cookie.ts";
+import { createTries, type Tries } from "./tries.ts";
+
+export type TokenVerdict =
+  | { readonly verdict: "right"; readonly role: Role; readonly begunWith: string }
+  | { readonly verdict: "wrong" }
+  | { readonly verdict: "too many"; readonly waitSeconds: number };
+
+/** Finds out who somebody is. */
+export interface Door {
+  /** Judges a token, in constant time and only so often. */
+  judge(token: string, remoteAddress: string): TokenVerdict;
+  /** By `Authorization`, and without it by the session's cookie; undefined without either, or with one that is none any more. */
+  callerOf(
+    request: FastifyRequest,
+  ): Promise<Caller | Exclude<TokenVerdict, { verdict: "right" }> | undefined>;
+  readonly tries: Tries;
+  readonly noteRefusal: NoteRefusal;
+}
+
+/** What stands in `who` for whoever has a token. */
+export const BY_TOKEN = "token";
+
+export function createDoor({ access, store, clock, log }: AdminDeps): Door {
+  const known = access.tokens.map(({ token, role }) => {
+    return { role, begunWith: access.fingerprint(`token\n${token}`), isIt: createBearerCheck(token) };
+  });
+  const tries = createTries(clock);
+  const noteRefusal = createRefusals(store.audit, clock, log);
+
+  function judge(token: string, remoteAddress: string): TokenVerdict {
+    const key = access.rateKey(remoteAddress);
+    const waitSeconds = tries.waitOf(key);
+    if (waitSeconds > 0) return { verdict: "too many", waitSeconds };
+    // All of them are looked at, so that the time does not tell which one it was.
+    const [found] = known.filter(({ isIt }) => isIt(`Bearer ${token}`));
+    if (found !== undefined) return { verdict: "right", role: found.role, begunWith: found.begunWith };
+    if (tries.wrong(key, token)) noteRefusal({ remoteAddress, who: null, reason: "wrong token" });
+    return { verdict: "wrong" };
+  }
+
+  async function ofSession(request: FastifyRequest): Promise<Caller | undefined> {
+    const id = readCookie("session", request, access.baseUrl);
+    if (id === undefined) return undefined;
+    const idSha256 = sha256Of(id);
+    const session = await store.sessions.find(idSha256, clock.now());
+    if (session === undefined) return undefined;
+    // A token that was changed, or somebody who was taken off a list, ends the sessions that were begun with it.
+    const isStill = [...known, { begunWith: access.provider?.fingerprint }].some(
+      ({ begunWith }) => begunWith === session.begunWith,
+    );
+    if (!isStill) return undefined;
+    return { who: session.who, role: session.role, session: { idSha256, expiresAt: session.expiresAt } };
+  }
+
+  return {
+    judge,
+    tries,
+    noteRefusal,
+    async callerOf(request) {
+      const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? "") ?? [];
+      if (token === undefined) return request.headers.authorization ? undefined : ofSession(request);
+      const judged = judge(token, access.remoteAddress(request.raw));
+      return judged.verdict === "right" ? { who: BY_TOKEN, role: judged.role, session: null } : judged;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type Person, SIGN_IN_SECONDS, SignInRefused } from "../../oauth/index.ts";
+import type { AdminDeps } from "../admin-deps.ts";
+import type { Provider } from "./access.ts";
+import { beginSession } from "./begin-session.ts";
+import type { Door } from "./door.ts";
+import { GO_ON, LATER, NOT_LISTED, NOT_SIGNED_IN, PAGE_HEADERS, type Page, TOO_MANY } from "./pages.ts";
+import { readCookie, setCookie } from "./session-cookie.ts";
+
+/** They are a browser's way, and no part of the API. */
+const PAGE = { schema: { hide: true, guard: { isOpen: true } } };
+const SIGN_IN_PATH = "/sign-in/oidc";
+export const CALLBACK_PATH = "/sign-in/oidc/callback";
+
+/** `GET /sign-in/oidc` sends a browser to the provider, which sends it back to `/sign-in/oidc/callback`. */
+export function registerProvider(
+  app: FastifyInstance,
+  deps: AdminDeps,
+  provider: Provider,
+  door: Door,
+): void {
+  const { access, log } = deps;
+  app.get(SIGN_IN_PATH, PAGE, async (request, reply) => {
+    try {
+      const { location, flow } = await provider.signIn.begin();
+      const cookie = setCookie("flow", request, access.baseUrl, flow, SIGN_IN_SECONDS);
+      return reply.code(303).headers({ location, "set-cookie": cookie }).send();
+    } catch (error) {
+      log.error({ err: error }, "nobody can sign in by OpenID Connect: the provider could not be asked");
+      return show(reply, LATER);
+    }
+  });
+  app.get(CALLBACK_PATH, PAGE, async (request, reply) => {
+    const page = await signIn(request, reply, provider, deps, door);
+    // It is of no use any more, whatever came of it; `append` keeps the session's.
+    reply.header("set-cookie", setCookie("flow", request, access.baseUrl, "", 0));
+    return show(reply, page);
+  });
+}
+
+async function signIn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  provider: Provider,
+  deps: AdminDeps,
+  door: Door,
+): Promise<Page> {
+  const remoteAddress = deps.access.remoteAddress(request.raw);
+  const key = deps.access.rateKey(remoteAddress);
+  if (door.tries.waitOf(key) > 0) return TOO_MANY;
+  const [, query = ""] = request.url.split("?", 2);
+  let person: Person;
+  try {
+    const flow = readCookie("flow", request, deps.access.baseUrl);
+    if (flow === undefined) throw new SignInRefused("no flow was begun in this browser");
+    person = await provider.signIn.end(new URLSearchParams(query), flow);
+  } catch (error) {
+    if (!(error instanceof SignInRefused)) {
+      deps.log.error({ err: error }, "a sign-in by OpenID Connect could not be finished");
+      return LATER;
+    }
+    if (door.tries.wrong(key, query)) door.noteRefusal({ remoteAddress, who: null, reason: error.message });
+    return NOT_SIGNED_IN;
+  }
+  const who = person.email ?? `sub:${person.subject}`;
+  const role = provider.roleOf(person);
+  if (role === undefined) {
+    door.noteRefusal({ remoteAddress, who, reason: "on neither list" });
+    return NOT_LISTED;
+  }
+  const admitted = { who, role, begunWith: provider.fingerprint, by: "oidc" } as const;
+  const session = await beginSession(request, reply, admitted, deps);
+  return session === undefined ? LATER : GO_ON;
+}
+
+function show(reply: FastifyReply, { status, html }: Page): FastifyReply {
+  return reply.code(status).headers(PAGE_HEADERS).send(html);
+}

@@ -1,0 +1,39 @@
+import type { Clock, Log } from "../../domain/index.ts";
+import type { AuditStore } from "../../store/index.ts";
+
+/** How many rows strangers may cause in an hour, in each process. */
+const MOST_ROWS = 60;
+const HOUR_MS = 3_600_000;
+
+export interface Refusal {
+  readonly remoteAddress: string;
+  /** Null for somebody who is not known. */
+  readonly who: string | null;
+  /** Fixed words, and nothing that a stranger wrote. */
+  readonly reason: string;
+}
+
+/** Tells the log and the audit log of those who were not let in. It waits for nothing, and never throws. */
+export type NoteRefusal = (refusal: Refusal) => void;
+
+/** Bounded, since anybody can be refused: the next row says how many were left out before it. */
+export function createRefusals(audit: AuditStore, clock: Clock, log: Log): NoteRefusal {
+  let hour = { endsAt: 0, rows: 0 };
+  let leftOut = 0;
+  return ({ remoteAddress, who, reason }) => {
+    const at = clock.now();
+    if (at.getTime() >= hour.endsAt) hour = { endsAt: at.getTime() + HOUR_MS, rows: 0 };
+    if (hour.rows >= MOST_ROWS) {
+      leftOut += 1;
+      return;
+    }
+    hour.rows += 1;
+    const detail = { reason, ...(leftOut === 0 ? {} : { left_out_before: leftOut }) };
+    leftOut = 0;
+    log.warn({ address: remoteAddress, who, ...detail }, "somebody was not let in to the admin API");
+    const entry = { at, who, role: null, remoteAddress, action: "session.refused", subject: null, detail };
+    audit
+      .begin({ ...entry, outcome: "refused" })
+      .catch((error: unknown) => log.error({ err: error }, "the audit log could not be written"));
+  };
+}

@@ -1,0 +1,174 @@
+import * as oauth from "oauth4webapi";
+import type { Clock } from "../domain/index.ts";
+import type { Sealer } from "../seal/index.ts";
+import { authorizationAddress } from "./authorization-address.ts";
+import { requestTokens } from "./exchange-code.ts";
+import { secret } from "./flow.ts";
+import type { Platform } from "./platform.ts";
+import { asking, PlatformError } from "./platform-error.ts";
+
+export interface SignInDeps {
+  readonly platform: Platform;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly redirectUri: string;
+  /** The claim that tells who may come in. */
+  readonly claim: string;
+}
+
+/** Somebody whom the provider vouches for. */
+export interface Person {
+  readonly subject: string;
+  /** Null unless the provider says that it is verified. */
+  readonly email: string | null;
+  /** Of the claim; a mail address that is not verified is none. */
+  readonly values: readonly string[];
+}
+
+/** Signing operators in by OpenID Connect. */
+export interface SignIn {
+  /** @throws Error when the provider cannot be discovered */
+  begin(): Promise<{
+    readonly location: string;
+    /** For the browser to bring back: encrypted, and of use for ten minutes. */
+    readonly flow: string;
+  }>;
+  /**
+   * @param query what the provider sent the browser back with
+   * @param flow what `begin` gave to the same browser
+   * @throws SignInRefused where it is no answer to this flow, or a refusal; otherwise what the provider could not do
+   */
+  end(query: URLSearchParams, flow: string): Promise<Person>;
+}
+
+/** What the browser brought is not what signs somebody in. */
+export class SignInRefused extends Error {
+  override readonly name = "SignInRefused";
+}
+
+/** How long somebody may take at the provider, in seconds. */
+export const SIGN_IN_SECONDS = 600;
+const TIME_LIMIT_MS = 10_000;
+const CONTEXT = "operator's sign-in";
+
+interface Flow {
+  readonly state: string;
+  readonly codeVerifier: string;
+  readonly nonce: string;
+  readonly endsAt: number;
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * The authorization code flow of OpenID Connect Core §3.1, with PKCE, state, nonce and the check of `iss` (RFC 9207). What a flow
+ * needs at its end is in the browser's own cookie, encrypted: a stranger who begins flows fills no table.
+ */
+export function createSignIn(deps: SignInDeps): SignIn {
+  const { platform, sealer, clock, redirectUri } = deps;
+  return {
+    async begin() {
+      const { authorization_endpoint: endpoint } = await platform.server();
+      if (endpoint === undefined)
+        throw new Error(`${platform.settings.issuer}: its discovery names no authorization_endpoint`);
+      const flow: Flow = {
+        state: secret(),
+        codeVerifier: oauth.generateRandomCodeVerifier(),
+        nonce: secret(),
+        endsAt: clock.now().getTime() + SIGN_IN_SECONDS * 1000,
+      };
+      const location = await authorizationAddress(endpoint, platform, {
+        ...flow,
+        redirectUri,
+        responseMode: "query",
+      });
+      const sealed = sealer.seal(Buffer.from(JSON.stringify(flow)), CONTEXT);
+      return { location, flow: Buffer.from(sealed).toString("base64url") };
+    },
+    end: (query, flow) => end(query, opened(flow, sealer, clock), deps),
+  };
+}
+
+function opened(flow: string, sealer: Sealer, clock: Clock): Flow {
+  const read = (): Flow =>
+    JSON.parse(Buffer.from(sealer.open(Buffer.from(flow, "base64url"), CONTEXT)).toString("utf8"));
+  let found: Flow;
+  try {
+    found = read();
+  } catch (cause) {
+    throw new SignInRefused("the flow was not begun here", { cause });
+  }
+  if (found.endsAt <= clock.now().getTime()) throw new SignInRefused("the flow was begun too long ago");
+  return found;
+}
+
+async function end(query: URLSearchParams, flow: Flow, deps: SignInDeps): Promise<Person> {
+  const { platform, redirectUri, claim } = deps;
+  const { codeVerifier, nonce } = flow;
+  const server = await platform.server();
+  const code = validCode(server, platform, query, flow.state);
+  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  const grant = { code, flow: { code_verifier: codeVerifier, nonce, redirect_uri: redirectUri } };
+  try {
+    return await asking(async () => {
+      const tokens = await requestTokens(platform, server, grant, redirectUri, signal);
+      return personOf(await claimsOf(platform, server, tokens, claim, signal), claim);
+    });
+  } catch (error) {
+    if (error instanceof PlatformError && error.verdict === "invalid_grant")
+      throw new SignInRefused("the provider does not accept the code", { cause: error });
+    throw error;
+  }
+}
+
+/** RFC 9207 and RFC 6749 §4.1.2: the issuer, the state, no error, and a code. */
+function validCode(
+  server: oauth.AuthorizationServer,
+  { client }: Platform,
+  query: URLSearchParams,
+  state: string,
+): string {
+  // RFC 6749 §3.1; the library looks at some of them only.
+  if (new Set(query.keys()).size < query.size)
+    throw new SignInRefused("no answer to this flow: a parameter is there twice");
+  try {
+    const code = oauth.validateAuthResponse(server, client, query, state).get("code");
+    if (code !== null && code !== "") return code;
+  } catch (error) {
+    // The errors of the library hold the whole query; anybody may have written it.
+    const isVerdict = error instanceof oauth.AuthorizationResponseError;
+    throw new SignInRefused(
+      isVerdict
+        ? "the provider did not let them in"
+        : `no answer to this flow: ${error instanceof Error ? error.message : "unknown"}`,
+    );
+  }
+  throw new SignInRefused("no answer to this flow: it has no code");
+}
+
+/** Some providers have the claims in the ID token, others at the userinfo endpoint alone (OpenID Connect Core §5.4). */
+async function claimsOf(
+  platform: Platform,
+  server: oauth.AuthorizationServer,
+  tokens: oauth.TokenEndpointResponse,
+  claim: string,
+  signal: AbortSignal,
+): Promise<Claims & { readonly sub: string }> {
+  const idToken = oauth.getValidatedIdTokenClaims(tokens);
+  if (idToken === undefined) throw new Error("the provider has sent no ID token");
+  const isThere = idToken[claim] !== undefined && (claim !== "email" || idToken.email_verified !== undefined);
+  if (isThere || server.userinfo_endpoint === undefined) return idToken;
+  const options = platform.options(signal);
+  const response = await oauth.userInfoRequest(server, platform.client, tokens.access_token, options);
+  const more = await oauth.processUserInfoResponse(server, platform.client, idToken.sub, response);
+  return { ...more, ...idToken };
+}
+
+function personOf(claims: Claims & { readonly sub: string }, claim: string): Person {
+  // Some providers write it as a text.
+  const isVerified = claims.email_verified === true || claims.email_verified === "true";
+  const email = isVerified && typeof claims.email === "string" ? claims.email : null;
+  if (claim === "email") return { subject: claims.sub, email, values: email === null ? [] : [email] };
+  const values = [claims[claim]].flat().filter((value) => typeof value === "string");
+  return { subject: claims.sub, email, values };
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import type { StoredSession } from "../../src/store/index.ts";
+import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
+import { countOf } from "../support/effects.ts";
+
+const NOON = new Date("2026-03-04T12:00:00.250Z");
+const later = (seconds: number) => new Date(NOON.getTime() + seconds * 1000);
+const ID = "a".repeat(64);
+const SESSION: StoredSession = {
+  who: "ada@example.com",
+  role: "viewer",
+  begunWith: "f",
+  begunAt: NOON,
+  expiresAt: later(60),
+};
+
+describe.each(DIALECTS)("sessions on %s", (dialect) => {
+  it("are found as they were begun, by any process, until they expire", () =>
+    withStore(dialect, async ({ sessions }, target) => {
+      await sessions.begin(ID, SESSION);
+      const { store: other } = await openTarget(target);
+      expect(await other.sessions.find(ID, later(59))).toEqual(SESSION);
+      await other.close();
+      expect(await sessions.find(ID, later(60))).toBeUndefined();
+      expect(await sessions.find("b".repeat(64), NOON)).toBeUndefined();
+    }));
+
+  it("end at once, for every process, and one that is none may be ended too", () =>
+    withStore(dialect, async ({ sessions }, target) => {
+      await sessions.begin(ID, SESSION);
+      const { store: other } = await openTarget(target);
+      await other.sessions.end(ID);
+      await other.sessions.end(ID);
+      await other.close();
+      expect(await sessions.find(ID, NOON)).toBeUndefined();
+    }));
+
+  it("go with the retention job once they have expired, and not before", () =>
+    withStore(dialect, async (store, target) => {
+      await store.sessions.begin(ID, SESSION);
+      await store.sessions.begin("b".repeat(64), { ...SESSION, expiresAt: later(600) });
+      const limits = { callbacks: NOON, strangersKept: 10 };
+      expect(await store.sweep({ ...limits, now: later(61) })).toMatchObject({ stale: 1 });
+      expect(await countOf(target, "oncehook_sessions")).toBe(1);
+      expect(await store.sessions.find("b".repeat(64), later(61))).toBeDefined();
+    }));
+});

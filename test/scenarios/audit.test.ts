@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { idleListener, routesOf } from "../support/admin-listener.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { conforms } from "../support/openapi.ts";
+import { OwnPage } from "../support/own-page.ts";
+import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
+
+const turns: { run: () => Promise<void> | void } = { run: () => {} };
+const handlers = [
+  defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    async handle() {
+      await turns.run();
+      return {};
+    },
+  }),
+];
+const FAILURE = "/api/v1/failures/platform/f%2F1";
+
+async function failOne(receiver: TestReceiver): Promise<void> {
+  turns.run = () => {
+    throw new Error("down");
+  };
+  expect((await receiver.send(event("unreliable", {}, { event_id: "f/1" }))).status).toBe(500);
+}
+
+interface Entry {
+  readonly action: string;
+  readonly outcome: string | null;
+}
+
+async function entries(receiver: TestReceiver, query = ""): Promise<Entry[]> {
+  const answer = await receiver.admin(`/api/v1/audit${query}`);
+  conforms("/api/v1/audit", "get", answer);
+  return answer.body.items as Entry[];
+}
+
+describe.each(DIALECTS)("the audit log on %s", (dialect) => {
+  it("tells who did what to what, from where, and how it ended", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await failOne(receiver);
+        await receiver.admin(`${FAILURE}/replay?dry_run=true`, { method: "POST" });
+        await receiver.admin(FAILURE, { method: "DELETE" });
+        await receiver.admin(FAILURE, { method: "DELETE" });
+        const common = {
+          who: "token",
+          role: "operator",
+          remote_address: "127.0.0.1",
+          subject: "platform/f/1",
+        };
+        expect(await entries(receiver)).toMatchObject([
+          { ...common, action: "failure.discard", detail: null, outcome: "refused" },
+          { ...common, action: "failure.discard", detail: null, outcome: "done" },
+          { ...common, action: "failure.replay", detail: { dry_run: true }, outcome: "done" },
+        ]);
+        expect(await entries(receiver, "?action=failure.replay&who=token&limit=1")).toHaveLength(1);
+        expect(await entries(receiver, "?who=ada@example.com")).toEqual([]);
+      },
+      { handlers },
+    ));
+
+  it("has a change before it is made, and its outcome although nobody waits for the answer", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await failOne(receiver);
+        const begun = Promise.withResolvers<void>();
+        const gate = Promise.withResolvers<void>();
+        turns.run = () => {
+          begun.resolve();
+          return gate.promise;
+        };
+        const leaving = new AbortController();
+        const replaying = receiver
+          .admin(`${FAILURE}/replay`, { method: "POST", signal: leaving.signal })
+          .catch(() => "left");
+        await begun.promise;
+        expect(await entries(receiver)).toMatchObject([{ action: "failure.replay", outcome: null }]);
+        leaving.abort();
+        expect(await replaying).toBe("left");
+        gate.resolve();
+        await until(async () => (await entries(receiver))[0]?.outcome === "done");
+      },
+      { handlers },
+    ));
+
+  it("says of what the database could not do that it failed", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await execute(receiver.target, "DROP TABLE oncehook_failures");
+        expect((await receiver.admin(FAILURE, { method: "DELETE" })).status).toBe(500);
+        expect(await entries(receiver)).toMatchObject([{ action: "failure.discard", outcome: "failed" }]);
+      },
+      { handlers },
+    ));
+
+  it("says so too of a sign-in, and lets nobody in whose session is not kept", () =>
+    withReceiver(dialect, async (receiver) => {
+      await execute(receiver.target, "DROP TABLE oncehook_sessions");
+      const refused = await new OwnPage(receiver.adminOrigin).signIn(TOKEN);
+      expect([refused.status, refused.headers.get("set-cookie")]).toEqual([503, null]);
+      expect(await entries(receiver)).toMatchObject([{ action: "session.begin", outcome: "failed" }]);
+    }));
+
+  it("keeps back a change that it cannot write down, and lets nobody in", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await failOne(receiver);
+        await execute(receiver.target, "DROP TABLE oncehook_audit");
+        const answer = await receiver.admin(FAILURE, { method: "DELETE" });
+        conforms("/api/v1/failures/{source}/{event_id}", "delete", answer);
+        expect([answer.status, await receiver.count("oncehook_failures")]).toEqual([503, 1]);
+        const refused = await new OwnPage(receiver.adminOrigin).signIn(TOKEN);
+        conforms("/api/v1/session", "post", refused);
+        expect([refused.status, refused.headers.get("set-cookie")]).toEqual([503, null]);
+        expect(await receiver.count("oncehook_sessions")).toBe(0);
+        expect((await receiver.admin("/api/v1/failures")).status).toBe(200);
+      },
+      { handlers },
+    ));
+});
+
+/** What a route wants in its body; one that is missing here is answered 400. */
+const BODIES: Readonly<Record<string, object>> = {
+  "/api/v1/oauth/states": { state: "0123456789abcdef-of-a-flow", expires_in: 60 },
+};
+/** Who signs in is known only afterwards, and is written down by the route itself. */
+const BY_ITSELF: ReadonlySet<string> = new Set(["/api/v1/session"]);
+
+describe("the audit log", () => {
+  it("has every change that a route of the admin API makes, under a name of its own", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const routes = (await routesOf(idleListener())).filter(({ method }) => method !== "GET");
+      expect(routes.length).toBeGreaterThan(5);
+      const names = new Map<string, string>();
+      for (const { method, path } of routes) {
+        if (method === "POST" && BY_ITSELF.has(path)) continue;
+        const body = BODIES[path];
+        const { status } = await receiver.admin(path.replace(/\{\w+\}/g, "1"), {
+          method,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          headers: body === undefined ? {} : { "content-type": "application/json" },
+        });
+        expect([method, path, status]).not.toEqual([method, path, 400]);
+        const [newest] = await entries(receiver, "?limit=1");
+        const name = newest?.action ?? "nothing";
+        expect([name, names.get(name)]).toEqual([name, undefined]);
+        names.set(name, `${method} ${path}`);
+        expect(newest?.outcome).not.toBeNull();
+      }
+      expect(names.size).toBe(routes.length - BY_ITSELF.size);
+    }));
+
+  it("is named by every route that changes something, or the listener is not made", () => {
+    const app = idleListener();
+    expect(() => app.post("/api/v1/anything", async () => ({}))).toThrow(
+      "POST /api/v1/anything: its operation names no action for the audit log",
+    );
+    expect(() => app.get("/api/v1/anything", async () => ({}))).not.toThrow();
+  });
+
+  it("holds no state of a flow, nor what else the body of a request holds", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const body = JSON.stringify(BODIES["/api/v1/oauth/states"]);
+      const headers = { "content-type": "application/json" };
+      await receiver.admin("/api/v1/oauth/states", { method: "POST", body, headers });
+      expect(await entries(receiver)).toMatchObject([
+        { action: "oauth_state.expect", subject: null, detail: { expires_in: 60 }, outcome: "done" },
+      ]);
+    }));
+
+  it("has who signed in and out, by the cookie and not by the token that is still there", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const page = new OwnPage(receiver.adminOrigin);
+      await page.signIn(TOKEN);
+      await page.ask("DELETE", "/api/v1/session");
+      expect(await entries(receiver)).toMatchObject([
+        { action: "session.end", who: "token", role: "operator", outcome: "done" },
+        { action: "session.begin", who: "token", role: "operator", detail: { by: "token" }, outcome: "done" },
+      ]);
+    }));
+
+  it("has nothing of callbacks, nor of those who only look", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await receiver.send(payment());
+      await receiver.admin("/api/v1/callbacks");
+      expect(await entries(receiver)).toEqual([]);
+    }));
+});

@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+import { DIALECTS } from "../support/databases.ts";
+import { type OperatorsTest, withOperators } from "../support/operators.ts";
+import { OwnPage, sessionIdIn } from "../support/own-page.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { UserAgent } from "../support/user-agent.ts";
+
+const SESSION = "/api/v1/session";
+
+async function audit({ receiver }: OperatorsTest): Promise<Record<string, unknown>[]> {
+  return (await receiver.admin("/api/v1/audit")).body.items as Record<string, unknown>[];
+}
+
+describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s", (dialect) => {
+  it("lets an operator in, who is known by the mail address in everything done", () =>
+    withOperators(dialect, async (test) => {
+      const { base, receiver, platform } = test;
+      const { agent, answer } = await test.signIn("ada");
+      const html = await answer.text();
+      expect([answer.status, html]).toEqual([200, expect.stringContaining('content="0;url=/"')]);
+      const page = new OwnPage(base, agent);
+      expect((await page.ask("GET", SESSION)).body).toMatchObject({
+        who: "ada@example.com",
+        role: "operator",
+      });
+      expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(404);
+      const common = { who: "ada@example.com", role: "operator" };
+      expect(await audit(test)).toMatchObject([
+        { ...common, action: "failure.discard", outcome: "refused" },
+        { ...common, action: "session.begin", detail: { by: "oidc" }, outcome: "done" },
+      ]);
+      expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
+      expect(await receiver.count("oncehook_redirect_states")).toBe(0);
+    }));
+});
+
+describe("signing in by OpenID Connect", () => {
+  it("is offered where it is configured, under the provider's name", () =>
+    withOperators("sqlite", async ({ receiver, platform }) => {
+      const { body } = await receiver.admin("/api/v1/sign-in", { headers: { authorization: "" } });
+      expect(body).toEqual({
+        methods: ["token", "oidc"],
+        oidc_label: new URL(platform.issuer).host,
+        environment: "test",
+      });
+    }));
+
+  it("makes a viewer of who is on that list", () =>
+    withOperators("sqlite", async ({ signIn, base }) => {
+      const page = new OwnPage(base, (await signIn("vera")).agent);
+      expect((await page.ask("GET", SESSION)).body).toMatchObject({
+        who: "vera@example.com",
+        role: "viewer",
+      });
+      expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(403);
+    }));
+
+  it.each([
+    ["is on neither list", "mallory", "mallory@example.com"],
+    ["has an address that the provider has not verified", "eve", "sub:eve"],
+  ])("does not let in who %s", (_title, login, who) =>
+    withOperators("sqlite", async (test) => {
+      const { agent, answer } = await test.signIn(login);
+      expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("on neither list")]);
+      expect((await new OwnPage(test.base, agent).ask("GET", SESSION)).status).toBe(401);
+      await until(async () => (await audit(test)).length === 1);
+      expect(await audit(test)).toMatchObject([
+        {
+          action: "session.refused",
+          who,
+          role: null,
+          detail: { reason: "on neither list" },
+          outcome: "refused",
+        },
+      ]);
+    }),
+  );
+
+  it("takes the claims from the ID token where they are there", () =>
+    withOperators(
+      "sqlite",
+      async ({ signIn, base }) => {
+        const page = new OwnPage(base, (await signIn("ada")).agent);
+        expect((await page.ask("GET", SESSION)).body).toMatchObject({ who: "ada@example.com" });
+      },
+      { oidc: { claimsInIdToken: true } },
+    ));
+
+  it("goes by another claim, with many values, and names people by their subject where it knows no address", () =>
+    withOperators(
+      "sqlite",
+      async ({ signIn, base }) => {
+        const page = new OwnPage(base, (await signIn("vera")).agent);
+        expect((await page.ask("GET", SESSION)).body).toMatchObject({ who: "sub:vera", role: "viewer" });
+        const operator = new OwnPage(base, (await signIn("ada")).agent);
+        expect((await operator.ask("GET", SESSION)).body).toMatchObject({ role: "operator" });
+      },
+      {
+        env: {
+          ADMIN_OIDC_SCOPES: "openid groups",
+          ADMIN_OIDC_CLAIM: "groups",
+          ADMIN_OIDC_OPERATORS: "adas",
+          ADMIN_OIDC_VIEWERS: "everybody",
+        },
+      },
+    ));
+
+  it("asks with PKCE, state and nonce, and binds them to the browser by a short-lived cookie", () =>
+    withOperators("sqlite", async ({ base, platform }) => {
+      const response = await new UserAgent().request(`${base}/sign-in/oidc`);
+      expect(response.status).toBe(303);
+      const location = new URL(response.headers.get("location") ?? "");
+      expect(location.origin).toBe(platform.issuer);
+      expect(Object.fromEntries(location.searchParams)).toEqual({
+        response_type: "code",
+        client_id: "oncehook",
+        redirect_uri: `${base}/sign-in/oidc/callback`,
+        scope: "openid email",
+        state: expect.stringMatching(/^[\w-]{43}$/),
+        nonce: expect.stringMatching(/^[\w-]{43}$/),
+        code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+        code_challenge_method: "S256",
+      });
+      const cookie = response.headers.get("set-cookie") ?? "";
+      expect(cookie).toMatch(
+        /^oncehook-flow-\d+=[\w-]{100,1000}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      );
+      expect(cookie).not.toContain(location.searchParams.get("state"));
+    }));
+
+  it("ends the sessions of a list that was changed, and of no other process", () =>
+    withOperators("sqlite", async ({ signIn, receiver, env }) => {
+      const id = sessionIdIn((await signIn("ada")).answer);
+      const others = { ADMIN_OIDC_OPERATORS: "somebody@example.com" };
+      const changed = await startReceiver(receiver.target, { env: { ...env, ...others, ADMIN_PORT: "0" } });
+      const same = await startReceiver(receiver.target, { env: { ...env, ADMIN_PORT: "0" } });
+      const statusAt = async ({ adminOrigin, admin }: typeof same) => {
+        const cookie = `oncehook-session-${new URL(adminOrigin).port}=${id}`;
+        return (await admin(SESSION, { headers: { authorization: "", cookie } })).status;
+      };
+      expect([await statusAt(same), await statusAt(changed)]).toEqual([200, 401]);
+      await Promise.all([changed.stop(), same.stop()]);
+    }));
+});
+
+describe("the way back from the provider", () => {
+  it("works once, and takes the flow's cookie away", () =>
+    withOperators("sqlite", async ({ arrive, platform }) => {
+      const { agent, back } = await arrive("ada");
+      const first = await agent.request(back);
+      expect(first.headers.getSetCookie()).toEqual([
+        expect.stringMatching(
+          /^oncehook-session-\d+=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+        ),
+        expect.stringMatching(/^oncehook-flow-\d+=; Path=\/; Max-Age=0; HttpOnly; SameSite=Lax$/),
+      ]);
+      expect((await agent.request(back)).status).toBe(401);
+      expect(platform.grants.authorization_code).toBe(1);
+    }));
+
+  it.each([
+    ["in another browser", (url: URL) => url, new UserAgent()],
+    ["with another state", (url: URL) => url.searchParams.set("state", "x".repeat(43)), undefined],
+    ["with another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.example"), undefined],
+    [
+      "without the issuer, which the provider promises",
+      (url: URL) => url.searchParams.delete("iss"),
+      undefined,
+    ],
+    ["with two codes", (url: URL) => url.searchParams.append("code", "another"), undefined],
+    ["without a code", (url: URL) => url.searchParams.delete("code"), undefined],
+  ])("lets nobody in %s, and sends the code nowhere", (_title, change, stranger) =>
+    withOperators("sqlite", async (test) => {
+      const { agent, back } = await test.arrive("ada");
+      const url = new URL(back);
+      change(url);
+      const answer = await (stranger ?? agent).request(url.href);
+      expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
+      expect(test.platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
+      await until(async () => (await audit(test)).length === 1);
+      expect(await audit(test)).toMatchObject([{ action: "session.refused", who: null }]);
+    }),
+  );
+
+  it("lets nobody in with the code of somebody else's flow", () =>
+    withOperators("sqlite", async ({ arrive, platform, base }) => {
+      const [victim, attacker] = [await arrive("ada"), await arrive("mallory")];
+      const injected = new URL(attacker.back);
+      injected.searchParams.set("code", new URL(victim.back).searchParams.get("code") ?? "");
+      expect((await attacker.agent.request(injected.href)).status).toBe(401);
+      expect(platform.grants).toMatchObject({ authorization_code: 0, refused: 1 });
+      expect((await new OwnPage(base, attacker.agent).ask("GET", SESSION)).status).toBe(401);
+    }));
+
+  it("shows no word of what the provider, or anybody else, wrote into the address", () =>
+    withOperators("sqlite", async ({ arrive }) => {
+      const { agent, back } = await arrive("ada");
+      const refusal = new URL(back);
+      refusal.searchParams.delete("code");
+      refusal.searchParams.set("error", "access_denied");
+      refusal.searchParams.set("error_description", "<script>alert(1)</script>");
+      const page = await agent.request(refusal.href);
+      expect(page.status).toBe(401);
+      expect(await page.text()).not.toMatch(/script>alert|access_denied/);
+      expect(Object.fromEntries(page.headers)).toMatchObject({
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-store",
+        "referrer-policy": "no-referrer",
+        "x-frame-options": "DENY",
+        "content-security-policy": expect.stringMatching(
+          /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+        ),
+      });
+    }));
+
+  it("is open for ten minutes", () => {
+    const time = { offset: 0 };
+    return withOperators(
+      "sqlite",
+      async ({ arrive, platform }) => {
+        const { agent, back } = await arrive("ada");
+        time.offset = 601_000;
+        expect((await agent.request(back)).status).toBe(401);
+        expect(platform.grants.authorization_code).toBe(0);
+      },
+      { clock: { now: () => new Date(Date.now() + time.offset) } },
+    );
+  });
+
+  it("may be tried ten times in a minute with what is not right", () =>
+    withOperators("sqlite", async ({ base, arrive }) => {
+      for (let turn = 0; turn < 10; turn += 1) {
+        const url = `${base}/sign-in/oidc/callback?code=made-up-${turn}&state=x`;
+        expect((await new UserAgent().request(url)).status).toBe(401);
+      }
+      const { agent, back } = await arrive("ada");
+      expect((await agent.request(back)).status).toBe(429);
+    }));
+
+  it("says that the provider cannot be asked, in the page and in the log, and keeps no code in it", () =>
+    withOperators("sqlite", async ({ arrive, platform, receiver }) => {
+      const { agent, back } = await arrive("ada");
+      platform.before = () => 503;
+      const page = await agent.request(back);
+      expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("Not right now")]);
+      const { searchParams } = new URL(back);
+      expect(JSON.stringify(receiver.lines)).toContain("could not be finished");
+      for (const name of ["code", "state"])
+        expect(JSON.stringify(receiver.lines)).not.toContain(searchParams.get(name));
+    }));
+
+  it("begins nowhere while the provider is away, and the token still signs in", () =>
+    withOperators(
+      "sqlite",
+      async ({ base, receiver }) => {
+        expect((await new UserAgent().request(`${base}/sign-in/oidc`)).status).toBe(503);
+        expect((await receiver.admin(SESSION)).status).toBe(200);
+      },
+      { env: { ADMIN_OIDC_ISSUER: "http://127.0.0.1:1" } },
+    ));
+});
