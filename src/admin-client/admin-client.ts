@@ -92,7 +92,10 @@ export function createAdminClient(options: Options) {
     sources: {
       /** What platforms are to register, which secrets they use, and what they may send. */
       list: () => request<SourcesView>("GET", "sources"),
-      /** Whether the addresses of a source lead to a receiver of this database; it may take ten seconds. */
+      /**
+       * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
+       * @param source one of the items of the list, or `oauth` for its redirect address
+       */
       reach: (source: string) => request<ReachView>("POST", `sources/${encodeURIComponent(source)}/reach`),
     },
     /** Outside production; there every one of them is refused with 404. */

@@ -3,7 +3,16 @@ import type { AdminDeps } from "./admin-deps.ts";
 import { operation } from "./operation.ts";
 import { NO_NUL } from "./paging.ts";
 
-const PARAMS = { type: "object", properties: { source: { type: "string", pattern: NO_NUL } } } as const;
+const PARAMS = {
+  type: "object",
+  properties: {
+    source: {
+      type: "string",
+      pattern: NO_NUL,
+      description: "One of the items of the list, or `oauth` for its redirect address.",
+    },
+  },
+} as const;
 
 const LIST = operation({
   summary: "What platforms are to register, which secrets they use, and what they may send",

@@ -1,14 +1,7 @@
 import type { Sandbox, SandboxExchangeView, SandboxFlowView, Untried } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { addressesOf, readTlsPair } from "../http/index.ts";
-import {
-  NotSignable,
-  type OwnListener,
-  samplesOf,
-  sendEvent,
-  Unanswered,
-  walkFlow,
-} from "../sandbox/index.ts";
+import type { OwnListener, Sent } from "../sandbox/index.ts";
 import type { Inner } from "./assemble.ts";
 
 /** Where the two listeners of this process can be reached from it; empty until they listen. */
@@ -16,6 +9,9 @@ export interface OwnOrigins {
   readonly public: string;
   readonly admin: string;
 }
+
+/** When somebody asks for the first time: a start needs nothing of it. */
+const room = () => import("../sandbox/index.ts");
 
 /** Longer than the listener takes to answer that it took too long. */
 const MARGIN_MS = 5_000;
@@ -34,11 +30,12 @@ export function createSandbox(
   return {
     redirectUri,
     async samples() {
+      const { samplesOf } = await room();
       const samples = await samplesOf(receiver.registry, receiver.clock.now());
       return { events: samples.map(({ eventType, ...rest }) => ({ event_type: eventType, ...rest })) };
     },
     send: ({ body, path = "/api/platform/callback", version, sign = "right" }) =>
-      tried(async () => {
+      tried(async ({ sendEvent }) => {
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
         const listener = await ownListener(config, origins);
         return exchangeView(
@@ -51,7 +48,7 @@ export function createSandbox(
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
       const { start = "" } = addressesOf(config.basePath, config.redirect.scopePath);
       const receiverAt = await ownListener(config, origins);
-      return tried(async () => {
+      return tried(async ({ walkFlow }) => {
         const { steps, isSignedIn } = await walkFlow({
           receiver: receiverAt,
           registeredOrigin: new URL(config.baseUrl).origin,
@@ -82,7 +79,7 @@ async function ownListener({ listen, requestTimeoutMs }: Config, origins: OwnOri
 
 function exchangeView(
   body: string,
-  { url, requestHeaders, status, headers, body: answer, tookMs }: Awaited<ReturnType<typeof sendEvent>>,
+  { url, requestHeaders, status, headers, body: answer, tookMs }: Sent,
   mask: Inner["mask"],
 ): SandboxExchangeView {
   return {
@@ -92,9 +89,13 @@ function exchangeView(
   };
 }
 
-async function tried<View>(attempt: () => Promise<View>): Promise<View | Untried> {
+async function tried<View>(
+  attempt: (sandbox: Awaited<ReturnType<typeof room>>) => Promise<View>,
+): Promise<View | Untried> {
+  const sandbox = await room();
+  const { NotSignable, Unanswered } = sandbox;
   try {
-    return await attempt();
+    return await attempt(sandbox);
   } catch (error) {
     if (error instanceof NotSignable) return { status: 409, error: error.message };
     if (error instanceof Unanswered) return { status: 502, error: error.message };

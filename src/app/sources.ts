@@ -2,11 +2,11 @@ import type { ReachView, Sources, SourcesView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
 import { VERSIONS } from "../domain/index.ts";
 import { addressesOf } from "../http/index.ts";
-import { type LogReading, type Reach, reachAddress } from "../reach/index.ts";
+import type { LogReading, Reach } from "../reach/index.ts";
 import type { SeenCredential } from "../store/index.ts";
 import type { Inner } from "./assemble.ts";
 import { type ConfiguredSecret, configuredSecrets } from "./credential-uses.ts";
-import { judgePrevious } from "./doctor/check-secrets.ts";
+import { adviceOn } from "./doctor/check-secrets.ts";
 import { startsFlows } from "./platform.ts";
 import { methodsInWords } from "./platform-scheme.ts";
 import { type RegisteredAddress, registeredAddresses } from "./registered.ts";
@@ -15,8 +15,9 @@ import { secretName } from "./secret-name.ts";
 
 type SourceView = SourcesView["items"][number];
 
-/** The event of OAuth redirects (SPEC 6). */
+/** The event of OAuth redirects (SPEC 6), and the source under which they are logged. */
 const SIGNED_IN = "user_authorized";
+const OAUTH = "oauth";
 
 /**
  * What platforms register, and whether it leads here.
@@ -33,6 +34,10 @@ export async function createSources(
   const log: LogReading = {
     flush: () => callbackLog.flush(),
     list: (page) => store.listCallbacks(page, {}),
+  };
+  const addressesOfSource = (name: string): readonly string[] | undefined => {
+    if (name === source.name) return addresses().map(({ url }) => url);
+    return name === OAUTH && oauthOf(config, receiver, origins) !== null ? [config.redirect.uri] : undefined;
   };
   let isChecking = false;
   return {
@@ -53,11 +58,14 @@ export async function createSources(
       };
     },
     async reach(name) {
-      if (name !== source.name) return "absent";
+      const urls = addressesOfSource(name);
+      if (urls === undefined) return "absent";
       if (isChecking) return "busy";
       isChecking = true;
       try {
-        return summaryOf(await Promise.all(addresses().map(({ url }) => reachAddress(url, log))));
+        // When somebody asks for the first time: a start needs nothing of it.
+        const { reachAddress } = await import("../reach/index.ts");
+        return summaryOf(await Promise.all(urls.map((url) => reachAddress(url, log))));
       } finally {
         isChecking = false;
       }
@@ -114,16 +122,12 @@ function authenticationOf(
     return {
       method,
       header: headers[method],
-      secrets: own.map((secret) => {
-        const name = secretName(secret, config);
-        const advice = () => judgePrevious(name, useOf(secret), useOf(own[0]), now).says;
-        return {
-          name,
-          is_previous: secret.isPrevious,
-          last_used_at: useOf(secret)?.lastUsedAt ?? null,
-          advice: secret.isPrevious ? advice() : null,
-        };
-      }),
+      secrets: own.map((secret) => ({
+        name: secretName(secret, config),
+        is_previous: secret.isPrevious,
+        last_used_at: useOf(secret)?.lastUsedAt ?? null,
+        advice: secret.isPrevious ? adviceOn(useOf(secret), useOf(own[0]), now).says : null,
+      })),
     };
   });
 }

@@ -1,7 +1,6 @@
 import { CommanderError } from "commander";
 import { StartRefused } from "../app/index.ts";
 import { ConfigError } from "../config/index.ts";
-import { NotSignable } from "../sandbox/index.ts";
 import { CareRefused, MigrationRefused } from "../store/index.ts";
 import { UserMistake } from "./user-mistake.ts";
 
@@ -17,7 +16,7 @@ const PLAIN_CODES = new Set([
 ]);
 
 /** What they say is for the user. */
-const PLAIN_ERRORS = [CareRefused, MigrationRefused, NotSignable, StartRefused, UserMistake];
+const PLAIN_ERRORS = [CareRefused, MigrationRefused, StartRefused, UserMistake];
 
 /** Prints why a command did not work and returns the exit code. A stack is for our faults, not for a user's mistake. */
 export function reportFailure(error: unknown): number {

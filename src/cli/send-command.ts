@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Command } from "commander";
+import type { Config } from "../config/index.ts";
 import { isJsonObject, type JsonObject } from "../domain/index.ts";
-import { authenticHeaders, sampleData } from "../sandbox/index.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
 import { UserMistake } from "./user-mistake.ts";
@@ -16,6 +16,8 @@ interface SendOptions extends JsonOptions {
 }
 
 const TIME_LIMIT_MS = 35_000;
+/** Loaded by who sends, and at no other command's start. */
+const sandbox = () => import("../sandbox/index.ts");
 
 export function sendCommand(): Command {
   return new Command("send")
@@ -41,7 +43,7 @@ export function sendCommand(): Command {
 
 async function send(type: string, options: SendOptions): Promise<void> {
   const url = options.url === undefined ? undefined : urlOf(options.url);
-  const data = dataOf(type, options.data);
+  const data = await dataOf(type, options.data);
   const timestamp = timestampOf(options.timestamp);
   const { config } = await load(options);
   const event = {
@@ -51,7 +53,7 @@ async function send(type: string, options: SendOptions): Promise<void> {
     data,
   };
   const body = JSON.stringify(event);
-  const headers = await authenticHeaders(config.authentication, body, type);
+  const headers = await headersFor(config, body, type);
   const address = url ?? `${config.baseUrl}/api/platform/callback`;
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(address, { ...headers, ...version }, body);
@@ -60,6 +62,19 @@ async function send(type: string, options: SendOptions): Promise<void> {
   printResult(options, result, () => `POST ${address}\n${body}\n\n${response.status}\n${text}\n`);
   if (response.status === 429) process.stderr.write(`oncehook: ${slowDown(response.headers)}\n`);
   if (response.status !== 200) process.exitCode = 1;
+}
+
+async function headersFor(
+  { authentication }: Config,
+  body: string,
+  type: string,
+): Promise<Record<string, string>> {
+  const { authenticHeaders, NotSignable } = await sandbox();
+  try {
+    return await authenticHeaders(authentication, body, type);
+  } catch (cause) {
+    throw cause instanceof NotSignable ? new UserMistake(cause.message, { cause }) : cause;
+  }
 }
 
 async function post(url: string, headers: Record<string, string>, body: string): Promise<Response> {
@@ -119,9 +134,9 @@ function reason(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-function dataOf(type: string, text: string | undefined): JsonObject {
+async function dataOf(type: string, text: string | undefined): Promise<JsonObject> {
   if (text === undefined) {
-    const sample = sampleData(type);
+    const sample = (await sandbox()).sampleData(type);
     if (sample === undefined)
       throw new UserMistake(
         `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,

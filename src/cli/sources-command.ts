@@ -32,7 +32,7 @@ async function sources(options: SourcesOptions): Promise<void> {
     return;
   }
   const checks: Check[] = [];
-  for (const { source } of list.items) {
+  for (const source of sourcesOf(list)) {
     const reach = await askAdmin(
       options,
       (client) => client.sources.reach(source),
@@ -42,6 +42,10 @@ async function sources(options: SourcesOptions): Promise<void> {
   }
   printResult(options, { ...list, checks }, () => `${listed(list)}\n${checks.map(checked).join("")}`);
   if (checks.some(({ reached }) => !reached)) process.exitCode = 1;
+}
+
+function sourcesOf({ items, oauth }: SourcesView): string[] {
+  return [...items.map(({ source }) => source), ...(oauth === null ? [] : ["oauth"])];
 }
 
 function listed({ items, oauth, handlers }: SourcesView): string {
@@ -64,16 +68,16 @@ function sourceText({ source, addresses, authenticated_by, authentication }: Sou
     `${method} ${url}`,
     VERSION_WORDS[version] ?? version,
   ]);
-  const secrets = authentication.flatMap(({ method, header, secrets }) =>
-    secrets.map(({ name, last_used_at, advice }) => [
+  const secrets = authentication.flatMap(({ method, header, secrets }) => {
+    if (secrets.length === 0) return [["the platform's JWK Set", `${method}, in ${header}`, "", ""]];
+    return secrets.map(({ name, last_used_at, advice }) => [
       name,
       `${method}, in ${header}`,
       last_used_at ?? "never",
-      // It begins with the name of the secret, which stands in the line already.
-      advice?.slice(name.length + 2) ?? "",
-    ]),
-  );
-  const uses = secrets.length === 0 ? "" : `\n${table(["secret", "of", "last used", ""], secrets)}\n`;
+      advice ?? "",
+    ]);
+  });
+  const uses = secrets.length === 0 ? "" : `\n${table(["secret", "of", "last used", "advice"], secrets)}\n`;
   return (
     `source ${source}, authenticated by ${authenticated_by}\n\n` +
     `${table(["register one of these", "version"], rows)}\n${uses}`

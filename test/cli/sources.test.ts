@@ -4,10 +4,12 @@ import { freePort } from "../support/free-port.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
-function withCommand(
+async function withCommand(
   use: (receiver: TestReceiver, run: (...args: string[]) => Promise<Ended>) => Promise<void>,
   env: Record<string, string> = {},
 ): Promise<void> {
+  // The redirect address of OAuth is the configured one, so that its port must be one.
+  const PORT = String(await freePort());
   return withReceiver(
     "sqlite",
     (receiver) =>
@@ -17,7 +19,7 @@ function withCommand(
           ADMIN_PORT: new URL(receiver.adminOrigin).port,
         }),
       ),
-    { env },
+    { env: { PORT, ...env } },
   );
 }
 
@@ -67,7 +69,10 @@ describe("oncehook sources", () => {
       const checked = JSON.parse((await run("--check", "--json")).stdout);
       expect(checked).toMatchObject({
         ...list,
-        checks: [{ source: "platform", reached: true, status: 401 }],
+        checks: [
+          { source: "platform", reached: true, status: 401 },
+          { source: "oauth", reached: true },
+        ],
       });
       expect(checked.checks[0].addresses).toHaveLength(3);
     }));

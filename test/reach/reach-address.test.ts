@@ -4,6 +4,7 @@ import { type LogReading, type Reach, reachAddress } from "../../src/reach/index
 import { withStore } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
 import { withHttpServer, withHttpsServer } from "../support/http-server.ts";
+import { logRow } from "../support/log-row.ts";
 
 /** With the callback log of a database to which nobody has called. */
 function reach(address: string): Promise<Reach> {
@@ -14,12 +15,29 @@ function reach(address: string): Promise<Reach> {
 }
 
 const PATH = "/api/platform/callback";
+const MORE_THAN_TWO_PAGES = 230;
 const DAY_MS = 86_400_000;
 const notReached = (says: RegExp, status: number | null = null) => ({
   reached: false,
   says: expect.stringMatching(says),
   status,
 });
+
+it("finds the row of its request below those of a busy log", () =>
+  withStore("sqlite", async (store) => {
+    await withHttpServer(
+      (request, response) => {
+        const headers = JSON.stringify({ "user-agent": request.headers["user-agent"] });
+        const ours = logRow({ requestHeaders: headers, outcome: "signature_missing", responseStatus: 401 });
+        const others = Array.from({ length: MORE_THAN_TWO_PAGES }, () => logRow());
+        void store.appendCallbacks([ours, ...others]).then(() => response.writeHead(401).end());
+      },
+      async (origin) => {
+        const log: LogReading = { flush: async () => {}, list: (page) => store.listCallbacks(page, {}) };
+        expect(await reachAddress(origin + PATH, log)).toMatchObject({ reached: true, status: 401 });
+      },
+    );
+  }));
 
 describe("the check of a registered address that leads nowhere", () => {
   it("says that the name does not resolve, and gives back the address", async () => {

@@ -223,6 +223,31 @@ describe("the sandbox", () => {
       );
     }));
 
+  it("says that the public listener does not answer, where its certificate has expired", () =>
+    withFolder(async (folder) => {
+      const env = {
+        CALLBACK_BASE_URL: "https://pay.example.com",
+        TLS_CERT_FILE: join(folder, "cert.pem"),
+        TLS_KEY_FILE: join(folder, "key.pem"),
+        HOST: "127.0.0.1",
+      };
+      const dates = { notBeforeDate: new Date("2020-01-01"), notAfterDate: new Date("2020-02-01") };
+      const { cert, key } = await certificate("pay", dates);
+      await writeFile(env.TLS_CERT_FILE, cert);
+      await writeFile(env.TLS_KEY_FILE, key);
+      await withReceiver(
+        "sqlite",
+        async (receiver) => {
+          const { status, body } = await send(receiver, { body: payment("evt_1") });
+          expect([status, body.error]).toEqual([
+            502,
+            `${receiver.publicOrigin} did not answer: certificate has expired`,
+          ]);
+        },
+        { env },
+      );
+    }));
+
   it("shows how the flow ends that nothing handles", () =>
     withReceiver(
       "sqlite",

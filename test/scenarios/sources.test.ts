@@ -85,7 +85,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
             name: "SIGNING_SECRET_PREVIOUS",
             is_previous: true,
             last_used_at: null,
-            advice: expect.stringContaining("keep it; the platform has not used the new one since"),
+            advice: expect.stringMatching(/^keep it; the platform has not used the new one since /),
           },
         ]);
         const before = Date.now();
@@ -130,6 +130,28 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
 });
 
 describe("the check of the registered addresses", () => {
+  it("reaches the redirect address of OAuth as well, where it is one", async () => {
+    const oauth = "/api/v1/sources/oauth/reach";
+    const port = await freePort();
+    await withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(await clientOf(receiver).sources.reach("oauth")).toMatchObject({
+          url: `http://127.0.0.1:${port}/api/platform/oauth-callback`,
+          reached: true,
+          status: 401,
+        });
+      },
+      { env: { PORT: String(port) } },
+    );
+    const env = { HANDLERS: "payment_notify" };
+    await withReceiver(
+      "sqlite",
+      async (receiver) => expect((await receiver.admin(oauth, { method: "POST" })).status).toBe(404),
+      { env },
+    );
+  });
+
   it("tells a receiver of another database from this one", () =>
     withReceiver("sqlite", (other) =>
       withReceiver(
@@ -156,6 +178,16 @@ describe("the check of the registered addresses", () => {
         );
       },
       { env: { RATE_LIMIT_CALLBACK: "1/hour" } },
+    ));
+
+  it("finds the row of its request where the log shows nothing of what it was marked with", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        expect(await check(receiver)).toMatchObject({ reached: true, status: 401 });
+        expect(await receiver.count("oncehook_callbacks", "request_headers LIKE '%oncehook-reach%'")).toBe(0);
+      },
+      { env: { MASK_HEADERS: "User-Agent" } },
     ));
 
   it("says which address IP_ALLOW_LIST does not name", () =>

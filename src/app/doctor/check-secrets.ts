@@ -24,7 +24,8 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
     .filter(({ isPrevious }) => isPrevious)
     .map((secret) => {
       const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
-      return judgePrevious(secretName(secret, config), useOf(secret), useOf(current), now);
+      const { mayGo, says } = adviceOn(useOf(secret), useOf(current), now);
+      return (mayGo ? ok : warning)(ABOUT, `${secretName(secret, config)}: ${says}`);
     });
   const { methods, jwt } = config.authentication;
   if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt")) {
@@ -35,25 +36,34 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }
 
+/** What to do about a secret that is being rotated out. */
+export interface Advice {
+  readonly mayGo: boolean;
+  readonly says: string;
+}
+
 /** Silence counts from the last use, and from the start at which the secret was first a previous one. */
-export function judgePrevious(
-  name: string,
+export function adviceOn(
   use: SeenCredential | undefined,
   current: SeenCredential | undefined,
   now: Date,
-): Finding {
+): Advice {
   const since = use?.previousSince ?? null;
   if (since === null) {
-    return warning(ABOUT, `${name}: keep it; the receiver has not started with it as a previous one yet`);
+    return keep("the receiver has not started with it as a previous one yet");
   }
   if (current?.lastUsedAt == null || Date.parse(current.lastUsedAt) < Date.parse(since)) {
-    return warning(ABOUT, `${name}: keep it; the platform has not used the new one since ${since}`);
+    return keep(`the platform has not used the new one since ${since}`);
   }
   const last = use?.lastUsedAt ?? since;
   const isLater = Date.parse(last) > Date.parse(since);
   const said = isLater ? `was last used at ${last}` : `was not used since ${since}`;
   const quietDays = Math.floor((now.getTime() - Date.parse(isLater ? last : since)) / DAY_MS);
   return quietDays < QUIET_DAYS
-    ? warning(ABOUT, `${name}: keep it; it ${said}, less than ${QUIET_DAYS} days ago`)
-    : ok(ABOUT, `${name}: can go; it ${said}, ${quietDays} days ago`);
+    ? keep(`it ${said}, less than ${QUIET_DAYS} days ago`)
+    : { mayGo: true, says: `can go; it ${said}, ${quietDays} days ago` };
+}
+
+function keep(why: string): Advice {
+  return { mayGo: false, says: `keep it; ${why}` };
 }

@@ -6,7 +6,7 @@ import { table } from "../table.ts";
 import { UserMistake } from "../user-mistake.ts";
 import { stored } from "./demo-database.ts";
 import { startDemoReceiver } from "./demo-receiver.ts";
-import { type Line, sendAll } from "./demo-steps.ts";
+import type { Line } from "./demo-steps.ts";
 
 export function demoCommand(): Command {
   return new Command("demo")
@@ -30,6 +30,7 @@ async function demo(): Promise<void> {
 }
 
 async function run(folder: string): Promise<Line[]> {
+  const { sendAll } = await import("./demo-steps.ts");
   const file = join(folder, "oncehook.db");
   const receiver = await startDemoReceiver(file);
   try {
