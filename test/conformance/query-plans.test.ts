@@ -82,6 +82,8 @@ async function everyOperation(store: Store): Promise<void> {
       await store.listRecords(page, filter);
     }
   }
+  await ofEvent(store);
+  await bulkReplays(store);
   await alerts(store);
   await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
@@ -93,6 +95,29 @@ async function everyOperation(store: Store): Promise<void> {
   await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
   await store.heard.clear();
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
+}
+
+async function ofEvent(store: Store): Promise<void> {
+  const attempt = { ...KEY, beganAt: NOON, by: "retry", outcome: "success", error: null, tookMs: 1 } as const;
+  await store.attempts.append(attempt);
+  await store.attempts.list(KEY, { after: 0, limit: 10 });
+  await store.callbacksOf(KEY, { after: 0, limit: 10 });
+  const at = NOON.toISOString();
+  await store.outbox.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
+}
+
+async function bulkReplays({ bulkReplays }: Store): Promise<void> {
+  const filter = { source: "platform", eventType: "t", code: "handler_failed" };
+  const bulk = await bulkReplays.begin({ filter, perSecond: 1, by: "token" }, NOON);
+  await bulkReplays.lease(LEASE);
+  await bulkReplays.next(bulk, 10);
+  const progress = { afterId: 1, succeeded: 0, already: 0, failed: 1 };
+  await bulkReplays.advance(bulk.id, "a", progress, LATER);
+  await bulkReplays.change(bulk.id, "paused", NOON);
+  await bulkReplays.finish(bulk.id, "a", NOON);
+  await bulkReplays.release(bulk.id, "a");
+  await bulkReplays.get(bulk.id);
+  for (const page of [{ limit: 10 }, PAGE]) await bulkReplays.list(page);
 }
 
 async function alerts({ alerts }: Store): Promise<void> {
@@ -151,6 +176,8 @@ async function failures({ failures }: Store): Promise<void> {
     await failures.list(page, {});
     await failures.list(page, { state: "waiting" });
   }
+  for (const page of [{ limit: 10 }, PAGE])
+    await failures.list(page, { source: "platform", eventType: "t", code: "handler_failed" });
   await failures.counts();
   await failures.waitingTypes();
   await failures.remove(KEY);

@@ -1,14 +1,7 @@
 import type { EventKey } from "../../domain/index.ts";
-import type {
-  FailedAgain,
-  FailureStore,
-  Lease,
-  NewFailure,
-  Page,
-  StoredFailure,
-  WaitingType,
-} from "../store.ts";
+import type { FailedAgain, FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
 import type { Access } from "./access.ts";
+import { listFailures } from "./failure-lists.ts";
 import { storableText, toFailure } from "./rows.ts";
 import { unleased } from "./unleased.ts";
 
@@ -27,10 +20,10 @@ export function failureQueries(access: Access): FailureStore {
       await reschedule(access, key, owner, again);
       await removeIfDone(access, key);
     },
-    release: (key, owner, next) => release(access, key, owner, next),
+    release: (key, owner, next, bulk) => release(access, key, owner, next, bulk),
     remove: (key) => remove(access, key),
     get: (key) => get(access, key),
-    list: (page, filter) => list(access, page, filter),
+    list: (page, filter) => listFailures(access, page, filter),
     counts: () => counts(access),
     waitingTypes: () => waitingTypes(access),
   };
@@ -141,6 +134,7 @@ async function reschedule(
       last_failed_at: again.now.toISOString(),
       lease_owner: null,
       leased_until: null,
+      ...triedBy(again.bulkReplayId),
     }))
     .$if(again.kind === "retry", (query) =>
       query.set((eb) => ({
@@ -155,15 +149,25 @@ async function reschedule(
     .execute();
 }
 
-async function release({ write }: Access, key: EventKey, owner: string, next?: Date): Promise<void> {
+async function release(
+  { write }: Access,
+  key: EventKey,
+  owner: string,
+  next?: Date,
+  bulkReplayId?: number,
+): Promise<void> {
   await write
     .updateTable(TABLE)
-    .set({ lease_owner: null, leased_until: null })
+    .set({ lease_owner: null, leased_until: null, ...triedBy(bulkReplayId) })
     .$if(next !== undefined, (query) => query.set({ next_attempt_at: next?.toISOString() ?? null }))
     .where("event_id", "=", key.eventId)
     .where("source", "=", key.source)
     .where("lease_owner", "=", owner)
     .execute();
+}
+
+function triedBy(bulkReplayId: number | undefined): { bulk_replay_id?: number } {
+  return bulkReplayId === undefined ? {} : { bulk_replay_id: bulkReplayId };
 }
 
 async function remove({ write }: Access, key: EventKey): Promise<boolean> {
@@ -183,17 +187,6 @@ async function get({ read }: Access, key: EventKey): Promise<StoredFailure | und
     .where("source", "=", key.source)
     .executeTakeFirst();
   return row === undefined ? undefined : toFailure(row);
-}
-
-async function list(
-  { read }: Access,
-  page: Page,
-  filter: { state?: StoredFailure["state"] },
-): Promise<StoredFailure[]> {
-  let query = read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
-  if (page.before !== undefined) query = query.where("id", "<", page.before);
-  if (filter.state !== undefined) query = query.where("state", "=", filter.state);
-  return (await query.execute()).map(toFailure);
 }
 
 async function counts({ read }: Access): Promise<Record<StoredFailure["state"], number>> {
