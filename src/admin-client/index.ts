@@ -1,5 +1,7 @@
 export type {
+  BulkReplayView,
   CallbackView,
+  EventHistoryView,
   EventView,
   FailureView,
   NotificationView,
@@ -11,6 +13,7 @@ export {
   createAdminClient,
   type EventKey,
   everyOf,
+  type FailureFilter,
   type Paging,
 } from "./admin-client.ts";
 export { AdminError, type Options } from "./request.ts";

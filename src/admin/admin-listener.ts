@@ -2,7 +2,9 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import { createBearerCheck } from "../verify/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { registerDescription } from "./description-route.ts";
+import { registerEventHistory } from "./event-history-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
@@ -16,7 +18,9 @@ const MAX_PARAM_LENGTH = 1024;
 const OPERATIONS = [
   registerHealth,
   registerLists,
+  registerEventHistory,
   registerFailures,
+  registerBulkReplays,
   registerNotifications,
   registerRedirectStates,
   registerUserTokens,

@@ -3,7 +3,9 @@ export { createAdminListener } from "./admin-listener.ts";
 export { presentNotification } from "./notification-routes.ts";
 export { presentFailure, presentRecord } from "./present.ts";
 export type {
+  BulkReplayView,
   CallbackView,
+  EventHistoryView,
   EventView,
   FailureView,
   NotificationView,

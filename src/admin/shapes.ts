@@ -1,11 +1,10 @@
 import { z } from "zod";
+import { BULK_REPLAY } from "./bulk-replay-shapes.ts";
+import { object, time } from "./shape-parts.ts";
+import { TIMELINE_ENTRY } from "./timeline-shapes.ts";
 
-/** ISO 8601. */
-const time = () => z.string().meta({ format: "date-time" });
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
-/** Of any depth. */
-const object = () => z.record(z.string(), z.unknown());
 
 /** A row of the callback log (SPEC 1.8). */
 export const CALLBACK = z
@@ -71,6 +70,27 @@ export const REPLAY = z.strictObject({
   result: object().optional(),
   error: z.string().optional(),
   dry_run: z.boolean(),
+  statements: z
+    .array(
+      z.strictObject({
+        sql: z.string().describe("Without its values; secrets in the text itself are masked."),
+        rows: z.int().nullable().describe("How many it returned or changed; null where it failed."),
+      }),
+    )
+    .optional()
+    .describe("Of a dry run: what the handler ran through `tx`, in order, the first hundred."),
+  statements_omitted: z.int().optional().describe("How many more there were."),
+  connection_used: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the handler took `tx.connection`: what it ran through that is not among the statements.",
+    ),
+  notifications: z
+    .array(z.strictObject({ topic: z.string(), payload: object() }))
+    .optional()
+    .describe("Of a dry run: what would be sent, secrets masked, the first hundred."),
+  notifications_omitted: z.int().optional(),
 });
 
 export const DELIVERY = z.strictObject({
@@ -95,6 +115,22 @@ export const NOTIFICATION = z.strictObject({
     .describe("One for each channel, and one for each recipient of mails; none in the first second."),
 });
 
+/** All that is known of one event. */
+export const EVENT_HISTORY = z
+  .strictObject({
+    source: z.string(),
+    event_id: z.string(),
+    event: EVENT.nullable().describe("Its record; null where it was not handled."),
+    failure: FAILURE.nullable().describe("Null where it does not wait for a retry or a person."),
+    timeline: z.array(TIMELINE_ENTRY).describe("Oldest first."),
+    timeline_cursor: z
+      .string()
+      .nullable()
+      .describe("Pass it as `cursor` for what came later; null where there is no more."),
+    notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
+  })
+  .describe("One event: what it came to, and everything that happened to it.");
+
 export const ERROR = z.strictObject({ error: z.string() });
 
 /** By the names under which the description of the API has them. */
@@ -104,6 +140,8 @@ export const SHAPES = {
   Failure: FAILURE,
   Replay: REPLAY,
   Notification: NOTIFICATION,
+  EventHistory: EVENT_HISTORY,
+  BulkReplay: BULK_REPLAY,
   Error: ERROR,
 } as const;
 
@@ -112,6 +150,8 @@ export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;
 export type ReplayView = z.infer<typeof REPLAY>;
 export type NotificationView = z.infer<typeof NOTIFICATION>;
+export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
+export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
 
 /** A page of a list, newest first. */
 export interface PageOf<Item> {

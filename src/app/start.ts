@@ -151,7 +151,7 @@ function adminListener(
   destinations: readonly string[],
   state: { readonly serving: boolean },
 ): FastifyInstance {
-  const { receiver, metrics, callbackLog, describe } = inner;
+  const { receiver, metrics, callbackLog, describe, mask } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
     token: config.admin.token,
@@ -162,7 +162,9 @@ function adminListener(
     clock: receiver.clock,
     log: receiver.log,
     describe,
-    replay: (key, mode) => (mode === "commit" ? replay : rehearse)(key, timing, receiver),
+    mask,
+    replay: (key) => replay(key, timing, receiver),
+    rehearse: (key) => rehearse(key, timing, receiver),
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
     isServing: () => state.serving,
