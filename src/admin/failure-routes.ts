@@ -21,6 +21,8 @@ const QUERY = {
   additionalProperties: false,
 } as const;
 
+const MOST_CHARACTERS = 4_000;
+
 const REPLAY = operation({
   summary: "Run a failed event now",
   description:
@@ -87,7 +89,8 @@ async function rehearsed(key: EventKey, { rehearse, describe, mask }: AdminDeps)
   if (ending === "absent") return { ending };
   const { outcome, rehearsal } = ending;
   const did = {
-    statements: rehearsal.statements.map(({ sql, rows }) => ({ sql: mask.text(sql), rows })),
+    // Cut after it is masked: half a secret could not be told from other text.
+    statements: rehearsal.statements.map(({ sql, rows }) => ({ sql: shortened(mask.text(sql)), rows })),
     statements_omitted: rehearsal.statementsOmitted,
     connection_used: rehearsal.isConnectionUsed,
     notifications: rehearsal.notifications.map(({ topic, payload }) => ({
@@ -97,6 +100,10 @@ async function rehearsed(key: EventKey, { rehearse, describe, mask }: AdminDeps)
     notifications_omitted: rehearsal.notificationsOmitted,
   };
   return { ending: outcome, view: { ...viewOf(outcome, describe), dry_run: true, ...did } };
+}
+
+function shortened(sql: string): string {
+  return sql.length > MOST_CHARACTERS ? `${sql.slice(0, MOST_CHARACTERS)}…` : sql;
 }
 
 function viewOf(

@@ -15,7 +15,6 @@ export interface RehearsedNotification {
 
 /** So many of each are kept; the others are counted. */
 const MOST_KEPT = 100;
-const MOST_CHARACTERS = 4_000;
 
 /** What a handler did in a dry run, by its last run: a transaction that the database broke begins anew. */
 export class Rehearsal implements TransactionWatch {
@@ -36,8 +35,7 @@ export class Rehearsal implements TransactionWatch {
       this.statementsOmitted += 1;
       return () => {};
     }
-    const sql = statement.length > MOST_CHARACTERS ? `${statement.slice(0, MOST_CHARACTERS)}…` : statement;
-    const kept: RehearsedStatement = { sql, rows: null };
+    const kept: RehearsedStatement = { sql: statement, rows: null };
     this.statements.push(kept);
     return (rows) => {
       kept.rows = rows;

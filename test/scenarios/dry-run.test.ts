@@ -19,6 +19,7 @@ const handlers = [
         .insertInto("orders")
         .values({ ...order, order_id: event.event_id })
         .execute();
+      if (event.data.secret === "long") await tx.execute(`SELECT 1 AS one -- ${"x".repeat(5_000)}`);
       for (let more = 1; more < plan.statements; more += 1)
         await tx.execute("SELECT 1 AS one WHERE 'token=hunter2hunter2' <> ''");
       await notify("order.new", { order_id: event.event_id, access_token: "hunter2hunter2" });
@@ -79,6 +80,16 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
         const view = await dryRun(receiver, { secret: "x" }, { fails: true, statements: 2 });
         expect(view).toMatchObject({ outcome: "handler_failed", error: expect.stringContaining("nowhere") });
         expect(view.statements?.map(({ rows }) => rows)).toEqual([1, 1, null]);
+      },
+      { handlers },
+    ));
+
+  it("shows the beginning of a statement that is long", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "long" });
+        expect(view.statements?.[1]?.sql).toMatch(/^SELECT 1 AS one -- x{3981}…$/);
       },
       { handlers },
     ));
