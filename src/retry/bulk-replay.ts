@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventKey } from "../domain/index.ts";
-import { type Receiver, saysNothing } from "../receive/index.ts";
+import type { Receiver } from "../receive/index.ts";
 import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
 import { leaseTimes, type RetryTiming } from "./lease-times.ts";
 import { type ReplayEnding, replay } from "./replay.ts";
+import { isForLater } from "./run-failure.ts";
 
 /** How many replays of one bulk are at work at a time. */
 const AT_ONCE = 8;
@@ -34,11 +35,11 @@ export async function workOn(leased: StoredBulkReplay, work: BulkWork): Promise<
         await finish(bulk, work);
         return;
       }
-      const progress = await runBatch(bulk, due, work);
+      const { progress, ran } = await runBatch(bulk, due, work);
       const { until } = leaseTimes(receiver.clock, work.timing);
       const counted = await bulkReplays.advance(bulk.id, owner, progress, until);
       if (counted?.state !== "running") return;
-      await sleep(pauseMs(counted, progress, begun), undefined, { signal: stopping }).catch(() => {});
+      await sleep(pauseMs(counted, ran, begun), undefined, { signal: stopping }).catch(() => {});
       // Somebody may have paused or cancelled it in the meantime.
       bulk = await bulkReplays.get(counted.id);
     }
@@ -52,27 +53,24 @@ function batchSize({ perSecond }: StoredBulkReplay): number {
 }
 
 /** A batch takes as long as its replays may, at the least. */
-function pauseMs(
-  { perSecond }: StoredBulkReplay,
-  { succeeded, already, failed }: BulkReplayProgress,
-  begun: number,
-): number {
-  const ran = succeeded + already + failed;
+function pauseMs({ perSecond }: StoredBulkReplay, ran: number, begun: number): number {
   const least = ran === 0 ? NOTHING_RAN_MS : (1_000 * ran) / perSecond;
   return Math.max(0, begun + least - performance.now());
 }
 
-async function runBatch(
-  bulk: StoredBulkReplay,
-  due: readonly DueReplay[],
-  work: BulkWork,
-): Promise<BulkReplayProgress> {
+interface Batch {
+  readonly progress: BulkReplayProgress;
+  readonly ran: number;
+}
+
+async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork): Promise<Batch> {
   const ends = await Promise.all(due.map((failure) => runOne(bulk, failure, work)));
   const count = (end: End) => ends.filter((one) => one === end).length;
   // Whoever is at work on one lets it go, or dies and loses its lease: it is looked at again, and the others are not held up.
   const later = due.find((_, index) => ends[index] === "later");
   const afterId = later === undefined ? (due.at(-1)?.id ?? bulk.afterId) : later.id - 1;
-  return { afterId, succeeded: count("succeeded"), already: count("already"), failed: count("failed") };
+  const progress = { afterId, succeeded: count("succeeded"), already: count("already") };
+  return { progress, ran: due.length - count("later") };
 }
 
 type End = "succeeded" | "already" | "failed" | "later";
@@ -96,8 +94,7 @@ function endOf(ending: ReplayEnding): End {
   if (ending === "leased") return "later";
   if (ending === "absent" || ending.ending === "already_processed") return "already";
   if (ending.ending === "success") return "succeeded";
-  const isNotReached = ending.code === "store_unavailable" || ending.code === "event_in_progress";
-  return isNotReached && saysNothing(ending) ? "later" : "failed";
+  return isForLater(ending) ? "later" : "failed";
 }
 
 async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): Promise<void> {

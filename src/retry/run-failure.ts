@@ -79,6 +79,12 @@ function opened(failure: StoredFailure, key: EventKey, { sealer }: Receiver): Ui
   }
 }
 
+/** Whether a moment later the attempt could be made: the database was away, or somebody else was at work on the event. */
+export function isForLater(outcome: Outcome): boolean {
+  if (outcome.ending !== "failed" || !saysNothing(outcome)) return false;
+  return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
+}
+
 async function settle(
   { failure, owner, kind, bulkReplayId }: FailureRun,
   outcome: Outcome,
@@ -98,7 +104,8 @@ async function settle(
   if (saysNothing(outcome) || found === "unknown") {
     // It costs no retry; but it waits its turn, or it would keep the others from theirs.
     const later = new Date(receiver.clock.now().getTime() + receiver.rules.retry.delaySeconds * 1000);
-    await failures.release(key, owner, kind === "retry" ? later : undefined, bulkReplayId);
+    const triedBy = isForLater(outcome) ? undefined : bulkReplayId;
+    await failures.release(key, owner, kind === "retry" ? later : undefined, triedBy);
     return;
   }
   const now = receiver.clock.now();

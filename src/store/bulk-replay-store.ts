@@ -42,7 +42,8 @@ export interface DueReplay extends EventKey {
   readonly id: number;
 }
 
-export interface BulkReplayProgress extends BulkReplayCounts {
+/** What failed was counted with the failure itself (`FailureStore.reschedule`). */
+export interface BulkReplayProgress extends Omit<BulkReplayCounts, "failed"> {
   readonly afterId: number;
 }
 

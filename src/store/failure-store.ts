@@ -54,7 +54,7 @@ export interface FailureStore {
   reschedule(key: EventKey, owner: string, again: FailedAgain): Promise<void>;
   /**
    * Gives a lease back; `nextAttemptAt` puts a waiting failure off, so that others come first. `bulkReplayId`: that one is
-   * done with it.
+   * done with it, and counts it as failed in the same transaction.
    */
   release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void>;
   /** True when there was one. */
@@ -79,6 +79,6 @@ export interface FailedAgain {
   readonly now: Date;
   /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
   readonly nextAttemptAt: Date | null;
-  /** The bulk replay whose replay it was: it is done with this failure. */
+  /** The bulk replay whose replay it was: it is done with this failure, and counts it in the same transaction. */
   readonly bulkReplayId?: number;
 }

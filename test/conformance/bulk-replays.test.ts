@@ -101,6 +101,26 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       await store.failures.release(key("e2"), "a", undefined, bulk.id);
       expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e3"]);
       expect(idsOf(await store.bulkReplays.next(other, 9))).toEqual(["e1", "e2", "e3"]);
+      expect(await store.bulkReplays.get(bulk.id)).toMatchObject({ ...NOTHING, failed: 2 });
+      expect(await store.bulkReplays.get(other.id)).toMatchObject(NOTHING);
+    }));
+
+  it("do not count a failure whose lease was lost to somebody else", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      const { id: bulkReplayId } = await begin(store);
+      await store.failures.leaseOne(key("e1"), lease("b", T0));
+      const again = {
+        kind: "replay",
+        code: "handler_failed",
+        error: "2",
+        now: T0,
+        nextAttemptAt: null,
+        bulkReplayId,
+      } as const;
+      await store.failures.reschedule(key("e1"), "a", again);
+      await store.failures.release(key("e1"), "a", undefined, bulkReplayId);
+      expect(await store.bulkReplays.get(bulkReplayId)).toMatchObject(NOTHING);
     }));
 
   it("are worked on by one owner at a time, the oldest first, and by another where he let the time pass", () =>
@@ -110,7 +130,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await bulkReplays.lease(lease("a", at(0)))).toMatchObject({ id: first.id });
       expect(await bulkReplays.lease(lease("b", at(0)))).toMatchObject({ id: second.id });
       expect(await bulkReplays.lease(lease("c", at(29)))).toBeUndefined();
-      const progress = { afterId: 5, succeeded: 1, already: 1, failed: 1 };
+      const progress = { afterId: 5, succeeded: 1, already: 1 };
       expect(await bulkReplays.advance(first.id, "a", progress, at(60))).toMatchObject(progress);
       expect(await bulkReplays.lease(lease("c", at(30)))).toMatchObject({ id: second.id });
       expect(await bulkReplays.advance(second.id, "b", progress, at(60))).toBeUndefined();
@@ -139,7 +159,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       await bulkReplays.lease(lease("a", at(4)));
       const cancelled = { state: "cancelled", endedAt: at(5).toISOString() };
       expect(await bulkReplays.change(id, "cancelled", at(5))).toMatchObject(cancelled);
-      const under = { afterId: 1, succeeded: 1, already: 0, failed: 0 };
+      const under = { afterId: 1, succeeded: 1, already: 0 };
       expect(await bulkReplays.advance(id, "a", under, at(60))).toMatchObject({ ...cancelled, succeeded: 1 });
       expect(await bulkReplays.finish(id, "a", at(6))).toBeUndefined();
       for (const to of ["paused", "running", "cancelled"] as const)
@@ -151,7 +171,9 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const { id } = await begin(store);
       await store.bulkReplays.lease(lease("a", at(10)));
-      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, already: 0, failed: 1 }, at(50));
+      await store.failures.leaseOne(key("e2"), lease("a", at(10)));
+      await store.failures.release(key("e2"), "a", undefined, id);
+      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, already: 0 }, at(50));
       expect(await store.bulkReplays.finish(id, "a", at(11))).toMatchObject({
         state: "done",
         endedAt: at(11).toISOString(),

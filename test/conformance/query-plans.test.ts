@@ -111,7 +111,7 @@ async function bulkReplays({ bulkReplays }: Store): Promise<void> {
   const bulk = await bulkReplays.begin({ filter, perSecond: 1, by: "token" }, NOON);
   await bulkReplays.lease(LEASE);
   await bulkReplays.next(bulk, 10);
-  const progress = { afterId: 1, succeeded: 0, already: 0, failed: 1 };
+  const progress = { afterId: 1, succeeded: 0, already: 0 };
   await bulkReplays.advance(bulk.id, "a", progress, LATER);
   await bulkReplays.change(bulk.id, "paused", NOON);
   await bulkReplays.finish(bulk.id, "a", NOON);
@@ -169,7 +169,7 @@ async function failures({ failures }: Store): Promise<void> {
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
   await failures.reschedule(KEY, "a", { ...again, kind: "retry" });
   await failures.leaseOne(KEY, LEASE);
-  await failures.reschedule(KEY, "a", { ...again, kind: "replay" });
+  await failures.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
   await failures.release(KEY, "a");
   await failures.get(KEY);
   for (const page of [{ limit: 10 }, PAGE]) {

@@ -5,6 +5,7 @@ import type { BulkReplayView } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { withLock } from "../support/held-lock.ts";
 import { conforms } from "../support/openapi.ts";
 import {
   type Answer,
@@ -251,5 +252,43 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       expect((await change(receiver, 1, "pause")).status).toBe(404);
       const listed = await receiver.admin("/api/v1/bulk-replays");
       conforms("/api/v1/bulk-replays", "get", listed);
+    }));
+});
+
+/** On SQLite nobody else can hold an event for so long without holding everything. */
+describe("a bulk replay on postgres", () => {
+  it("tries an event again, and counts it once, where another process is at work on it longer than a replay may wait", () =>
+    withReceiver(
+      "postgres",
+      async (receiver) => {
+        const [eventId] = await failures(receiver, 1);
+        const record = `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+          VALUES ('platform', '${eventId}', 'unreliable', 'v1', 'processing', 'ab', now())`;
+        const id = await withLock(receiver.target, record, async () => {
+          const begun = await start(receiver, {});
+          const leased = () => receiver.count("oncehook_failures", "lease_owner IS NOT NULL");
+          await until(async () => (await leased()) === 1, 60_000);
+          await until(async () => (await leased()) === 0, 60_000);
+          expect(await look(receiver, begun.id)).toMatchObject({ state: "running", done: 0 });
+          return begun.id;
+        });
+        expect(await ended(receiver, id)).toMatchObject({ total: 1, succeeded: 1, already: 0, failed: 0 });
+        expect(plan.ran).toEqual([eventId]);
+        expect(await receiver.count("oncehook_attempts")).toBe(1);
+      },
+      { ...EXHAUSTED, env: { RETRY_MAX: "0", REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" } },
+    ));
+
+  it("counts an event whose type has no handler here as failed, once", () =>
+    withDatabase("postgres", async (target) => {
+      const first = await startReceiver(target, EXHAUSTED);
+      await failures(first, 2);
+      await first.stop();
+      const second = await startReceiver(target, { ...EXHAUSTED, handlers: [] });
+      const { id } = await start(second, {});
+      expect(await ended(second, id)).toMatchObject({ total: 2, succeeded: 0, already: 0, failed: 2 });
+      expect(await second.count("oncehook_failures", "attempts = 1")).toBe(2);
+      expect(await second.count("oncehook_attempts")).toBe(0);
+      await second.stop();
     }));
 });

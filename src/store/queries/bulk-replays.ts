@@ -110,7 +110,7 @@ async function advance(
   { write }: Access,
   id: number,
   owner: string,
-  { afterId, succeeded, already, failed }: BulkReplayProgress,
+  { afterId, succeeded, already }: BulkReplayProgress,
   until: Date,
 ): Promise<StoredBulkReplay | undefined> {
   const row = await write
@@ -119,7 +119,6 @@ async function advance(
       after_id: afterId,
       succeeded: eb("succeeded", "+", succeeded),
       already: eb("already", "+", already),
-      failed: eb("failed", "+", failed),
       leased_until: until.toISOString(),
     }))
     .where("id", "=", id)

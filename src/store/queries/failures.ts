@@ -1,8 +1,9 @@
 import type { EventKey } from "../../domain/index.ts";
-import type { FailedAgain, FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
+import type { FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
 import type { Access } from "./access.ts";
 import { listFailures } from "./failure-lists.ts";
 import { storableText, toFailure } from "./rows.ts";
+import { release, reschedule } from "./settle-failure.ts";
 import { unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_failures";
@@ -20,7 +21,7 @@ export function failureQueries(access: Access): FailureStore {
       await reschedule(access, key, owner, again);
       await removeIfDone(access, key);
     },
-    release: (key, owner, next, bulk) => release(access, key, owner, next, bulk),
+    release: (...given) => release(access, ...given),
     remove: (key) => remove(access, key),
     get: (key) => get(access, key),
     list: (page, filter) => listFailures(access, page, filter),
@@ -116,58 +117,6 @@ async function leaseOne(
     .executeTakeFirst();
   if (row !== undefined) return toFailure(row);
   return (await get(access, key)) === undefined ? "absent" : "leased";
-}
-
-async function reschedule(
-  { write }: Access,
-  key: EventKey,
-  owner: string,
-  again: FailedAgain,
-): Promise<void> {
-  const next = again.nextAttemptAt?.toISOString() ?? null;
-  await write
-    .updateTable(TABLE)
-    .set((eb) => ({
-      attempts: eb("attempts", "+", 1),
-      code: again.code,
-      error: storableText(again.error),
-      last_failed_at: again.now.toISOString(),
-      lease_owner: null,
-      leased_until: null,
-      ...triedBy(again.bulkReplayId),
-    }))
-    .$if(again.kind === "retry", (query) =>
-      query.set((eb) => ({
-        retries_done: eb("retries_done", "+", 1),
-        next_attempt_at: next,
-        state: next === null ? "exhausted" : "waiting",
-      })),
-    )
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner)
-    .execute();
-}
-
-async function release(
-  { write }: Access,
-  key: EventKey,
-  owner: string,
-  next?: Date,
-  bulkReplayId?: number,
-): Promise<void> {
-  await write
-    .updateTable(TABLE)
-    .set({ lease_owner: null, leased_until: null, ...triedBy(bulkReplayId) })
-    .$if(next !== undefined, (query) => query.set({ next_attempt_at: next?.toISOString() ?? null }))
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner)
-    .execute();
-}
-
-function triedBy(bulkReplayId: number | undefined): { bulk_replay_id?: number } {
-  return bulkReplayId === undefined ? {} : { bulk_replay_id: bulkReplayId };
 }
 
 async function remove({ write }: Access, key: EventKey): Promise<boolean> {
