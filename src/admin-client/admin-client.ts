@@ -1,6 +1,8 @@
 import type {
   AuditEntryView,
+  BulkReplayView,
   CallbackView,
+  EventHistoryView,
   EventView,
   FailureView,
   NotificationView,
@@ -29,6 +31,15 @@ export interface Paging {
 export interface EventKey {
   readonly source: string;
   readonly event_id: string;
+}
+
+/** Which failures are meant: those that have all of it. */
+export interface FailureFilter {
+  readonly state?: FailureView["state"];
+  readonly source?: string;
+  readonly event_type?: string;
+  /** A code of docs/errors.md. */
+  readonly code?: string;
 }
 
 /**
@@ -70,14 +81,32 @@ export function createAdminClient(options: Options) {
       /** The records of processed events, newest first. */
       list: (query: Paging & { readonly event_id?: string } = {}) =>
         request<PageOf<EventView>>("GET", "events", { query }),
+      /** One event, with everything that happened to it, oldest first. @param query.cursor a `timeline_cursor` */
+      get: (source: string, event_id: string, query: Paging = {}) =>
+        request<EventHistoryView>(
+          "GET",
+          `events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`,
+          { query },
+        ),
     },
     failures: {
-      list: (query: Paging & { readonly state?: FailureView["state"] } = {}) =>
+      list: (query: Paging & FailureFilter = {}) =>
         request<PageOf<FailureView>>("GET", "failures", { query }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
         request<ReplayView>("POST", `${failure(key)}/replay`, { query }),
       discard: (key: EventKey) => request<undefined>("DELETE", failure(key)),
+    },
+    bulkReplays: {
+      /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
+      start: (body: { readonly filter: FailureFilter; readonly per_second?: number }) =>
+        request<BulkReplayView>("POST", "bulk-replays", { body }),
+      list: (query: Paging = {}) => request<PageOf<BulkReplayView>>("GET", "bulk-replays", { query }),
+      get: (id: number) => request<BulkReplayView>("GET", `bulk-replays/${id}`),
+      pause: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/pause`),
+      resume: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/resume`),
+      /** Ends it for good. */
+      cancel: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/cancel`),
     },
     notifications: {
       list: (query: Paging & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>

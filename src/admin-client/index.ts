@@ -1,6 +1,8 @@
 export type {
   AuditEntryView,
+  BulkReplayView,
   CallbackView,
+  EventHistoryView,
   EventView,
   FailureView,
   NotificationView,
@@ -20,6 +22,7 @@ export {
   createAdminClient,
   type EventKey,
   everyOf,
+  type FailureFilter,
   type Paging,
 } from "./admin-client.ts";
 export { AdminError, type Options } from "./request.ts";

@@ -1,6 +1,6 @@
 import type { Clock, EventKey, Log } from "../domain/index.ts";
-import type { CallbackLog, Metrics } from "../observe/index.ts";
-import type { ReplayEnding } from "../retry/index.ts";
+import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
+import type { Rehearsed, ReplayEnding } from "../retry/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Access } from "./access/access.ts";
 import type { SandboxExchangeView, SandboxFlowView, SandboxSending, SandboxView } from "./sandbox-shapes.ts";
@@ -40,10 +40,12 @@ export interface AdminDeps {
   readonly destinations: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
-  readonly replay: (key: EventKey, mode: "commit" | "rehearse") => Promise<ReplayEnding>;
+  readonly replay: (key: EventKey) => Promise<ReplayEnding>;
+  readonly rehearse: (key: EventKey) => Promise<Rehearsed | "absent">;
   /** Ends a user's authorization; false when there are no tokens. */
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
+  readonly mask: Mask;
   /** An error with stack and causes, secrets masked. */
   readonly describe: (error: unknown) => string;
   /** False while the process starts or drains, so that no new work is sent to it. */

@@ -5,8 +5,10 @@ import { registerGuard } from "./access/guard.ts";
 import { registerProvider } from "./access/provider-routes.ts";
 import { registerSessions } from "./access/session-routes.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { describeApi } from "./describe-api.ts";
 import { registerDescription } from "./description-route.ts";
+import { registerEventHistory } from "./event-history-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
@@ -22,7 +24,9 @@ const MAX_PARAM_LENGTH = 1024;
 const OPERATIONS = [
   registerHealth,
   registerLists,
+  registerEventHistory,
   registerFailures,
+  registerBulkReplays,
   registerNotifications,
   registerRedirectStates,
   registerUserTokens,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { EventKey } from "../domain/index.ts";
+import type { EventKey, JsonObject } from "../domain/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { operation } from "./operation.ts";
@@ -21,11 +21,13 @@ const QUERY = {
   additionalProperties: false,
 } as const;
 
+const MOST_CHARACTERS = 4_000;
+
 const REPLAY = operation({
   summary: "Run a failed event now",
   action: "failure.replay",
   description:
-    "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, and nothing changes.",
+    "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
   params: PARAMS,
   querystring: QUERY,
   answers: {
@@ -46,15 +48,17 @@ const DISCARD = operation({
 });
 
 /** `POST /api/v1/failures/:source/:event_id/replay` and `DELETE /api/v1/failures/:source/:event_id`. */
-export function registerFailures(app: FastifyInstance, { replay, discard, describe, log }: AdminDeps): void {
+export function registerFailures(app: FastifyInstance, deps: AdminDeps): void {
+  const { discard, log } = deps;
   app.post<{ Params: Key; Querystring: { dry_run: boolean } }>(
     "/api/v1/failures/:source/:event_id/replay",
     { schema: REPLAY },
     async (request, reply) => {
       const { dry_run } = request.query;
-      const ending = await replay(keyOf(request.params), dry_run ? "rehearse" : "commit");
+      const { ending, view } = await (dry_run ? rehearsed : replayed)(keyOf(request.params), deps);
       log.info({ ...request.params, dry_run, ending: nameOf(ending) }, "an operator replayed a failure");
-      return answer(reply, ending, dry_run, describe);
+      if (view !== undefined) return reply.send(view);
+      return ending === "absent" ? absent(reply) : leased(reply);
     },
   );
   app.delete<{ Params: Key }>(
@@ -69,16 +73,39 @@ export function registerFailures(app: FastifyInstance, { replay, discard, descri
   );
 }
 
-/** The replay itself was carried out in every 200; `outcome` says how the handler ended. */
-function answer(
-  reply: FastifyReply,
-  ending: ReplayEnding,
-  dry_run: boolean,
-  describe: AdminDeps["describe"],
-): FastifyReply {
-  if (ending === "absent") return absent(reply);
-  if (ending === "leased") return leased(reply);
-  return reply.send({ ...viewOf(ending, describe), dry_run } satisfies ReplayView);
+/** The replay itself was carried out in every view; its `outcome` says how the handler ended. */
+interface Shown {
+  readonly ending: ReplayEnding;
+  readonly view?: ReplayView;
+}
+
+async function replayed(key: EventKey, { replay, describe }: AdminDeps): Promise<Shown> {
+  const ending = await replay(key);
+  return typeof ending === "string"
+    ? { ending }
+    : { ending, view: { ...viewOf(ending, describe), dry_run: false } };
+}
+
+async function rehearsed(key: EventKey, { rehearse, describe, mask }: AdminDeps): Promise<Shown> {
+  const ending = await rehearse(key);
+  if (ending === "absent") return { ending };
+  const { outcome, rehearsal } = ending;
+  const did = {
+    // Cut after it is masked: half a secret could not be told from other text.
+    statements: rehearsal.statements.map(({ sql, rows }) => ({ sql: shortened(mask.text(sql)), rows })),
+    statements_omitted: rehearsal.statementsOmitted,
+    connection_used: rehearsal.isConnectionUsed,
+    notifications: rehearsal.notifications.map(({ topic, payload }) => ({
+      topic,
+      payload: mask.json(payload) as JsonObject,
+    })),
+    notifications_omitted: rehearsal.notificationsOmitted,
+  };
+  return { ending: outcome, view: { ...viewOf(outcome, describe), dry_run: true, ...did } };
+}
+
+function shortened(sql: string): string {
+  return sql.length > MOST_CHARACTERS ? `${sql.slice(0, MOST_CHARACTERS)}…` : sql;
 }
 
 function viewOf(

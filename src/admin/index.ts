@@ -12,7 +12,9 @@ export type {
 } from "./sandbox-shapes.ts";
 export type {
   AuditEntryView,
+  BulkReplayView,
   CallbackView,
+  EventHistoryView,
   EventView,
   FailureView,
   NotificationView,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import type { StoredFailure } from "../store/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { FAILURE_FILTER, type FailureFilterQuery, failureFilter } from "./failure-filter.ts";
 import { operation } from "./operation.ts";
 import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
 import { presentCallback, presentFailure, presentRecord } from "./present.ts";
@@ -15,7 +15,7 @@ const EVENT_QUERY = {
     description: "Only rows of this event.",
   },
 } as const;
-const FAILURE_QUERY = { ...PAGE_QUERY, state: { type: "string", enum: ["waiting", "exhausted"] } } as const;
+const FAILURE_QUERY = { ...PAGE_QUERY, ...FAILURE_FILTER };
 
 /** `GET /api/v1/callbacks`, `/api/v1/events` and `/api/v1/failures`: newest first, paged by cursor. */
 export function registerLists(app: FastifyInstance, { store, callbackLog }: AdminDeps): void {
@@ -45,7 +45,7 @@ export function registerLists(app: FastifyInstance, { store, callbackLog }: Admi
     },
     async ({ query }) => pageOf(query, (page) => store.listRecords(page, eventFilter(query)), presentRecord),
   );
-  app.get<{ Querystring: PageQuery & { state?: StoredFailure["state"] } }>(
+  app.get<{ Querystring: PageQuery & FailureFilterQuery }>(
     "/api/v1/failures",
     {
       schema: operation({
@@ -54,10 +54,8 @@ export function registerLists(app: FastifyInstance, { store, callbackLog }: Admi
         answers: { 200: { says: "A page of them.", content: { pageOf: "Failure" } } },
       }),
     },
-    async ({ query }) => {
-      const filter = query.state === undefined ? {} : { state: query.state };
-      return pageOf(query, (page) => store.failures.list(page, filter), presentFailure);
-    },
+    async ({ query }) =>
+      pageOf(query, (page) => store.failures.list(page, failureFilter(query)), presentFailure),
   );
 }
 

@@ -1,13 +1,12 @@
 import { z } from "zod";
+import { BULK_REPLAY } from "./bulk-replay-shapes.ts";
 import { SANDBOX, SANDBOX_EXCHANGE, SANDBOX_FLOW } from "./sandbox-shapes.ts";
+import { object, time } from "./shape-parts.ts";
 import { REACH, SOURCES } from "./source-shapes.ts";
+import { TIMELINE_ENTRY } from "./timeline-shapes.ts";
 
-/** ISO 8601. */
-const time = () => z.string().meta({ format: "date-time" });
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
-/** Of any depth. */
-const object = () => z.record(z.string(), z.unknown());
 
 /** A row of the callback log (SPEC 1.8). */
 export const CALLBACK = z
@@ -73,6 +72,27 @@ export const REPLAY = z.strictObject({
   result: object().optional(),
   error: z.string().optional(),
   dry_run: z.boolean(),
+  statements: z
+    .array(
+      z.strictObject({
+        sql: z.string().describe("Without its values; secrets in the text itself are masked."),
+        rows: z.int().nullable().describe("How many it returned or changed; null where it failed."),
+      }),
+    )
+    .optional()
+    .describe("Of a dry run: what the handler ran through `tx`, in order, the first hundred."),
+  statements_omitted: z.int().optional().describe("How many more there were."),
+  connection_used: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the handler took `tx.connection`: what it ran through that is not among the statements.",
+    ),
+  notifications: z
+    .array(z.strictObject({ topic: z.string(), payload: object() }))
+    .optional()
+    .describe("Of a dry run: what would be sent, secrets masked, the first hundred."),
+  notifications_omitted: z.int().optional(),
 });
 
 export const DELIVERY = z.strictObject({
@@ -134,6 +154,21 @@ export const SIGN_IN = z.strictObject({
   oidc_label: z.string().nullable().describe("What to call the provider; its way begins at `/sign-in/oidc`."),
   environment: z.string(),
 });
+/** All that is known of one event. */
+export const EVENT_HISTORY = z
+  .strictObject({
+    source: z.string(),
+    event_id: z.string(),
+    event: EVENT.nullable().describe("Its record; null where it was not handled."),
+    failure: FAILURE.nullable().describe("Null where it does not wait for a retry or a person."),
+    timeline: z.array(TIMELINE_ENTRY).describe("Oldest first."),
+    timeline_cursor: z
+      .string()
+      .nullable()
+      .describe("Pass it as `cursor` for what came later; null where there is no more."),
+    notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
+  })
+  .describe("One event: what it came to, and everything that happened to it.");
 
 export const ERROR = z.strictObject({ error: z.string() });
 
@@ -152,6 +187,8 @@ export const SHAPES = {
   AuditEntry: AUDIT_ENTRY,
   Session: SESSION,
   SignIn: SIGN_IN,
+  EventHistory: EVENT_HISTORY,
+  BulkReplay: BULK_REPLAY,
   Error: ERROR,
 } as const;
 
@@ -163,6 +200,8 @@ export type NotificationView = z.infer<typeof NOTIFICATION>;
 export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
 export type SessionView = z.infer<typeof SESSION>;
 export type SignInView = z.infer<typeof SIGN_IN>;
+export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
+export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
 
 /** A page of a list, newest first. */
 export interface PageOf<Item> {

@@ -3,20 +3,21 @@ import type { Config } from "../config/index.ts";
 import { createLoop, type Loop } from "../loop/index.ts";
 import type { KeptTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxLoop } from "../outbox/index.ts";
-import { createRetryLoop } from "../retry/index.ts";
+import { createBulkReplayLoop, createRetryLoop } from "../retry/index.ts";
 import type { Inner } from "./assemble.ts";
 import { leaseTiming } from "./lease-timing.ts";
 
 /** How often the loops look for work, in milliseconds. */
 export interface Polling {
   readonly retryPollMs?: number;
+  readonly bulkPollMs?: number;
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
   readonly alertPollMs?: number;
 }
 
-/** The work that goes on beside the listeners: retries, deliveries of notifications, tokens that expire soon. */
+/** The work that goes on beside the listeners: retries, bulk replays, deliveries of notifications, tokens that expire soon. */
 export interface Background {
   start(polling: Polling): void;
   /** Does what is due now, once, and resolves when it has ended: retries, then deliveries and tokens. */
@@ -36,7 +37,9 @@ export function createBackground(
   channels: readonly Channel[],
 ): Background {
   const { store, clock, log } = receiver;
-  const retries = createRetryLoop(receiver, leaseTiming(config));
+  const timing = leaseTiming(config);
+  const retries = createRetryLoop(receiver, timing);
+  const bulkReplays = createBulkReplayLoop(receiver, timing);
   const outbox = createOutboxLoop({
     outbox: store.outbox,
     channels,
@@ -61,11 +64,13 @@ export function createBackground(
     clock,
     log,
   });
-  const loops: readonly Loop[] = [retries, outbox, refreshing, ...(kinds.size === 0 ? [] : [alerts])];
+  const judging = kinds.size === 0 ? [] : [alerts];
+  const loops: readonly Loop[] = [retries, bulkReplays, outbox, refreshing, ...judging];
   return {
     start({ retryPollMs = POLL_MS, outboxPollMs = POLL_MS, ...others }) {
-      const { refreshPollMs = REFRESH_POLL_MS, alertPollMs = ALERT_POLL_MS } = others;
+      const { bulkPollMs = POLL_MS, refreshPollMs = REFRESH_POLL_MS, alertPollMs = ALERT_POLL_MS } = others;
       retries.start(retryPollMs);
+      bulkReplays.start(bulkPollMs);
       outbox.start(outboxPollMs);
       refreshing.start(refreshPollMs);
       if (kinds.size > 0) alerts.start(alertPollMs);

@@ -155,7 +155,7 @@ async function adminListener(
   state: { readonly serving: boolean },
   origins: OwnOrigins,
 ): Promise<FastifyInstance> {
-  const { receiver, metrics, callbackLog, describe } = inner;
+  const { receiver, metrics, callbackLog, describe, mask } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
     access: adminAccess(config, receiver.sealer, receiver.clock),
@@ -167,7 +167,9 @@ async function adminListener(
     clock: receiver.clock,
     log: receiver.log,
     describe,
-    replay: (key, mode) => (mode === "commit" ? replay : rehearse)(key, timing, receiver),
+    mask,
+    replay: (key) => replay(key, timing, receiver),
+    rehearse: (key) => rehearse(key, timing, receiver),
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
     isServing: () => state.serving,

@@ -1,13 +1,13 @@
-import { Command, Option } from "commander";
-import type { FailureView, PageOf, Paging } from "../admin-client/index.ts";
+import { Command } from "commander";
+import type { PageOf, Paging } from "../admin-client/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
+import { type FilterOptions, filterOf, withFilter } from "./failure-filter.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { withoutControls } from "./plain.ts";
 import { table } from "./table.ts";
 
-interface ListOptions extends AdminOptions, JsonOptions {
+interface ListOptions extends AdminOptions, JsonOptions, FilterOptions {
   readonly id?: string;
-  readonly state?: FailureView["state"];
   readonly limit: string;
   readonly cursor?: string;
 }
@@ -47,12 +47,12 @@ export function eventsCommand(): Command {
 }
 
 export function failuresCommand(): Command {
-  return listCommand("failures")
+  return withFilter(listCommand("failures"))
     .description("List the events that failed and wait for a retry, or for a person, newest first.")
-    .addOption(new Option("--state <state>", "these alone").choices(["waiting", "exhausted"]))
+    .option("--source <source>", "failures of events that came from it")
     .action(async (options: ListOptions) => {
-      const { state } = options;
-      const query = { ...pagingOf(options), ...(state === undefined ? {} : { state }) };
+      const filter = filterOf(options);
+      const query = { ...pagingOf(options), ...filter };
       const list = await askAdmin(options, ({ failures }) => failures.list(query));
       const rows = list.items.map((failure) => [
         failure.event_id,
@@ -65,7 +65,8 @@ export function failuresCommand(): Command {
         firstLine(failure.error),
       ]);
       const head = ["event_id", "source", "type", "state", "attempts", "next retry", "code", "error"];
-      print(list, options, head, rows, "no event has failed");
+      const none = Object.keys(filter).length === 0 ? "no event has failed" : "no such failure";
+      print(list, options, head, rows, none);
     });
 }
 

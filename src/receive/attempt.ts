@@ -7,12 +7,13 @@ import {
   refused,
   success,
 } from "../domain/index.ts";
-import { HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
+import { type HandleContext, HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import { inPhase, type Phase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
 import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
+import type { Rehearsal } from "./rehearsal.ts";
 import { validateEvent } from "./validate-event.ts";
 import type { AttemptWork } from "./work.ts";
 
@@ -32,7 +33,7 @@ class TransactionLost extends Error {
 
 /** One run of a handler: its `prepare`, then `handle` inside the transaction that holds the event's record. */
 export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Outcome> {
-  const { key, eventType, version, bodySha256, deadline, mode } = work;
+  const { key, eventType, version, bodySha256, deadline, mode, rehearsal } = work;
   const { tracer } = receiver;
   let closing: Phase | undefined;
   try {
@@ -43,6 +44,7 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
       { ...key, eventType, version, bodySha256 },
       async (scope) => {
         runs += 1;
+        rehearsal?.begin();
         closing?.fail(new TransactionLost());
         closing = undefined;
         const given = runs === 1 ? work : await anew(work, receiver);
@@ -52,7 +54,7 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
         closing = tracer?.begin(mode === "commit" ? "commit" : "rollback");
         return completion;
       },
-      { deadline, mode },
+      { deadline, mode, watch: rehearsal },
     );
     if (ending.ending === "already") {
       closing?.fail(new TransactionLost());
@@ -84,7 +86,7 @@ async function runHandler(
   scope: OnceScope,
   { clock, log, rules }: Receiver,
 ): Promise<Completion> {
-  const { event, key, version, kind, handler } = work;
+  const { event, key, version, kind, handler, rehearsal } = work;
   const what = `the handler of "${event.event_type}"`;
   const result = await withTimeLimit(rules.handlerTimeoutMs, what, (limit) =>
     handler.handle({
@@ -99,13 +101,21 @@ async function runHandler(
       prepared,
       attempt: kind,
       now: clock.now(),
-      notify: (topic, payload) => scope.enqueue({ topic, payload }),
+      notify: notifier(scope, rehearsal),
     }),
   );
   const stored = storable(result);
   return work.rowOf === undefined
     ? { result: stored }
     : { result: stored, logRow: work.rowOf(success(stored)) };
+}
+
+function notifier(scope: OnceScope, rehearsal: Rehearsal | undefined): HandleContext["notify"] {
+  if (rehearsal === undefined) return (topic, payload) => scope.enqueue({ topic, payload });
+  return async (topic, payload) => {
+    await scope.enqueue({ topic, payload });
+    rehearsal.notified(topic, payload);
+  };
 }
 
 /** The result as JSON carries it, so that the first answer and the stored one are the same. */

@@ -14,6 +14,7 @@ export { type Delivery, onceOnly } from "./once-only.ts";
 export { createPlaces, type Places } from "./places.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export { receive } from "./receive.ts";
+export { Rehearsal, type RehearsedNotification, type RehearsedStatement } from "./rehearsal.ts";
 export { runEvent } from "./run-event.ts";
 export { sha256Hex } from "./sha256.ts";
 export { createSingleFlight, type SingleFlight } from "./single-flight.ts";

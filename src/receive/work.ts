@@ -8,6 +8,7 @@ import type {
 } from "../domain/index.ts";
 import type { AttemptKind, Handler } from "../handlers/index.ts";
 import type { Deadline } from "../store/index.ts";
+import type { Rehearsal } from "./rehearsal.ts";
 
 /** An identified event that is about to be run: from a callback, the retry loop or an operator. */
 export interface Work {
@@ -22,6 +23,8 @@ export interface Work {
   readonly kind: AttemptKind;
   /** `rehearse`: run it, then roll everything back. */
   readonly mode: "commit" | "rehearse";
+  /** Told what a dry run does. */
+  readonly rehearsal?: Rehearsal;
   /** The log row that commits with a success, where the attempt answers a callback. */
   readonly rowOf?: (outcome: Outcome) => CallbackLogRow;
 }

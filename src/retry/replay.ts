@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { EventKey, Outcome } from "../domain/index.ts";
-import type { Receiver } from "../receive/index.ts";
+import { type Receiver, Rehearsal } from "../receive/index.ts";
 import { leaseTimes, type RetryTiming } from "./lease-times.ts";
 import { runFailure, runStored } from "./run-failure.ts";
 
@@ -11,15 +11,24 @@ export type ReplayEnding =
   | "leased"
   | Outcome;
 
-/** Runs a failure now, on an operator's word, whatever its schedule says. */
-export async function replay(key: EventKey, timing: RetryTiming, receiver: Receiver): Promise<ReplayEnding> {
+/**
+ * Runs a failure now, on an operator's word, whatever its schedule says.
+ * @param bulkReplayId where it is one of many that he asked for at once
+ */
+export async function replay(
+  key: EventKey,
+  timing: RetryTiming,
+  receiver: Receiver,
+  bulkReplayId?: number,
+): Promise<ReplayEnding> {
   const owner = randomUUID();
   const failure = await receiver.store.failures.leaseOne(key, {
     owner,
     ...leaseTimes(receiver.clock, timing),
   });
   if (typeof failure === "string") return failure;
-  return runFailure({ failure, owner, kind: "replay", timeLimitMs: timing.timeLimitMs }, receiver);
+  const run = { failure, owner, kind: "replay", bulkReplayId, timeLimitMs: timing.timeLimitMs } as const;
+  return runFailure(run, receiver);
 }
 
 /** Removes a failure on an operator's word, unless it is being run: its effect could still happen. */
@@ -34,13 +43,21 @@ export async function discard(
   return "discarded";
 }
 
+/** How a dry run ended, and what it did until then. */
+export interface Rehearsed {
+  readonly outcome: Outcome;
+  readonly rehearsal: Rehearsal;
+}
+
 /** Runs a failure's handler in a transaction that is rolled back; nothing changes, not even the failure. */
 export async function rehearse(
   key: EventKey,
   timing: RetryTiming,
   receiver: Receiver,
-): Promise<ReplayEnding> {
+): Promise<Rehearsed | "absent"> {
   const failure = await receiver.store.failures.get(key);
   if (failure === undefined) return "absent";
-  return runStored(failure, "replay", "rehearse", timing.timeLimitMs, receiver);
+  const rehearsal = new Rehearsal();
+  const how = { kind: "replay", mode: "rehearse", rehearsal } as const;
+  return { outcome: await runStored(failure, how, timing.timeLimitMs, receiver), rehearsal };
 }

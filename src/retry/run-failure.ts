@@ -19,27 +19,38 @@ import {
 } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
 import { inPhase } from "../trace/index.ts";
+import { noteAttempt } from "./note-attempt.ts";
 
 export interface FailureRun {
   readonly failure: StoredFailure;
   /** Who holds the failure's lease. */
   readonly owner: string;
   readonly kind: "retry" | "replay";
+  /** The bulk replay that it is one of. */
+  readonly bulkReplayId?: number | undefined;
   readonly timeLimitMs: number;
 }
 
 /** Runs a leased failure once more and settles it: gone after a success, otherwise put off, rescheduled or exhausted. */
 export async function runFailure(run: FailureRun, receiver: Receiver): Promise<Outcome> {
-  const outcome = await runStored(run.failure, run.kind, "commit", run.timeLimitMs, receiver);
-  await settle(run, outcome, receiver);
+  const { failure, kind, bulkReplayId } = run;
+  const beganAt = receiver.clock.now();
+  const begun = performance.now();
+  const outcome = await runStored(failure, { kind, mode: "commit" }, run.timeLimitMs, receiver);
+  const tookMs = performance.now() - begun;
+  const key = { source: failure.source, eventId: failure.eventId };
+  const by = bulkReplayId === undefined ? kind : "bulk";
+  await Promise.all([
+    settle(run, outcome, receiver),
+    noteAttempt({ key, by, beganAt, tookMs, outcome }, receiver),
+  ]);
   return outcome;
 }
 
 /** The stored event through the same path as a callback's, after its signature: the bytes were verified then. */
 export async function runStored(
   failure: StoredFailure,
-  kind: FailureRun["kind"],
-  mode: Work["mode"],
+  { kind, mode, rehearsal }: Pick<Work, "mode" | "rehearsal"> & Pick<FailureRun, "kind">,
   timeLimitMs: number,
   receiver: Receiver,
 ): Promise<Outcome> {
@@ -55,7 +66,8 @@ export async function runStored(
     const version = failure.version as Version;
     const { eventType } = failure;
     const event = { key, json: parsed.object, body, bodySha256: failure.bodySha256, version, eventType };
-    return runEvent({ ...event, deadline, kind, mode }, receiver);
+    const watched = rehearsal === undefined ? {} : { rehearsal };
+    return runEvent({ ...event, deadline, kind, mode, ...watched }, receiver);
   });
 }
 
@@ -67,8 +79,14 @@ function opened(failure: StoredFailure, key: EventKey, { sealer }: Receiver): Ui
   }
 }
 
+/** Whether a moment later the attempt could be made: the database was away, or somebody else was at work on the event. */
+export function isForLater(outcome: Outcome): boolean {
+  if (outcome.ending !== "failed" || !saysNothing(outcome)) return false;
+  return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
+}
+
 async function settle(
-  { failure, owner, kind }: FailureRun,
+  { failure, owner, kind, bulkReplayId }: FailureRun,
   outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {
@@ -86,7 +104,8 @@ async function settle(
   if (saysNothing(outcome) || found === "unknown") {
     // It costs no retry; but it waits its turn, or it would keep the others from theirs.
     const later = new Date(receiver.clock.now().getTime() + receiver.rules.retry.delaySeconds * 1000);
-    await (kind === "retry" ? failures.release(key, owner, later) : failures.release(key, owner));
+    const triedBy = isForLater(outcome) ? undefined : bulkReplayId;
+    await failures.release(key, owner, kind === "retry" ? later : undefined, triedBy);
     return;
   }
   const now = receiver.clock.now();
@@ -102,5 +121,6 @@ async function settle(
     error,
     now,
     nextAttemptAt: next ?? null,
+    ...(bulkReplayId === undefined ? {} : { bulkReplayId }),
   });
 }

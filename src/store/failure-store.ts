@@ -35,6 +35,14 @@ export interface NewFailure extends EventKey {
   readonly nextAttemptAt: Date | null;
 }
 
+/** Which failures are meant: those that have all of it. */
+export interface FailureFilter {
+  readonly state?: StoredFailure["state"];
+  readonly source?: string;
+  readonly eventType?: string;
+  readonly code?: string;
+}
+
 export interface FailureStore {
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   record(failure: NewFailure, now: Date): Promise<void>;
@@ -44,12 +52,15 @@ export interface FailureStore {
   leaseOne(key: EventKey, lease: Lease): Promise<StoredFailure | "absent" | "leased">;
   /** After a leased attempt failed again; `retry` counts against `RETRY_MAX`, a replay does not. */
   reschedule(key: EventKey, owner: string, again: FailedAgain): Promise<void>;
-  /** Gives a lease back; `nextAttemptAt` puts a waiting failure off, so that others come first. */
-  release(key: EventKey, owner: string, nextAttemptAt?: Date): Promise<void>;
+  /**
+   * Gives a lease back; `nextAttemptAt` puts a waiting failure off, so that others come first. `bulkReplayId`: that one is
+   * done with it, and counts it as failed in the same transaction.
+   */
+  release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void>;
   /** True when there was one. */
   remove(key: EventKey): Promise<boolean>;
   get(key: EventKey): Promise<StoredFailure | undefined>;
-  list(page: Page, filter: { state?: StoredFailure["state"] }): Promise<StoredFailure[]>;
+  list(page: Page, filter: FailureFilter): Promise<StoredFailure[]>;
   counts(): Promise<Record<StoredFailure["state"], number>>;
   /** How many failures wait for a retry, by event type and version. */
   waitingTypes(): Promise<WaitingType[]>;
@@ -68,4 +79,6 @@ export interface FailedAgain {
   readonly now: Date;
   /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
   readonly nextAttemptAt: Date | null;
+  /** The bulk replay whose replay it was: it is done with this failure, and counts it in the same transaction. */
+  readonly bulkReplayId?: number;
 }

@@ -1,3 +1,5 @@
+import type { TransactionWatch } from "./transaction.ts";
+
 const ENDS_TRANSACTION =
   /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|;)*(?:begin|start|commit|end|abort|rollback(?!\s+to)|prepare\s+transaction)\b/i;
 
@@ -10,11 +12,13 @@ export interface Lending {
   usedLate: boolean;
   /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
   readonly isInTransaction: () => boolean;
+  /** Only in dry runs. */
+  readonly watch: TransactionWatch | undefined;
 }
 
 /** A lending at the begin of its transaction. */
-export function newLending(isInTransaction: () => boolean): Lending {
-  return { open: true, pending: 0, usedLate: false, isInTransaction };
+export function newLending(isInTransaction: () => boolean, watch?: TransactionWatch): Lending {
+  return { open: true, pending: 0, usedLate: false, isInTransaction, watch };
 }
 
 /** Counts a statement while it runs, so that one that nobody awaits is found before the commit. */

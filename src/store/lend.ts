@@ -1,7 +1,7 @@
 import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import { bindQuery, type Spelling } from "./bound-query.ts";
 import { assertOpen, counted, type Lending } from "./guarded.ts";
-import type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
+import type { Dialect, Executed, OpenQuery, Transaction, TransactionWatch } from "./transaction.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
@@ -48,14 +48,33 @@ export class LentTransaction implements Transaction {
 
   get connection(): object {
     assertOpen(this.#lending);
+    this.#lending.watch?.connectionUsed();
     this.#connection ??= this.#lender.driver(this.#lending);
     return this.#connection;
   }
 
   #run(statement: Statement): Promise<QueryResult<unknown>> {
-    return counted(this.#lending, () => {
+    const { watch } = this.#lending;
+    const run = () => {
       this.#lender.assertAllowed(statement.sql);
       return this.#lender.execute(statement);
-    });
+    };
+    return counted(this.#lending, watch === undefined ? run : () => watched(watch, statement.sql, run));
+  }
+}
+
+async function watched(
+  watch: TransactionWatch,
+  sql: string,
+  run: () => ReturnType<Lender["execute"]>,
+): Promise<QueryResult<unknown>> {
+  const ended = watch.began(sql);
+  let rows: number | null = null;
+  try {
+    const result = await run();
+    rows = Number(result.numAffectedRows ?? result.rows.length);
+    return result;
+  } finally {
+    ended(rows);
   }
 }

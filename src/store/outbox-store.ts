@@ -1,4 +1,4 @@
-import type { JsonObject } from "../domain/index.ts";
+import type { EventKey, JsonObject } from "../domain/index.ts";
 import type { Lease } from "./lease.ts";
 import type { Page } from "./page.ts";
 
@@ -36,6 +36,12 @@ export interface ListedNotification extends StoredNotification {
 /** Which notifications a list shows: those that have a delivery in this state. One not spread yet counts as waiting. */
 export interface NotificationFilter {
   readonly state?: StoredDelivery["state"];
+}
+
+/** An event that has a record: what `StoredRecord` says of it. */
+export interface HandledEvent extends EventKey {
+  readonly createdAt: string;
+  readonly processedAt: string | null;
 }
 
 /** What became of a notification's dead deliveries. */
@@ -81,6 +87,8 @@ export interface OutboxStore {
    */
   discard(notificationId: number, channel: string | undefined, now: Date): Promise<number | "leased">;
   list(page: Page, filter: NotificationFilter): Promise<ListedNotification[]>;
+  /** The notifications of one event, oldest first. */
+  ofEvent(event: HandledEvent, limit: number): Promise<ListedNotification[]>;
   /** Those that are not delivered. */
   counts(): Promise<Record<"waiting" | "dead", number>>;
   /** The channels that have deliveries which wait, configured or not, with how many. */

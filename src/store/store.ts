@@ -5,7 +5,9 @@
 
 import type { CallbackLogRow, EventKey, JsonObject } from "../domain/index.ts";
 import type { AlertStore } from "./alert-store.ts";
+import type { AttemptStore, Stretch } from "./attempt-store.ts";
 import type { AuditStore } from "./audit-store.ts";
+import type { BulkReplayStore } from "./bulk-replay-store.ts";
 import type { FailureStore } from "./failure-store.ts";
 import type { HeardStore } from "./heard-store.ts";
 import type { SeenCredential } from "./inspection.ts";
@@ -15,12 +17,14 @@ import type { PreparationStore } from "./preparation-store.ts";
 import type { SealedValueStore } from "./sealed-values.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { StoreFault } from "./store-fault.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, TransactionWatch } from "./transaction.ts";
 import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
 export type * from "./alert-store.ts";
+export type * from "./attempt-store.ts";
 export type * from "./audit-store.ts";
+export type * from "./bulk-replay-store.ts";
 export type * from "./failure-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
@@ -39,7 +43,7 @@ export type { PreparationClaim, PreparationStore } from "./preparation-store.ts"
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export type * from "./session-store.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
-export type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
+export type { Dialect, Executed, OpenQuery, Transaction, TransactionWatch } from "./transaction.ts";
 export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-token-store.ts";
 
 /** Milliseconds on the scale of `performance.now()`, which no clock change can move. */
@@ -90,6 +94,8 @@ export interface OnceOptions {
   readonly deadline: Deadline;
   /** `rehearse` rolls everything back at the end (a dry run). */
   readonly mode: "commit" | "rehearse";
+  /** Told what `run` does with its transaction, which may be begun more than once. */
+  readonly watch?: TransactionWatch | undefined;
 }
 
 /** States of OAuth flows that may come back as a redirect; only their hashes are kept. */
@@ -155,6 +161,8 @@ export interface Store {
     options: OnceOptions,
   ): Promise<OnceEnding>;
   readonly failures: FailureStore;
+  readonly attempts: AttemptStore;
+  readonly bulkReplays: BulkReplayStore;
   readonly preparations: PreparationStore;
   readonly redirectStates: RedirectStateStore;
   readonly outbox: OutboxStore;
@@ -167,6 +175,8 @@ export interface Store {
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
   listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;
+  /** The rows of one event, oldest first. */
+  callbacksOf(key: EventKey, stretch: Stretch): Promise<LoggedCallback[]>;
   listRecords(page: Page, filter: { eventId?: string }): Promise<StoredRecord[]>;
   /** Counts one hit in the key's current window and returns the count. */
   hitRate(key: string, windowMs: number, now: Date): Promise<RateCount>;

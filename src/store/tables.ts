@@ -61,6 +61,38 @@ export interface FailureRow {
   next_attempt_at: StoredTime | null;
   lease_owner: string | null;
   leased_until: StoredTime | null;
+  /** The bulk replay that tried it last. */
+  bulk_replay_id: StoredInteger | null;
+}
+
+export interface AttemptRow {
+  id: Generated<StoredInteger>;
+  source: string;
+  event_id: string;
+  began_at: StoredTime;
+  made_by: "retry" | "replay" | "bulk";
+  outcome: string;
+  error: string | null;
+  took_ms: number;
+}
+
+export interface BulkReplayRow {
+  id: Generated<StoredInteger>;
+  /** JSON. */
+  filter: string;
+  per_second: number;
+  begun_by: string;
+  state: "running" | "paused" | "cancelled" | "done";
+  total: StoredInteger;
+  succeeded: StoredInteger;
+  already: StoredInteger;
+  failed: StoredInteger;
+  after_id: StoredInteger;
+  up_to_id: StoredInteger;
+  begun_at: StoredTime;
+  ended_at: StoredTime | null;
+  lease_owner: string | null;
+  leased_until: StoredTime | null;
 }
 
 export interface PreparationRow {
@@ -157,6 +189,8 @@ export interface Tables {
   oncehook_records: RecordRow;
   oncehook_callbacks: CallbackRow;
   oncehook_failures: FailureRow;
+  oncehook_attempts: AttemptRow;
+  oncehook_bulk_replays: BulkReplayRow;
   oncehook_preparations: PreparationRow;
   oncehook_notifications: NotificationRow;
   oncehook_deliveries: DeliveryRow;

@@ -23,3 +23,14 @@ export interface Transaction {
   /** The driver's own: `DatabaseSync` of `node:sqlite`, or `Client` of `pg`, inside the transaction. */
   readonly connection: unknown;
 }
+
+/** Told of what a handler does through `tx`. None of it may throw. */
+export interface TransactionWatch {
+  /**
+   * A statement was begun.
+   * @returns told of its end: how many rows it returned or changed; null where it failed
+   */
+  began(statement: string): (rows: number | null) => void;
+  /** The driver's own connection was handed out: what goes through it is not told. */
+  connectionUsed(): void;
+}

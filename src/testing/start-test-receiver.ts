@@ -102,6 +102,7 @@ async function startOn(
     clock,
     logger: log.logger,
     retryPollMs: NEVER_MS,
+    bulkPollMs: NEVER_MS,
     outboxPollMs: NEVER_MS,
     refreshPollMs: NEVER_MS,
   });

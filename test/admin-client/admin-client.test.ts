@@ -7,6 +7,7 @@ import { DIALECTS } from "../support/databases.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { event, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
 import { UserAgent } from "../support/user-agent.ts";
 
 const failing = { now: true };
@@ -67,6 +68,31 @@ describe.each(DIALECTS)("the admin client on %s", (dialect) => {
         expect((await client.failures.list({ state: "waiting" })).items).toEqual([]);
       },
       { handlers },
+    ));
+
+  it("shows one event, and replays the failures of a filter", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        failing.now = true;
+        await receiver.send(event("unreliable", {}, { event_id: "x/1 é" }));
+        failing.now = false;
+        const client = clientOf(receiver);
+        const filter = { state: "exhausted", source: "platform", event_type: "unreliable" } as const;
+        expect((await client.failures.list({ ...filter, code: "handler_failed" })).items).toHaveLength(1);
+        const begun = await client.bulkReplays.start({ filter });
+        expect(begun).toMatchObject({ filter, per_second: 10, state: "running", total: 1 });
+        expect(await client.bulkReplays.pause(begun.id)).toMatchObject({ state: "paused" });
+        expect(await client.bulkReplays.resume(begun.id)).toMatchObject({ state: "running" });
+        await until(async () => (await client.bulkReplays.get(begun.id)).state === "done");
+        const { items } = await client.bulkReplays.list();
+        expect(items).toMatchObject([{ id: begun.id, done: 1, succeeded: 1 }]);
+        await expect(client.bulkReplays.cancel(begun.id)).rejects.toMatchObject({ status: 409 });
+        const history = await client.events.get("platform", "x/1 é");
+        expect(history.timeline.map(({ kind }) => kind)).toEqual(["attempt", "attempt", "record"]);
+        await expect(client.events.get("oauth", "x/1 é")).rejects.toMatchObject({ status: 404 });
+      },
+      { handlers, bulkPollMs: 20, env: { RETRY_MAX: "0" } },
     ));
 
   it("lists notifications, and says why one cannot be replayed", () =>

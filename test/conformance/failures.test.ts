@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Lease, NewFailure } from "../../src/store/index.ts";
+import type { FailureFilter, Lease, NewFailure, Page } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 
@@ -203,5 +203,27 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(
         (await failures.list({ limit: 9 }, { state: "exhausted" })).map(({ eventId }) => eventId),
       ).toEqual(["e4"]);
+    }));
+
+  it("lists what a filter finds, newest first in pages, whatever else there is", () =>
+    withStore(dialect, async ({ failures }) => {
+      const exhausted = { nextAttemptAt: null };
+      await failures.record(newFailure("e1", { ...exhausted, code: "handler_timed_out" }), T0);
+      await failures.record(newFailure("e2"), T0);
+      await failures.record(newFailure("e3", { ...exhausted, eventType: "webhook_message" }), T0);
+      await failures.record(newFailure("e4", { eventType: "webhook_message" }), T0);
+      await failures.record(newFailure("e5", { source: "oauth" }), T0);
+      await failures.record(newFailure("e6", exhausted), T0);
+      const found = async (filter: FailureFilter, page: Page = { limit: 9 }) =>
+        (await failures.list(page, filter)).map(({ eventId }) => eventId);
+      expect(await found({ eventType: "webhook_message" })).toEqual(["e4", "e3"]);
+      expect(await found({ code: "handler_failed" })).toEqual(["e6", "e5", "e4", "e3", "e2"]);
+      expect(await found({ source: "platform", state: "waiting" })).toEqual(["e4", "e2"]);
+      expect(await found({ source: "nobody" })).toEqual([]);
+      const all = { state: "exhausted", source: "platform", eventType: "payment_notify" } as const;
+      expect(await found({ ...all, code: "handler_timed_out" })).toEqual(["e1"]);
+      const [, , third] = await failures.list({ limit: 3 }, { code: "handler_failed" });
+      expect(third?.eventId).toBe("e4");
+      expect(await found({ code: "handler_failed" }, { limit: 1, before: third!.id })).toEqual(["e3"]);
     }));
 });

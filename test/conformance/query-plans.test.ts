@@ -84,6 +84,8 @@ async function everyOperation(store: Store): Promise<void> {
       await store.listRecords(page, filter);
     }
   }
+  await ofEvent(store);
+  await bulkReplays(store);
   await alerts(store);
   await access(store);
   await store.noteBaseUrl("http://127.0.0.1:8080");
@@ -96,6 +98,29 @@ async function everyOperation(store: Store): Promise<void> {
   await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
   await store.heard.clear();
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
+}
+
+async function ofEvent(store: Store): Promise<void> {
+  const attempt = { ...KEY, beganAt: NOON, by: "retry", outcome: "success", error: null, tookMs: 1 } as const;
+  await store.attempts.append(attempt);
+  await store.attempts.list(KEY, { after: 0, limit: 10 });
+  await store.callbacksOf(KEY, { after: 0, limit: 10 });
+  const at = NOON.toISOString();
+  await store.outbox.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
+}
+
+async function bulkReplays({ bulkReplays }: Store): Promise<void> {
+  const filter = { source: "platform", eventType: "t", code: "handler_failed" };
+  const bulk = await bulkReplays.begin({ filter, perSecond: 1, by: "token" }, NOON);
+  await bulkReplays.lease(LEASE);
+  await bulkReplays.next(bulk, 10);
+  const progress = { afterId: 1, succeeded: 0, already: 0 };
+  await bulkReplays.advance(bulk.id, "a", progress, LATER);
+  await bulkReplays.change(bulk.id, "paused", NOON);
+  await bulkReplays.finish(bulk.id, "a", NOON);
+  await bulkReplays.release(bulk.id, "a");
+  await bulkReplays.get(bulk.id);
+  for (const page of [{ limit: 10 }, PAGE]) await bulkReplays.list(page);
 }
 
 async function alerts({ alerts }: Store): Promise<void> {
@@ -168,13 +193,15 @@ async function failures({ failures }: Store): Promise<void> {
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
   await failures.reschedule(KEY, "a", { ...again, kind: "retry" });
   await failures.leaseOne(KEY, LEASE);
-  await failures.reschedule(KEY, "a", { ...again, kind: "replay" });
+  await failures.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
   await failures.release(KEY, "a");
   await failures.get(KEY);
   for (const page of [{ limit: 10 }, PAGE]) {
     await failures.list(page, {});
     await failures.list(page, { state: "waiting" });
   }
+  for (const page of [{ limit: 10 }, PAGE])
+    await failures.list(page, { source: "platform", eventType: "t", code: "handler_failed" });
   await failures.counts();
   await failures.waitingTypes();
   await failures.remove(KEY);

@@ -87,6 +87,25 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
       ]);
     }));
 
+  it("lists the failures that a filter finds", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        await failOne(receiver, "e1");
+        const found = async (query: string) => {
+          const answer = await receiver.admin(`/api/v1/failures?${query}`);
+          conforms("/api/v1/failures", "get", answer);
+          return (answer.body.items as unknown[]).length;
+        };
+        const right = ["source=platform", "event_type=unreliable", "code=handler_failed", "state=waiting"];
+        for (const query of [...right, right.join("&")])
+          expect([query, await found(query)]).toEqual([query, 1]);
+        const wrong = ["source=oauth", "event_type=reliable", "code=handler_timed_out", "state=exhausted"];
+        for (const query of wrong) expect([query, await found(query)]).toEqual([query, 0]);
+      },
+      { handlers },
+    ));
+
   it("shows by a dry run what a replay would do, and changes nothing", () =>
     withReceiver(
       dialect,
@@ -95,7 +114,7 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
         failing.now = false;
         const answer = await receiver.admin(`${path}/replay?dry_run=true`, { method: "POST" });
         conforms(REPLAY, "post", answer);
-        expect(answer.body).toEqual({ outcome: "success", result: { done: true }, dry_run: true });
+        expect(answer.body).toMatchObject({ outcome: "success", result: { done: true }, dry_run: true });
         expect(await receiver.count("oncehook_records")).toBe(0);
         expect(await receiver.count("orders")).toBe(0);
         expect(await receiver.count("oncehook_failures", "attempts = 1")).toBe(1);
@@ -248,7 +267,7 @@ describe("the admin listener", () => {
     ["/api/v1/events?event=e1", 'there is no query parameter "event"; there are limit, cursor, event_id'],
     [
       "/api/v1/failures?status=waiting",
-      'there is no query parameter "status"; there are limit, cursor, state',
+      'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code',
     ],
   ])("names a query parameter that does not exist: %s", (path, error) =>
     withReceiver("sqlite", async (receiver) => {

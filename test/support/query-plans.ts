@@ -23,6 +23,11 @@ export async function seedRows(target: Target): Promise<void> {
       code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
       SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
       'c', 'e', ${bytes}, 'a', ${time}, ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_attempts (source, event_id, began_at, made_by, outcome, took_ms)
+      SELECT 'platform', ${id}, ${time}, 'retry', 'success', 1 FROM g`,
+    `${numbers} INSERT INTO oncehook_bulk_replays (filter, per_second, begun_by, state, total, succeeded, already, failed,
+      after_id, up_to_id, begun_at, ended_at) SELECT '{}', 1, 'token', CASE WHEN n % 50 = 0 THEN 'running' ELSE 'done' END,
+      1, 1, 0, 0, 1, 1, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_preparations (source, event_id, created_at) SELECT 'platform', ${id}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_notifications (position, source, event_id, topic, payload, created_at,
       spread_at) SELECT 1, 'platform', ${id}, 't', '{}', ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
@@ -132,6 +137,7 @@ const PARTIAL: ReadonlySet<string> = new Set([
   "oncehook_notifications_fresh",
   "oncehook_deliveries_due",
   "oncehook_deliveries_listed",
+  "oncehook_bulk_replays_running",
 ]);
 
 /** An index read without a condition reads every row too, only in another order. */

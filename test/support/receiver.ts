@@ -38,6 +38,7 @@ export interface ReceiverOptions {
   readonly migrations?: readonly Migration[];
   readonly clock?: Clock;
   readonly retryPollMs?: number;
+  readonly bulkPollMs?: number;
   readonly outboxPollMs?: number;
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
@@ -65,6 +66,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
   // Tests that want a round of retries run one; the loop itself looks up rarely.
   const running = await start(config, {
     retryPollMs: 3_600_000,
+    bulkPollMs: 3_600_000,
     outboxPollMs: 3_600_000,
     refreshPollMs: 3_600_000,
     alertPollMs: 3_600_000,

@@ -78,6 +78,12 @@ async function judge(request: FastifyRequest, deps: AdminDeps, door: Door): Prom
   return undefined;
 }
 
+/** Whoever was let in; not for open routes, which let in everybody. */
+export function knownCaller({ caller }: FastifyRequest): Caller {
+  if (caller === null) throw new Error("this route is open, and knows nobody");
+  return caller;
+}
+
 export function tooMany(waitSeconds: number): Stop {
   return {
     status: 429,

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { type Lending, newLending, takeBack } from "../guarded.ts";
-import type { Deadline, Transaction } from "../store.ts";
+import type { Deadline, Transaction, TransactionWatch } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { type Answer, Exchange, type Sent } from "./exchange.ts";
 import { isLockTimeout, passing } from "./hindrance.ts";
@@ -19,6 +19,7 @@ const ROLLBACK: Sent = { name: "oncehook_rollback", text: "ROLLBACK" };
 export interface TransactionLimits {
   readonly deadline: Deadline;
   readonly lockTimeoutMs: number;
+  readonly watch?: TransactionWatch | undefined;
 }
 
 export interface Opened {
@@ -48,7 +49,7 @@ export async function inTransaction<T>(
   { opening = [], locked, run, closing }: Work<T>,
 ): Promise<T> {
   return withClient(pool, limits.deadline, async (client) => {
-    const lending = newLending(() => client.getTransactionStatus() !== "I");
+    const lending = newLending(() => client.getTransactionStatus() !== "I", limits.watch);
     const begin = beginning(limits);
     try {
       const answers = await exchange(client, [...begin, ...opening]).catch((error: unknown) => {

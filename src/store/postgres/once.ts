@@ -21,11 +21,11 @@ export async function once(
   clock: Clock,
   record: NewRecord,
   run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode }: OnceOptions,
+  { deadline, mode, watch }: OnceOptions,
 ): Promise<OnceEnding> {
   const ran = await inTransaction<Ran>(
     pool,
-    { deadline, lockTimeoutMs },
+    { deadline, lockTimeoutMs, watch },
     {
       opening: [insertRecord(record, clock.now())],
       locked: (cause) => new EventLocked("another delivery holds the event's record", { cause }),

@@ -2,11 +2,14 @@ import { writeSetting } from "../migrations/check-stamp.ts";
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { alertQueries } from "./alerts.ts";
+import { attemptQueries } from "./attempts.ts";
 import { auditQueries } from "./audit.ts";
+import { bulkReplayQueries } from "./bulk-replays.ts";
 import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
 import { listCallbacks, listRecords } from "./lists.ts";
+import { callbacksOfEvent } from "./of-event.ts";
 import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
@@ -22,6 +25,8 @@ export function commonOperations(
 ): Omit<Store, "dialect" | "find" | "once" | "appendCallbacks" | "broken" | "ping" | "close"> {
   return {
     failures: failureQueries(access),
+    attempts: attemptQueries(access),
+    bulkReplays: bulkReplayQueries(access),
     preparations: preparationQueries(access),
     redirectStates: redirectStateQueries(access),
     outbox: outboxQueries(access),
@@ -32,6 +37,7 @@ export function commonOperations(
     sessions: sessionQueries(access),
     audit: auditQueries(access),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
+    callbacksOf: (key, stretch) => callbacksOfEvent(access, key, stretch),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
     noteCredential: (use, now) => noteCredential(access, use, now),

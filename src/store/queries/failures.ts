@@ -1,15 +1,9 @@
 import type { EventKey } from "../../domain/index.ts";
-import type {
-  FailedAgain,
-  FailureStore,
-  Lease,
-  NewFailure,
-  Page,
-  StoredFailure,
-  WaitingType,
-} from "../store.ts";
+import type { FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
 import type { Access } from "./access.ts";
+import { listFailures } from "./failure-lists.ts";
 import { storableText, toFailure } from "./rows.ts";
+import { release, reschedule } from "./settle-failure.ts";
 import { unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_failures";
@@ -27,10 +21,10 @@ export function failureQueries(access: Access): FailureStore {
       await reschedule(access, key, owner, again);
       await removeIfDone(access, key);
     },
-    release: (key, owner, next) => release(access, key, owner, next),
+    release: (...given) => release(access, ...given),
     remove: (key) => remove(access, key),
     get: (key) => get(access, key),
-    list: (page, filter) => list(access, page, filter),
+    list: (page, filter) => listFailures(access, page, filter),
     counts: () => counts(access),
     waitingTypes: () => waitingTypes(access),
   };
@@ -125,47 +119,6 @@ async function leaseOne(
   return (await get(access, key)) === undefined ? "absent" : "leased";
 }
 
-async function reschedule(
-  { write }: Access,
-  key: EventKey,
-  owner: string,
-  again: FailedAgain,
-): Promise<void> {
-  const next = again.nextAttemptAt?.toISOString() ?? null;
-  await write
-    .updateTable(TABLE)
-    .set((eb) => ({
-      attempts: eb("attempts", "+", 1),
-      code: again.code,
-      error: storableText(again.error),
-      last_failed_at: again.now.toISOString(),
-      lease_owner: null,
-      leased_until: null,
-    }))
-    .$if(again.kind === "retry", (query) =>
-      query.set((eb) => ({
-        retries_done: eb("retries_done", "+", 1),
-        next_attempt_at: next,
-        state: next === null ? "exhausted" : "waiting",
-      })),
-    )
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner)
-    .execute();
-}
-
-async function release({ write }: Access, key: EventKey, owner: string, next?: Date): Promise<void> {
-  await write
-    .updateTable(TABLE)
-    .set({ lease_owner: null, leased_until: null })
-    .$if(next !== undefined, (query) => query.set({ next_attempt_at: next?.toISOString() ?? null }))
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner)
-    .execute();
-}
-
 async function remove({ write }: Access, key: EventKey): Promise<boolean> {
   const done = await write
     .deleteFrom(TABLE)
@@ -183,17 +136,6 @@ async function get({ read }: Access, key: EventKey): Promise<StoredFailure | und
     .where("source", "=", key.source)
     .executeTakeFirst();
   return row === undefined ? undefined : toFailure(row);
-}
-
-async function list(
-  { read }: Access,
-  page: Page,
-  filter: { state?: StoredFailure["state"] },
-): Promise<StoredFailure[]> {
-  let query = read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
-  if (page.before !== undefined) query = query.where("id", "<", page.before);
-  if (filter.state !== undefined) query = query.where("state", "=", filter.state);
-  return (await query.execute()).map(toFailure);
 }
 
 async function counts({ read }: Access): Promise<Record<StoredFailure["state"], number>> {

@@ -1,7 +1,7 @@
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { ListedNotification, NotificationFilter } from "../outbox-store.ts";
 import type { Page } from "../store.ts";
-import type { StoredInteger } from "../tables.ts";
+import type { NotificationRow, StoredInteger } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { toDelivery, toNotification } from "./rows.ts";
 
@@ -25,7 +25,13 @@ export async function list(
     if (shown.length === 0) return [];
     query = query.where("id", "in", shown);
   }
-  const notifications = await query.execute();
+  return withDeliveries(access, await query.execute());
+}
+
+export async function withDeliveries(
+  { read }: Access,
+  notifications: readonly Selectable<NotificationRow>[],
+): Promise<ListedNotification[]> {
   if (notifications.length === 0) return [];
   const ids = notifications.map(({ id }) => id);
   const deliveries = await read

@@ -4,6 +4,7 @@ import type { Lease } from "../store.ts";
 import type { NotificationRow } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { idList } from "./id-list.ts";
+import { notificationsOfEvent } from "./of-event.ts";
 import { discard, revive } from "./outbox-by-hand.ts";
 import { counts, list, waitingByChannel } from "./outbox-views.ts";
 import { storableText, toDelivery, toNotification } from "./rows.ts";
@@ -25,6 +26,7 @@ export function outboxQueries(access: Access): OutboxStore {
     revive: (id, channels, now) => revive(access, id, channels, now),
     discard: (id, channel, now) => discard(access, id, channel, now),
     list: (page, filter) => list(access, page, filter),
+    ofEvent: (event, limit) => notificationsOfEvent(access, event, limit),
     counts: () => counts(access),
     waitingByChannel: () => waitingByChannel(access),
   };

@@ -21,6 +21,9 @@ const NOT_OAUTH = sql`AND source <> 'oauth'`;
 const DELIVERED = sql`AND spread_at IS NOT NULL AND 0 = (SELECT count(*) FROM oncehook_deliveries AS d
   WHERE d.notification_id = oncehook_notifications.id AND d.state <> 'delivered')`;
 
+/** What runs or is paused stays, and the newest: on SQLite another one would get its id, which failures name. */
+const ENDED_BEFORE_OTHERS = sql`AND ended_at IS NOT NULL AND id < (SELECT max(id) FROM oncehook_bulk_replays)`;
+
 /** The log rows of records that go are found through them no more, and from then on by the index of the others. */
 const indexCallbacks = (going: RawBuilder<unknown>) =>
   sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${going})`;
@@ -39,7 +42,9 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
     (await byTime(access, "oncehook_sessions", "id_sha256", "expires_at", now.toISOString())) +
     (await alongIds(access, "oncehook_audit", "at", earlier(callbacks, now.getTime() - AUDIT_MS))) +
     (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
-    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED));
+    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED)) +
+    (await alongIds(access, "oncehook_attempts", "began_at", callbacks)) +
+    (await alongIds(access, "oncehook_bulk_replays", "begun_at", callbacks, ENDED_BEFORE_OTHERS));
   return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
 }
 

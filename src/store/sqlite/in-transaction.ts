@@ -10,7 +10,7 @@ import {
 } from "../guarded.ts";
 import { type Lender, LentTransaction } from "../lend.ts";
 import { withPatience } from "../patience.ts";
-import type { Deadline, Transaction } from "../store.ts";
+import type { Deadline, Transaction, TransactionWatch } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { busy, unavailableWhereTroubled } from "./hindrance.ts";
 import { sqliteSpelling } from "./spelling.ts";
@@ -40,8 +40,9 @@ export async function inTransaction<T>(
 export async function lending<T>(
   connection: Connection,
   run: (tx: Transaction, lending: Lending) => Promise<T>,
+  watch?: TransactionWatch,
 ): Promise<T> {
-  const lending = newLending(() => connection.database.isTransaction);
+  const lending = newLending(() => connection.database.isTransaction, watch);
   connection.isLent = true;
   try {
     const value = await run(new LentTransaction(lending, lenderOf(connection)), lending);

@@ -57,7 +57,7 @@ export function once(
   clock: Clock,
   record: NewRecord,
   run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode }: OnceOptions,
+  { deadline, mode, watch }: OnceOptions,
 ): Promise<OnceEnding> {
   const { source, eventId } = record;
   const handle = inOwnContext(run);
@@ -67,8 +67,10 @@ export function once(
       return { value: already(findRecord(connection, record), record), keep: false };
     }
     const begun = clock.now();
-    const { result, logRow } = await lending(connection, (tx, lending) =>
-      handle(scopeOf(connection, clock, record, tx, lending)),
+    const { result, logRow } = await lending(
+      connection,
+      (tx, lending) => handle(scopeOf(connection, clock, record, tx, lending)),
+      watch,
     ).catch((error: unknown) => {
       throw isMachineTrouble(error) ? new FaultInRun(error) : error;
     });

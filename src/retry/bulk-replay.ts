@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventKey } from "../domain/index.ts";
+import type { Receiver } from "../receive/index.ts";
+import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
+import { leaseTimes, type RetryTiming } from "./lease-times.ts";
+import { type ReplayEnding, replay } from "./replay.ts";
+import { isForLater } from "./run-failure.ts";
+
+/** How many replays of one bulk are at work at a time. */
+const AT_ONCE = 8;
+/** A batch begins all at once, and its word to stop comes before the next one: so it is a part of a second. */
+const BATCHES_A_SECOND = 4;
+/** After a batch that could run nothing: others are at work on all of it, or the database is away. */
+const NOTHING_RAN_MS = 500;
+
+/** One process's work on one bulk replay, under its lease. */
+export interface BulkWork {
+  readonly owner: string;
+  readonly timing: RetryTiming;
+  readonly receiver: Receiver;
+  /** Aborted when the process stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Goes on with a leased bulk replay until it has ended, somebody stops it, or the lease is lost. */
+export async function workOn(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
+  const { owner, receiver, stopping } = work;
+  const { bulkReplays } = receiver.store;
+  let bulk: StoredBulkReplay | undefined = leased;
+  try {
+    while (bulk?.state === "running" && !stopping.aborted) {
+      const begun = performance.now();
+      const due = await bulkReplays.next(bulk, batchSize(bulk));
+      if (due.length === 0) {
+        await finish(bulk, work);
+        return;
+      }
+      const { progress, ran } = await runBatch(bulk, due, work);
+      const { until } = leaseTimes(receiver.clock, work.timing);
+      const counted = await bulkReplays.advance(bulk.id, owner, progress, until);
+      if (counted?.state !== "running") return;
+      await sleep(pauseMs(counted, ran, begun), undefined, { signal: stopping }).catch(() => {});
+      // Somebody may have paused or cancelled it in the meantime.
+      bulk = await bulkReplays.get(counted.id);
+    }
+  } finally {
+    await bulkReplays.release(leased.id, owner);
+  }
+}
+
+function batchSize({ perSecond }: StoredBulkReplay): number {
+  return Math.min(AT_ONCE, Math.ceil(perSecond / BATCHES_A_SECOND));
+}
+
+/** A batch takes as long as its replays may, at the least. */
+function pauseMs({ perSecond }: StoredBulkReplay, ran: number, begun: number): number {
+  const least = ran === 0 ? NOTHING_RAN_MS : (1_000 * ran) / perSecond;
+  return Math.max(0, begun + least - performance.now());
+}
+
+interface Batch {
+  readonly progress: BulkReplayProgress;
+  readonly ran: number;
+}
+
+async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork): Promise<Batch> {
+  const ends = await Promise.all(due.map((failure) => runOne(bulk, failure, work)));
+  const count = (end: End) => ends.filter((one) => one === end).length;
+  // Whoever is at work on one lets it go, or dies and loses its lease: it is looked at again, and the others are not held up.
+  const later = due.find((_, index) => ends[index] === "later");
+  const afterId = later === undefined ? (due.at(-1)?.id ?? bulk.afterId) : later.id - 1;
+  const progress = { afterId, succeeded: count("succeeded"), already: count("already") };
+  return { progress, ran: due.length - count("later") };
+}
+
+type End = "succeeded" | "already" | "failed" | "later";
+
+async function runOne({ id }: StoredBulkReplay, failure: DueReplay, work: BulkWork): Promise<End> {
+  const { timing, receiver } = work;
+  const key: EventKey = { source: failure.source, eventId: failure.eventId };
+  const fields = { bulk_replay: id, source: key.source, event_id: key.eventId };
+  try {
+    const ending = await replay(key, timing, receiver, id);
+    const end = endOf(ending);
+    receiver.log.debug({ ...fields, end }, "a replay of a bulk ended");
+    return end;
+  } catch (error) {
+    receiver.log.error({ ...fields, err: error }, "a replay of a bulk could not be run; it is tried again");
+    return "later";
+  }
+}
+
+function endOf(ending: ReplayEnding): End {
+  if (ending === "leased") return "later";
+  if (ending === "absent" || ending.ending === "already_processed") return "already";
+  if (ending.ending === "success") return "succeeded";
+  return isForLater(ending) ? "later" : "failed";
+}
+
+async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): Promise<void> {
+  const ended = await receiver.store.bulkReplays.finish(id, owner, receiver.clock.now());
+  if (ended === undefined) return;
+  const { total, succeeded, already, failed } = ended;
+  receiver.log.info({ bulk_replay: id, total, succeeded, already, failed }, "a bulk replay is done");
+}

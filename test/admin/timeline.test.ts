@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { BEGINNING, type KnownOfEvent, type TimelinePlace, timelineAfter } from "../../src/admin/timeline.ts";
+import type { LoggedCallback, StoredAttempt } from "../../src/store/index.ts";
+import { logRow } from "../support/log-row.ts";
+
+const at = (seconds: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + seconds * 1000).toISOString();
+
+const callback = (id: number, seconds: number, over: Partial<LoggedCallback> = {}): LoggedCallback => ({
+  ...logRow({ receivedAt: at(seconds), outcome: "already_processed", responseStatus: 200 }),
+  id,
+  ...over,
+});
+
+const attempt = (id: number, seconds: number): StoredAttempt => ({
+  id,
+  source: "platform",
+  eventId: "e1",
+  beganAt: at(seconds),
+  by: "retry",
+  outcome: "success",
+  error: null,
+  tookMs: 1,
+});
+
+const RECORD = {
+  id: 1,
+  source: "platform",
+  eventId: "e1",
+  eventType: "t",
+  version: "v1",
+  bodySha256: "ab",
+  status: "completed",
+  result: {},
+  createdAt: at(34),
+  processedAt: at(35),
+} as const;
+
+/** As the store lends them: what comes after a place, one more than a page. */
+function stretch(known: KnownOfEvent, place: TimelinePlace, limit: number): KnownOfEvent {
+  const after = <Row extends { id: number }>(rows: readonly Row[], id: number) =>
+    rows.filter((row) => row.id > id).slice(0, limit + 1);
+  const { callbacks, attempts } = known;
+  return {
+    ...known,
+    callbacks: after(callbacks, place.callbackId),
+    attempts: after(attempts, place.attemptId),
+  };
+}
+
+/** The times of all pages, one after the other, in seconds. */
+function pages(known: KnownOfEvent, limit: number): number[][] {
+  const shown: number[][] = [];
+  for (let place: TimelinePlace | null = BEGINNING; place !== null; ) {
+    const page: ReturnType<typeof timelineAfter> = timelineAfter(place, stretch(known, place, limit), limit);
+    shown.push(page.entries.map((entry) => (Date.parse(entry.at) - Date.parse(at(0))) / 1000));
+    place = page.next;
+  }
+  return shown;
+}
+
+const NOTHING: KnownOfEvent = {
+  callbacks: [],
+  attempts: [],
+  record: undefined,
+  failure: undefined,
+  notifications: [],
+};
+
+describe("the time line of an event", () => {
+  it("goes through callbacks and attempts together, and what happened once stands between them", () => {
+    const known = {
+      ...NOTHING,
+      callbacks: [callback(1, 10), callback(2, 20), callback(3, 50)],
+      attempts: [attempt(1, 30), attempt(2, 40)],
+      record: RECORD,
+    };
+    expect(pages(known, 2)).toEqual([[10, 20], [30, 35, 40], [50]]);
+    expect(pages(known, 5)).toEqual([[10, 20, 30, 35, 40, 50]]);
+    expect(pages(known, 1).flat()).toEqual([10, 20, 30, 35, 40, 50]);
+  });
+
+  it("shows each row once also where a clock was set back", () => {
+    const callbacks = [callback(1, 50), callback(2, 10), callback(3, 60)];
+    const known = { ...NOTHING, callbacks, attempts: [attempt(1, 20)], record: RECORD };
+    for (const limit of [1, 2, 3, 4]) {
+      const shown = pages(known, limit).flat();
+      expect([limit, shown.toSorted((a, b) => a - b)]).toEqual([limit, [10, 20, 35, 50, 60]]);
+    }
+  });
+
+  it.each([
+    ["success", 200, "attempt"],
+    ["rejected", 400, "attempt"],
+    ["handler_failed", 500, "attempt"],
+    ["commit_unknown", 500, "attempt"],
+    ["already_processed", 200, "delivery"],
+    ["event_invalid", 400, "delivery"],
+    ["signature_mismatch", 401, "delivery"],
+    ["event_in_progress", 503, "delivery"],
+    ["overloaded", 503, "delivery"],
+  ] as const)("takes a callback that ended as %s, %i, for an %s", (outcome, responseStatus, kind) => {
+    const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
+    const { entries, next } = timelineAfter(BEGINNING, known, 10);
+    expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
+    expect(next).toBeNull();
+  });
+});

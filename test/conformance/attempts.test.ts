@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import type { NewAttempt } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { logRow } from "../support/log-row.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const KEY = { source: "platform", eventId: "e1" };
+const ALL = { after: 0, limit: 100 };
+
+const attempt = (over: Partial<NewAttempt> = {}): NewAttempt => ({
+  ...KEY,
+  beganAt: T0,
+  by: "retry",
+  outcome: "handler_failed",
+  error: "Error: down\n    at handle",
+  tookMs: 1.5,
+  ...over,
+});
+
+describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
+  it("keeps its attempts oldest first, in stretches, and no other event's", () =>
+    withStore(dialect, async ({ attempts }) => {
+      await attempts.append(attempt());
+      await attempts.append(attempt({ by: "bulk", outcome: "success", error: null, beganAt: at(60) }));
+      await attempts.append(attempt({ source: "oauth" }));
+      await attempts.append(attempt({ eventId: "e2", error: "a NUL \u0000" }));
+      const [first, second, ...more] = await attempts.list(KEY, ALL);
+      expect(first).toEqual({ ...attempt(), id: first!.id, beganAt: T0.toISOString() });
+      expect(second).toMatchObject({ by: "bulk", outcome: "success", error: null });
+      expect(more).toEqual([]);
+      expect(await attempts.list(KEY, { after: first!.id, limit: 1 })).toEqual([second]);
+      expect(await attempts.list({ ...KEY, eventId: "e2" }, ALL)).toMatchObject([{ error: "a NUL \uFFFD" }]);
+    }));
+
+  it("has its callbacks oldest first, the one that committed with its record among them", () =>
+    withStore(dialect, async (store) => {
+      const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
+      await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
+      await store.once(newRecord("e1"), async () => ({ result: {}, logRow: row("success") }), committing());
+      await store.appendCallbacks([row("again"), row("other event", { eventId: "e2" })]);
+      await store.appendCallbacks([row("other source", { source: "oauth" })]);
+      const rows = await store.callbacksOf(KEY, ALL);
+      expect(rows.map(({ requestId }) => requestId)).toEqual(["failed", "success", "again"]);
+      const [first] = await store.callbacksOf(KEY, { after: 0, limit: 1 });
+      const rest = await store.callbacksOf(KEY, { after: first!.id, limit: 1 });
+      expect(rest.map(({ requestId }) => requestId)).toEqual(["success"]);
+    }));
+
+  it("finds its notifications among those of other times", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const clocks = [0, 3_600, 7_200, 10_800];
+        for (const [index, seconds] of clocks.entries()) {
+          time.seconds = seconds;
+          await store.once(
+            newRecord(`e${index}`),
+            async ({ enqueue }) => {
+              await enqueue({ topic: "first", payload: { index } });
+              await enqueue({ topic: "second", payload: {} });
+              return { result: {} };
+            },
+            committing(),
+          );
+        }
+        expect(target.dialect).toBe(dialect);
+        await store.outbox.spread(["webhook"], at(10_800), 10);
+        for (const index of clocks.keys()) {
+          const [record] = await store.listRecords({ limit: 1 }, { eventId: `e${index}` });
+          const found = await store.outbox.ofEvent(record!, 10);
+          expect(found.map(({ topic, eventId }) => [topic, eventId])).toEqual([
+            ["first", `e${index}`],
+            ["second", `e${index}`],
+          ]);
+          expect(found[0]).toMatchObject({ payload: { index }, deliveries: [{ channel: "webhook" }] });
+          expect(await store.outbox.ofEvent(record!, 1)).toHaveLength(1);
+        }
+      },
+      { clock: { now: () => at(time.seconds) } },
+    ));
+
+  it("is told nothing of an event that has none", () =>
+    withStore(dialect, async (store) => {
+      const never = { ...KEY, createdAt: T0.toISOString(), processedAt: T0.toISOString() };
+      expect(await store.outbox.ofEvent(never, 10)).toEqual([]);
+      expect(await store.callbacksOf(KEY, ALL)).toEqual([]);
+      expect(await store.attempts.list(KEY, ALL)).toEqual([]);
+    }));
+
+  it("goes with the callback log", () =>
+    withStore(dialect, async (store) => {
+      await store.attempts.append(attempt());
+      await store.attempts.append(attempt({ beganAt: at(100), outcome: "success", error: null }));
+      const limits = { callbacks: at(50), strangersKept: 10, now: at(3_600) };
+      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      expect(await store.attempts.list(KEY, ALL)).toMatchObject([{ outcome: "success" }]);
+    }));
+});
+
+const time = { seconds: 0 };

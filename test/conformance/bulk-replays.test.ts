@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const lease = (owner: string, now: Date, seconds = 30): Lease => ({
+  owner,
+  now,
+  until: new Date(now.getTime() + seconds * 1000),
+});
+const key = (eventId: string) => ({ source: "platform", eventId });
+const NOTHING = { succeeded: 0, already: 0, failed: 0 };
+
+async function fail(store: Store, eventId: string, over: Partial<NewFailure> = {}, now = T0): Promise<void> {
+  await store.failures.record(
+    {
+      ...key(eventId),
+      eventType: "payment_notify",
+      version: "v1",
+      code: "handler_failed",
+      error: "down",
+      sealedBody: Buffer.of(1),
+      bodySha256: "ab".repeat(32),
+      nextAttemptAt: null,
+      ...over,
+    },
+    now,
+  );
+}
+
+const begin = (store: Store, filter = {}, perSecond = 10) =>
+  store.bulkReplays.begin({ filter, perSecond, by: "token" }, at(10));
+const idsOf = (due: readonly { eventId: string }[]) => due.map(({ eventId }) => eventId);
+
+describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
+  it("count at the beginning what the filter finds, and are listed newest first", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      await fail(store, "e2", { nextAttemptAt: at(60) });
+      await fail(store, "e3", { code: "handler_timed_out" });
+      const filter = { state: "exhausted", source: "platform", eventType: "payment_notify" } as const;
+      const bulk = await begin(store, filter, 7);
+      expect(bulk).toMatchObject({
+        filter,
+        perSecond: 7,
+        by: "token",
+        state: "running",
+        total: 2,
+        ...NOTHING,
+        begunAt: at(10).toISOString(),
+        endedAt: null,
+      });
+      expect((await begin(store)).total).toBe(3);
+      expect((await begin(store, { code: "handler_timed_out" })).total).toBe(1);
+      expect((await begin(store, { eventType: "none" })).total).toBe(0);
+      const listed = await store.bulkReplays.list({ limit: 2 });
+      expect(listed.map(({ total }) => total)).toEqual([0, 1]);
+      const older = await store.bulkReplays.list({ limit: 9, before: listed[1]!.id });
+      expect(older.map(({ total }) => total)).toEqual([3, 2]);
+      expect(await store.bulkReplays.get(bulk.id)).toEqual(bulk);
+      expect(await store.bulkReplays.get(999)).toBeUndefined();
+    }));
+
+  it("walk along the failures of both states by their ids, those of the filter alone", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e3", "e5"]) await fail(store, id);
+      for (const id of ["e2", "e4"]) await fail(store, id, { nextAttemptAt: at(60) });
+      await fail(store, "e6", { source: "oauth" });
+      const bulk = await begin(store, { source: "platform" });
+      const first = await store.bulkReplays.next(bulk, 3);
+      expect(idsOf(first)).toEqual(["e1", "e3", "e5"]);
+      const rest = await store.bulkReplays.next({ ...bulk, afterId: first.at(-1)!.id }, 3);
+      expect(idsOf(rest)).toEqual(["e2", "e4"]);
+    }));
+
+  it("leave failures alone that came later, also where one is given the id of one that is gone", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e2"]) await fail(store, id);
+      const bulk = await begin(store);
+      await store.failures.remove(key("e2"));
+      for (const id of ["later", "latest"]) await fail(store, id, {}, at(11));
+      expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e1"]);
+    }));
+
+  it("are not given again what they have tried, and another one is", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e2", "e3"]) await fail(store, id);
+      const bulk = await begin(store);
+      const other = await begin(store);
+      await store.failures.leaseOne(key("e1"), lease("a", T0));
+      const again = {
+        kind: "replay",
+        code: "handler_failed",
+        error: "2",
+        now: T0,
+        nextAttemptAt: null,
+      } as const;
+      await store.failures.reschedule(key("e1"), "a", { ...again, bulkReplayId: bulk.id });
+      await store.failures.leaseOne(key("e2"), lease("a", T0));
+      await store.failures.release(key("e2"), "a", undefined, bulk.id);
+      expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e3"]);
+      expect(idsOf(await store.bulkReplays.next(other, 9))).toEqual(["e1", "e2", "e3"]);
+      expect(await store.bulkReplays.get(bulk.id)).toMatchObject({ ...NOTHING, failed: 2 });
+      expect(await store.bulkReplays.get(other.id)).toMatchObject(NOTHING);
+    }));
+
+  it("do not count a failure whose lease was lost to somebody else", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      const { id: bulkReplayId } = await begin(store);
+      await store.failures.leaseOne(key("e1"), lease("b", T0));
+      const again = {
+        kind: "replay",
+        code: "handler_failed",
+        error: "2",
+        now: T0,
+        nextAttemptAt: null,
+        bulkReplayId,
+      } as const;
+      await store.failures.reschedule(key("e1"), "a", again);
+      await store.failures.release(key("e1"), "a", undefined, bulkReplayId);
+      expect(await store.bulkReplays.get(bulkReplayId)).toMatchObject(NOTHING);
+    }));
+
+  it("are worked on by one owner at a time, the oldest first, and by another where he let the time pass", () =>
+    withStore(dialect, async ({ bulkReplays }) => {
+      const asked = { filter: {}, perSecond: 1, by: "token" };
+      const [first, second] = [await bulkReplays.begin(asked, T0), await bulkReplays.begin(asked, T0)];
+      expect(await bulkReplays.lease(lease("a", at(0)))).toMatchObject({ id: first.id });
+      expect(await bulkReplays.lease(lease("b", at(0)))).toMatchObject({ id: second.id });
+      expect(await bulkReplays.lease(lease("c", at(29)))).toBeUndefined();
+      const progress = { afterId: 5, succeeded: 1, already: 1 };
+      expect(await bulkReplays.advance(first.id, "a", progress, at(60))).toMatchObject(progress);
+      expect(await bulkReplays.lease(lease("c", at(30)))).toMatchObject({ id: second.id });
+      expect(await bulkReplays.advance(second.id, "b", progress, at(60))).toBeUndefined();
+      expect(await bulkReplays.finish(second.id, "b", at(31))).toBeUndefined();
+      expect(await bulkReplays.get(second.id)).toMatchObject({ ...NOTHING, state: "running" });
+      expect(await bulkReplays.lease(lease("d", at(60)))).toMatchObject({ id: first.id, ...progress });
+      await bulkReplays.release(first.id, "d");
+      expect(await bulkReplays.lease(lease("e", at(60)))).toMatchObject({ id: first.id });
+    }));
+
+  it("are leased to one of many owners who ask at once", () =>
+    withStore(dialect, async ({ bulkReplays }) => {
+      await bulkReplays.begin({ filter: {}, perSecond: 1, by: "token" }, T0);
+      const owners = Array.from({ length: 8 }, (_, index) => lease(`owner-${index}`, T0));
+      const leased = await Promise.all(owners.map((one) => bulkReplays.lease(one)));
+      expect(leased.filter((one) => one !== undefined)).toHaveLength(1);
+    }));
+
+  it("pause, go on and are cancelled, and an ended one does not change any more", () =>
+    withStore(dialect, async ({ bulkReplays }) => {
+      const { id } = await bulkReplays.begin({ filter: {}, perSecond: 1, by: "token" }, T0);
+      expect(await bulkReplays.change(999, "paused", at(1))).toBe("absent");
+      expect(await bulkReplays.change(id, "paused", at(1))).toMatchObject({ state: "paused", endedAt: null });
+      expect(await bulkReplays.lease(lease("a", at(2)))).toBeUndefined();
+      expect(await bulkReplays.change(id, "running", at(3))).toMatchObject({ state: "running" });
+      await bulkReplays.lease(lease("a", at(4)));
+      const cancelled = { state: "cancelled", endedAt: at(5).toISOString() };
+      expect(await bulkReplays.change(id, "cancelled", at(5))).toMatchObject(cancelled);
+      const under = { afterId: 1, succeeded: 1, already: 0 };
+      expect(await bulkReplays.advance(id, "a", under, at(60))).toMatchObject({ ...cancelled, succeeded: 1 });
+      expect(await bulkReplays.finish(id, "a", at(6))).toBeUndefined();
+      for (const to of ["paused", "running", "cancelled"] as const)
+        expect(await bulkReplays.change(id, to, at(7))).toBe("ended");
+    }));
+
+  it("are done in the end, with what was gone counted as such", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e2", "e3"]) await fail(store, id);
+      const { id } = await begin(store);
+      await store.bulkReplays.lease(lease("a", at(10)));
+      await store.failures.leaseOne(key("e2"), lease("a", at(10)));
+      await store.failures.release(key("e2"), "a", undefined, id);
+      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, already: 0 }, at(50));
+      expect(await store.bulkReplays.finish(id, "a", at(11))).toMatchObject({
+        state: "done",
+        endedAt: at(11).toISOString(),
+        total: 3,
+        succeeded: 1,
+        already: 1,
+        failed: 1,
+      });
+      expect(await store.bulkReplays.change(id, "paused", at(12))).toBe("ended");
+    }));
+
+  it("are swept when they ended long ago, the newest excepted, whose number shall not be given again", () =>
+    withStore(dialect, async (store) => {
+      const bulks = [await begin(store), await begin(store), await begin(store)];
+      for (const { id } of [bulks[0]!, bulks[2]!]) await store.bulkReplays.change(id, "cancelled", at(11));
+      const limits = { callbacks: at(3_600), strangersKept: 10, now: at(7_200) };
+      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      const left = await store.bulkReplays.list({ limit: 9 });
+      expect(left.map(({ id }) => id)).toEqual([bulks[2]!.id, bulks[1]!.id]);
+    }));
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { OnceScope, TransactionWatch } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+
+/** What a watch was told, one line for each statement. */
+function watching() {
+  const told: [string, number | null | "not ended"][] = [];
+  const connections = { used: 0 };
+  const watch: TransactionWatch = {
+    began(statement) {
+      const line: (typeof told)[number] = [statement.replace(/\$\d/g, "?").replaceAll('"', ""), "not ended"];
+      told.push(line);
+      return (rows) => {
+        line[1] = rows;
+      };
+    },
+    connectionUsed: () => {
+      connections.used += 1;
+    },
+  };
+  return { told, connections, watch };
+}
+
+describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
+  const rehearse = (run: (scope: OnceScope) => Promise<unknown>) => {
+    const { told, connections, watch } = watching();
+    return withStore(
+      dialect,
+      async (store, target) => {
+        const options = { deadline: within(10_000), mode: "rehearse", watch } as const;
+        const ended = await store
+          .once(
+            newRecord("e1"),
+            async (scope) => {
+              await run(scope);
+              return { result: {} };
+            },
+            options,
+          )
+          .catch((error: unknown) => error);
+        expect(await countOf(target, "effects")).toBe(0);
+        return { told, connections, ended };
+      },
+      { migrations: [EFFECTS] },
+    );
+  };
+
+  it("tells each statement of the handler in its order, with its rows, and none of the store's own", async () => {
+    const { told } = await rehearse(async ({ tx, enqueue }) => {
+      const values = ["a", "b", "c"].map((event_id) => ({ event_id }));
+      await tx.query.insertInto("effects").values(values).execute();
+      await enqueue({ topic: "t", payload: {} });
+      await tx.query.updateTable("effects").set({ note: "n" }).where("event_id", "<", "c").execute();
+      const mark = dialect === "sqlite" ? "?" : "$1";
+      await tx.execute(`SELECT * FROM effects WHERE event_id <> ${mark}`, ["none"]);
+      await tx.query.deleteFrom("effects").where("event_id", "=", "a").returningAll().execute();
+    });
+    expect(told).toEqual([
+      ["insert into effects (event_id) values (?), (?), (?)", 3],
+      ["update effects set note = ? where event_id < ?", 2],
+      ["SELECT * FROM effects WHERE event_id <> ?", 3],
+      ["delete from effects where event_id = ? returning *", 1],
+    ]);
+  });
+
+  it("tells a statement that failed, and that the driver's own connection was taken", async () => {
+    const { told, connections, ended } = await rehearse(async ({ tx }) => {
+      await tx.query.insertInto("effects").values({ event_id: "a" }).execute();
+      void tx.connection;
+      await tx.execute("SELECT nothing FROM nowhere");
+    });
+    expect(ended).toBeInstanceOf(Error);
+    expect(told).toEqual([
+      ["insert into effects (event_id) values (?)", 1],
+      ["SELECT nothing FROM nowhere", null],
+    ]);
+    expect(connections.used).toBe(1);
+  });
+});

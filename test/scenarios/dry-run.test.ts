@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { ReplayView } from "../../src/admin-client/index.ts";
+import { defineHandler, sql } from "../../src/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { conforms } from "../support/openapi.ts";
+import { event, type TestReceiver, withReceiver } from "../support/receiver.ts";
+
+const plan = { fails: true, statements: 1 };
+const handlers = [
+  defineHandler({
+    type: "busy",
+    data: z.object({ secret: z.string() }),
+    async handle({ event, tx, notify }) {
+      if (plan.fails && plan.statements === 1) throw new Error("down");
+      const updated_at = new Date().toISOString();
+      const order = { status: event.data.secret, amount: 1, event_id: "-", updated_at };
+      await tx.query
+        .insertInto("orders")
+        .values({ ...order, order_id: event.event_id })
+        .execute();
+      if (event.data.secret === "long") await tx.execute(`SELECT 1 AS one -- ${"x".repeat(5_000)}`);
+      for (let more = 1; more < plan.statements; more += 1)
+        await tx.execute("SELECT 1 AS one WHERE 'token=hunter2hunter2' <> ''");
+      await notify("order.new", { order_id: event.event_id, access_token: "hunter2hunter2" });
+      if (plan.fails) await sql.raw("SELECT missing FROM nowhere").execute(tx.query);
+      if (event.data.secret === "through the driver") void tx.connection;
+      return { done: true };
+    },
+  }),
+];
+
+async function dryRun(
+  receiver: TestReceiver,
+  data: object,
+  over: Partial<typeof plan> = {},
+): Promise<ReplayView> {
+  Object.assign(plan, { fails: true, statements: 1 });
+  const sent = event("busy", data);
+  expect((await receiver.send(sent)).status).toBe(500);
+  Object.assign(plan, { fails: false, ...over });
+  const path = `/api/v1/failures/platform/${sent.event_id}/replay?dry_run=true`;
+  const answer = await receiver.admin(path, { method: "POST" });
+  expect(answer.status).toBe(200);
+  conforms("/api/v1/failures/{source}/{event_id}/replay", "post", answer);
+  expect(await receiver.count("orders")).toBe(0);
+  expect(await receiver.count("oncehook_notifications")).toBe(0);
+  expect(await receiver.count("oncehook_attempts")).toBe(0);
+  return answer.body as unknown as ReplayView;
+}
+
+describe.each(DIALECTS)("a dry run on %s", (dialect) => {
+  it("shows the statements with their rows and the notifications, no values and no secrets", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "a value of the event" }, { statements: 3 });
+        expect(view).toMatchObject({
+          outcome: "success",
+          dry_run: true,
+          statements: [
+            { sql: expect.stringMatching(/^insert into "orders" /), rows: 1 },
+            { sql: "SELECT 1 AS one WHERE 'token=[masked]' <> ''", rows: 1 },
+            { sql: "SELECT 1 AS one WHERE 'token=[masked]' <> ''", rows: 1 },
+          ],
+          statements_omitted: 0,
+          connection_used: false,
+          notifications: [{ topic: "order.new", payload: { access_token: "[masked]" } }],
+          notifications_omitted: 0,
+        });
+        expect(JSON.stringify(view)).not.toContain("a value of the event");
+      },
+      { handlers },
+    ));
+
+  it("shows what was done until it failed, and the statement that did", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "x" }, { fails: true, statements: 2 });
+        expect(view).toMatchObject({ outcome: "handler_failed", error: expect.stringContaining("nowhere") });
+        expect(view.statements?.map(({ rows }) => rows)).toEqual([1, 1, null]);
+      },
+      { handlers },
+    ));
+
+  it("shows the beginning of a statement that is long", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "long" });
+        expect(view.statements?.[1]?.sql).toMatch(/^SELECT 1 AS one -- x{3981}…$/);
+      },
+      { handlers },
+    ));
+
+  it("shows a hundred statements and counts the others, and says that the driver's connection was taken", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "through the driver" }, { statements: 130 });
+        expect(view).toMatchObject({ outcome: "success", statements_omitted: 30, connection_used: true });
+        expect(view.statements).toHaveLength(100);
+      },
+      { handlers },
+    ));
+});
