@@ -9,6 +9,7 @@ import { conforms } from "../support/openapi.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
 import { event, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
 
 const VIEWER = "a-token-for-who-may-look";
 const HTTPS = { ADMIN_BASE_URL: "https://admin.example.com" };
@@ -115,6 +116,9 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
           conforms("/api/v1/failures/{source}/{event_id}", "delete", answer);
         }
         expect(await receiver.count("oncehook_failures")).toBe(1);
+        await until(async () => (await receiver.count("oncehook_audit", "action = 'failure.discard'")) === 2);
+        const { items } = (await receiver.admin("/api/v1/audit?action=failure.discard&limit=1")).body;
+        expect(items).toMatchObject([{ role: "viewer", subject: "platform/f1", outcome: "refused" }]);
         expect((await page.ask("DELETE", SESSION)).status).toBe(204);
       },
       { handlers, env: { ADMIN_VIEWER_TOKEN: VIEWER } },

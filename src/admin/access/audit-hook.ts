@@ -55,7 +55,7 @@ function whoOf({ who, role }: Caller): Pick<NewAuditEntry, "who" | "role"> {
 }
 
 /** The parameters of the path in their order, such as `platform/evt_1`. */
-function subjectOf(params: unknown): string | null {
+export function subjectOf(params: unknown): string | null {
   const parts = Object.values((params ?? {}) as Record<string, unknown>);
   return parts.length === 0 ? null : parts.join("/");
 }

@@ -45,6 +45,7 @@ export async function beginSession(
     if (auditId !== undefined) await store.audit.end(auditId, "failed").catch(() => {});
     return undefined;
   }
+  log.info({ who, role, by, address: remoteAddress }, "an operator signed in");
   reply.header("set-cookie", setCookie("session", request, access.baseUrl, id, access.sessionHours * 3600));
   return session;
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { AdminDeps } from "../admin-deps.ts";
 import type { Caller } from "./access.ts";
-import { registerAudit } from "./audit-hook.ts";
+import { registerAudit, subjectOf } from "./audit-hook.ts";
 import type { Door } from "./door.ts";
 import { type GuardRules, isUnsafe } from "./guard-rules.ts";
 import { comesFrom, hostnameOf } from "./provenance.ts";
@@ -73,7 +73,10 @@ async function judge(request: FastifyRequest, deps: AdminDeps, door: Door): Prom
   if ("verdict" in caller) return caller.verdict === "wrong" ? UNKNOWN : tooMany(caller.waitSeconds);
   // A browser sends a cookie whichever page asks for it; a token only the page that has it.
   if (caller.session !== null && isUnsafe(method) && from !== "own page") return FROM_ELSEWHERE;
-  if (!may(caller, method, rules)) return VIEWER;
+  if (!may(caller, method, rules)) {
+    if (rules.action !== undefined) noteAttempt(request, caller, rules.action, deps, door);
+    return VIEWER;
+  }
   request.caller = caller;
   return undefined;
 }
@@ -82,6 +85,16 @@ async function judge(request: FastifyRequest, deps: AdminDeps, door: Door): Prom
 export function knownCaller({ caller }: FastifyRequest): Caller {
   if (caller === null) throw new Error("this route is open, and knows nobody");
   return caller;
+function noteAttempt(
+  request: FastifyRequest,
+  { who, role }: Caller,
+  action: string,
+  { access }: AdminDeps,
+  door: Door,
+): void {
+  const attempt = { role, action, subject: subjectOf(request.params) };
+  const remoteAddress = access.remoteAddress(request.raw);
+  door.noteRefusal({ remoteAddress, who, reason: "the role is viewer", attempt });
 }
 
 export function tooMany(waitSeconds: number): Stop {

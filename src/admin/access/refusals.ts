@@ -1,5 +1,5 @@
 import type { Clock, Log } from "../../domain/index.ts";
-import type { AuditStore } from "../../store/index.ts";
+import type { AuditStore, Role } from "../../store/index.ts";
 
 /** How many rows strangers may cause in an hour, in each process. */
 const MOST_ROWS = 60;
@@ -11,16 +11,18 @@ export interface Refusal {
   readonly who: string | null;
   /** Fixed words, and nothing that a stranger wrote. */
   readonly reason: string;
+  /** What somebody who is known may not do. */
+  readonly attempt?: { readonly role: Role; readonly action: string; readonly subject: string | null };
 }
 
-/** Tells the log and the audit log of those who were not let in. It waits for nothing, and never throws. */
+/** Tells the log and the audit log of those who were not let in, or may not do what they tried. It waits for nothing, and never throws. */
 export type NoteRefusal = (refusal: Refusal) => void;
 
 /** Bounded, since anybody can be refused: the next row says how many were left out before it. */
 export function createRefusals(audit: AuditStore, clock: Clock, log: Log): NoteRefusal {
   let hour = { endsAt: 0, rows: 0 };
   let leftOut = 0;
-  return ({ remoteAddress, who, reason }) => {
+  return ({ remoteAddress, who, reason, attempt }) => {
     const at = clock.now();
     if (at.getTime() >= hour.endsAt) hour = { endsAt: at.getTime() + HOUR_MS, rows: 0 };
     if (hour.rows >= MOST_ROWS) {
@@ -30,10 +32,10 @@ export function createRefusals(audit: AuditStore, clock: Clock, log: Log): NoteR
     hour.rows += 1;
     const detail = { reason, ...(leftOut === 0 ? {} : { left_out_before: leftOut }) };
     leftOut = 0;
-    log.warn({ address: remoteAddress, who, ...detail }, "somebody was not let in to the admin API");
-    const entry = { at, who, role: null, remoteAddress, action: "session.refused", subject: null, detail };
+    const what = attempt ?? { role: null, action: "session.refused", subject: null };
+    log.warn({ address: remoteAddress, who, ...what, ...detail }, "the admin API has refused somebody");
     audit
-      .begin({ ...entry, outcome: "refused" })
+      .begin({ at, who, remoteAddress, ...what, detail, outcome: "refused" })
       .catch((error: unknown) => log.error({ err: error }, "the audit log could not be written"));
   };
 }

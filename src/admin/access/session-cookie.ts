@@ -49,8 +49,11 @@ export function setCookie(
  * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2). Without TLS there is no such thing, and since cookies know no
  * ports the name has it: two receivers on one machine would sign each other's operators out.
  */
-function nameOf(kind: CookieKind, { socket }: FastifyRequest, baseUrl: string | null): string {
-  return isSecure(baseUrl) ? `__Host-oncehook-${kind}` : `oncehook-${kind}-${socket.localPort ?? 0}`;
+function nameOf(kind: CookieKind, { headers }: FastifyRequest, baseUrl: string | null): string {
+  if (isSecure(baseUrl)) return `__Host-oncehook-${kind}`;
+  // As the browser knows it, which a container's mapping may have changed.
+  const port = URL.parse(`http://${headers.host}`)?.port || "80";
+  return `oncehook-${kind}-${port}`;
 }
 
 function isSecure(baseUrl: string | null): boolean {
