@@ -1,8 +1,8 @@
-/** Writes what tests hold the documentation to: README's table of variables, that of docs/errors.md, and docs/openapi.json. */
+/** Writes what tests hold the documentation to: README's table of variables, those of docs/errors.md and docs/refused.md, and docs/openapi.json. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { createAdminListener } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
-import { FAULTS } from "../src/domain/index.ts";
+import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
 
 const row = (...cells: readonly (string | number)[]) =>
   `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
@@ -18,6 +18,11 @@ writeTable(
   Object.entries(FAULTS).map(([code, fault]) =>
     row(`\`${code}\``, fault.status, fault.message, fault.meaning),
   ),
+);
+writeTable(
+  "docs/refused.md",
+  /^\| `[a-z_0-9]+` \|/,
+  Object.entries(DIAGNOSES).map(([code, diagnosis]) => row(`\`${code}\``, diagnosis.meaning, diagnosis.do)),
 );
 
 const admin = createAdminListener({ token: "none", sandbox: null } as never);

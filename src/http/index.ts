@@ -1,4 +1,5 @@
 export { addressesOf } from "./addresses.ts";
+export { createDiagnosing } from "./diagnosing.ts";
 export type { GateRules } from "./gate.ts";
 export type { PublicDeps } from "./public-deps.ts";
 export { createPublicListener, type Listener, type PublicOptions } from "./public-listener.ts";
