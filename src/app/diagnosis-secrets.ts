@@ -4,7 +4,8 @@ import { fileTrouble } from "../domain/index.ts";
 import type { NamedSecret } from "../verify/index.ts";
 
 const VARIABLE = "DIAGNOSE_SECRETS_FILE";
-const READABLE_BY_OTHERS = 0o077;
+/** The group may read: a Secret that is mounted comes to a process that is not root's by way of its group. */
+const TOO_OPEN = 0o027;
 const LINE = /^([A-Za-z][\w.-]{0,63})=(.*)$/;
 const LEAST_BYTES = 8;
 /** Each of them is tried in each diagnosis. */
@@ -41,8 +42,8 @@ export async function diagnosisSecrets({
 async function readOwn(file: string, refuse: (says: string) => ConfigError): Promise<string> {
   try {
     const { mode } = await stat(file);
-    if ((mode & READABLE_BY_OTHERS) !== 0)
-      throw refuse(`which others can read, expected its owner alone: chmod 600 ${file}`);
+    if ((mode & TOO_OPEN) !== 0)
+      throw refuse(`which others can read or change, expected mode 0600 or 0640: chmod 600 ${file}`);
     return await readFile(file, "utf8");
   } catch (error) {
     if (error instanceof ConfigError) throw error;

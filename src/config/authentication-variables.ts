@@ -55,7 +55,7 @@ export const AUTHENTICATION_VARIABLES = {
     schema: orOff(wholeNumber(1, 86_400)),
   }),
   DIAGNOSE_SECRETS_FILE: variable({
-    expects: "a file of name=secret lines that its owner alone can read",
+    expects: "a file of name=secret lines, mode 0600 or 0640",
     default: "",
     meaning: "Secrets of other environments, never accepted: they tell why a callback was refused",
     schema: text,

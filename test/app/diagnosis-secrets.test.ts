@@ -58,10 +58,18 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
     expect(await read("production-2024=the-former-secret", { env: PRODUCTION })).toHaveLength(1);
   });
 
-  it("that others can read is refused, and one that is not there", async () => {
-    expect(await read("test=the-secret-of-test", { mode: 0o640 })).toContain(
-      "which others can read, expected its owner alone: chmod 600",
-    );
+  it.each([0o644, 0o660, 0o604])(
+    "that others can read, or its group change, is refused: %o",
+    async (mode) => {
+      expect(await read("test=the-secret-of-test", { mode })).toContain(
+        "which others can read or change, expected mode 0600 or 0640: chmod 600",
+      );
+    },
+  );
+
+  it("that its owner or its group can read is read, and one that is not there refused", async () => {
+    for (const mode of [0o400, 0o600, 0o440, 0o640])
+      expect(await read("test=the-secret-of-test", { mode })).toHaveLength(1);
     const config = loadConfig({ ...BASE, DIAGNOSE_SECRETS_FILE: "/nowhere/secrets" });
     await expect(diagnosisSecrets(config)).rejects.toThrow('got "/nowhere/secrets", which does not exist');
   });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DIAGNOSES, type Diagnosis, type FaultCode, refused } from "../../src/domain/index.ts";
+import { createMask } from "../../src/observe/index.ts";
 import { createHmacScheme, diagnose, isDiagnosable } from "../../src/verify/index.ts";
 import { CHANGED_BODIES } from "./changed-bodies.ts";
 import {
@@ -78,6 +79,19 @@ describe("the diagnosis of a signature", () => {
       expect(told).not.toMatch(/[0-9a-f]{32}|[A-Za-z0-9+/_-]{32}/i);
       for (const secret of [CURRENT, PREVIOUS, TEST, RETIRED]) expect(told.includes(secret)).toBe(false);
     }
+  });
+
+  it("stays readable in the log, which masks what looks like a secret", () => {
+    const { text } = createMask({ secretValues: [CURRENT, PREVIOUS] });
+    const named = ["sha256", "signature", "sig", "hmac", "bearer", "t=1,v1"].map((name) =>
+      look({ headers: { "x-signature": `${name}=${mac(BODY)}` } }),
+    );
+    for (const { diagnosis } of [...named, ...[...PLATFORM_CASES, ...CHANGED_BODIES].map(look)]) {
+      const told = `${diagnosis?.says} ${diagnosis?.do}`;
+      expect(text(told)).toBe(told);
+    }
+    for (const { meaning, do: advice } of Object.values(DIAGNOSES))
+      expect(text(meaning + advice)).toBe(meaning + advice);
   });
 
   it("comes to an end for whatever a stranger sends", () => {

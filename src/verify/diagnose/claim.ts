@@ -24,11 +24,9 @@ const HEX = /^[0-9a-f]+$/;
 const ANY_HEX = /^[0-9A-Fa-f]+$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
-/** What is shown of a stranger's text: these, and nothing else. */
+/** What is shown of a stranger's text: these, and nothing else. After `signature=` the log would mask what follows. */
 const KNOWN_NAMES = new Set(
-  "sha256 sha1 sha512 sha384 md5 hmac hmac-sha256 hmac-sha1 hmac-sha512 v0 v1 v2 s h1 sig signature bearer".split(
-    " ",
-  ),
+  "sha256 sha1 sha512 sha384 md5 hmac hmac-sha256 hmac-sha1 hmac-sha512 v0 v1 v2 s h1 sig bearer".split(" "),
 );
 
 /** The digests in a header's value, however they are written; none where it holds no digest. */
