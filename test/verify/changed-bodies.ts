@@ -165,7 +165,7 @@ const OTHERS: readonly RefusedCase[] = [
     title: "a stranger's, with a prefix",
     headers: { "x-signature": `sha256=${"0".repeat(64)}` },
     code: "unknown",
-    says: "`sha256=` stands before the signature. It fits none",
+    says: "`sha256=` stands before the signature. The signature fits none",
   },
   {
     title: "no JSON and signed by nobody",

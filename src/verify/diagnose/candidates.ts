@@ -46,12 +46,12 @@ export function* candidatesFor(
 
 /** As long as HMAC-SHA256. */
 const RARE = [
-  ["sha3-256", "It was made with HMAC-SHA3-256."],
-  ["sha512-256", "It was made with HMAC-SHA512/256."],
+  ["sha3-256", "The signature was made with HMAC-SHA3-256."],
+  ["sha512-256", "The signature was made with HMAC-SHA512/256."],
 ] as const;
 
 function anotherSecret(name: string): Finding {
-  const says = `It was made with the secret \`${name}\` of DIAGNOSE_SECRETS_FILE.`;
+  const says = `The signature was made with the secret \`${name}\` of DIAGNOSE_SECRETS_FILE.`;
   return { code: /^previous/i.test(name) ? "previous_secret" : "other_environment", says };
 }
 
@@ -62,7 +62,10 @@ function* spelled(
   for (const [index, secret] of accepted.entries()) {
     const name = NAMES[index] ?? NAMES[1];
     for (const { key, how } of of(secret))
-      yield { key, finding: { code: "secret_spelling", says: `It was made with ${name} ${how}.` } };
+      yield {
+        key,
+        finding: { code: "secret_spelling", says: `The signature was made with ${name} ${how}.` },
+      };
   }
 }
 
@@ -76,20 +79,28 @@ function* ofOtherContents(
     ...[...spelled(accepted, decodings)].map(({ key, finding }) => ({ key, findings: [finding] })),
   ];
   for (const { parts, what } of otherContents(suspect, claims)) {
-    const covers: Finding = { code: "other_content", says: `It covers ${what}.` };
+    const covers: Finding = { code: "other_content", says: `The signature covers ${what}.` };
     for (const { key, findings } of keys) yield hmacOf(key, parts, [...findings, covers]);
   }
 }
 
 function* withoutHmac({ body, method, url }: Suspect, accepted: readonly string[]): Generator<Candidate> {
   const plain = (says: string): Finding[] => [{ code: "not_hmac", says }];
-  yield hashOf([body], plain("It is the plain hash of the body, which anybody can make."));
+  yield hashOf([body], plain("The signature is the plain hash of the body, which anybody can make."));
   for (const secret of accepted) {
-    yield hashOf([secret, body], plain("It is the plain hash of the secret and the body behind it."));
-    yield hashOf([body, secret], plain("It is the plain hash of the body and the secret behind it."));
+    yield hashOf(
+      [secret, body],
+      plain("The signature is the plain hash of the secret and the body behind it."),
+    );
+    yield hashOf(
+      [body, secret],
+      plain("The signature is the plain hash of the body and the secret behind it."),
+    );
     yield hashOf(
       [secret, method, url, body],
-      plain("It is the plain hash of secret, method, address and body, as HubSpot's older versions make it."),
+      plain(
+        "The signature is the plain hash of secret, method, address and body, as HubSpot's older versions make it.",
+      ),
     );
   }
 }
@@ -117,7 +128,7 @@ function* otherWritings(root: JsonNode): Generator<Original | undefined> {
 
 /** A value of the top, signed alone: the `data` of an envelope, say. */
 function* partsOf({ values }: ReadJson, text: string): Generator<Original> {
-  const says = "It covers one of the objects in the body, and not the body.";
+  const says = "The signature covers one of the objects in the body, and not the body.";
   for (const [begin, end] of values.slice(0, MOST_VALUES)) {
     yield { code: "other_content", bytes: text.slice(begin, end), says };
   }

@@ -40,7 +40,7 @@ function fits({ digest }: Claim, candidate: Candidate): boolean {
 }
 
 function found({ findings, header }: Offered, claim: Claim, candidate: Candidate): Diagnosis {
-  const sent = [...findings, ...claim.findings, ...otherLength(claim, "It was made with")];
+  const sent = [...findings, ...claim.findings, ...otherLength(claim, "The signature was made with")];
   if (candidate.findings.length > 0) return diagnosisOf([...sent, ...candidate.findings]);
   const last = sent.at(-1);
   // What is written as it should be, and is right, is not refused.
@@ -65,7 +65,7 @@ function nothingFound({ claims, findings, header }: Offered, body: Uint8Array, t
     };
     return diagnosisOf([...findings, malformed]);
   }
-  const shape = [...findings, ...claim.findings, ...otherLength(claim, "It is as long as one of")];
+  const shape = [...findings, ...claim.findings, ...otherLength(claim, "The signature is as long as one of")];
   return diagnosisOf([...shape, lastGuess(body, text)]);
 }
 
@@ -80,7 +80,7 @@ function lastGuess(body: Uint8Array, text: string): Finding {
     };
   return {
     code: "unknown",
-    says: "It fits none of the known secrets, with none of the changes that were tried.",
+    says: "The signature fits none of the known secrets, with none of the changes that were tried.",
   };
 }
 

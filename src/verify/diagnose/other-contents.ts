@@ -7,7 +7,7 @@ import type { Suspect } from "./suspect.ts";
 /** What may have been signed in place of the body alone. */
 export interface Content {
   readonly parts: readonly Part[];
-  /** In words that follow "It covers". */
+  /** In words that follow "The signature covers". */
   readonly what: string;
 }
 
