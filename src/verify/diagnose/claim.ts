@@ -15,7 +15,7 @@ interface Piece {
 }
 
 const LONGEST = 2_048;
-const MOST = 4;
+const MOST_PARTS = 4;
 const STANDARD_WEBHOOKS = /^v\d[a-z]?,/;
 const TIMESTAMP = /^ts?=(\d{1,17})$/;
 const NAMED = /^([A-Za-z][\w-]{0,15})([=: ])(.+)$/;
@@ -38,7 +38,7 @@ export function claimsIn(value: string): Claim[] {
   const besides = timestamp === undefined ? [] : [prefix("A timestamp stands beside the signature.")];
   return parts
     .filter((part) => !TIMESTAMP.test(part))
-    .slice(0, MOST)
+    .slice(0, MOST_PARTS)
     .flatMap((part) => {
       const piece = withoutName(part);
       const decoded = decode(piece.text);

@@ -20,23 +20,30 @@ export function* diagnoseSignature(suspect: Suspect, secrets: KnownSecrets): Gen
   const { claims, findings } = offered;
   if (offered.isNothing) return diagnosisOf(findings);
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(suspect.body);
+  const kinds = new Set(claims.map(({ digest }) => digest.length)).size;
   let hashed = 0;
   for (const candidate of claims.length === 0 ? [] : candidatesFor(suspect, secrets, claims, text)) {
     yield;
     if (candidate === undefined) continue;
-    hashed += candidate.bytes;
+    hashed += candidate.bytes * kinds;
     if (hashed > MOST_BYTES) break;
-    const claim = claims.find((one) => fits(one, candidate));
+    const claim = claimOf(candidate, claims);
     if (claim !== undefined) return found(offered, claim, candidate);
   }
   return nothingFound(offered, suspect.body, text);
 }
 
-function fits({ digest }: Claim, candidate: Candidate): boolean {
-  const algorithm = candidate.algorithm ?? ALGORITHMS[digest.length]?.name;
-  if (algorithm === undefined || (candidate.algorithm !== undefined && digest.length !== USUAL_BYTES))
-    return false;
-  return timingSafeEqual(candidate.digest(algorithm), digest);
+/** The claim that a candidate makes true; each digest is computed once, however many claim it. */
+function claimOf(candidate: Candidate, claims: readonly Claim[]): Claim | undefined {
+  const computed = new Map<string, Uint8Array>();
+  return claims.find(({ digest }) => {
+    if (candidate.algorithm !== undefined && digest.length !== USUAL_BYTES) return false;
+    const algorithm = candidate.algorithm ?? ALGORITHMS[digest.length]?.name;
+    if (algorithm === undefined) return false;
+    const right = computed.get(algorithm) ?? candidate.digest(algorithm);
+    computed.set(algorithm, right);
+    return timingSafeEqual(right, digest);
+  });
 }
 
 function found({ findings, header }: Offered, claim: Claim, candidate: Candidate): Diagnosis {

@@ -13,6 +13,9 @@ export interface Offered {
   readonly isNothing: boolean;
 }
 
+/** Each is compared with each guess; who has something to send sends one. */
+const MOST_CLAIMS = 4;
+
 interface KnownHeader {
   readonly name: string;
   readonly of?: string;
@@ -58,7 +61,7 @@ export function offeredIn(headers: DistinctHeaders): Offered {
   const given = headers["x-signature"];
   const values = (given ?? []).filter((value) => value !== "");
   if (values.length > 0) {
-    const claims = values.flatMap(claimsIn);
+    const claims = claimsOf(values);
     return { claims, findings: repetition(values, claims), header, isNothing: false };
   }
   if (given !== undefined) return nothing({ code: "empty", says: "X-Signature is there, and empty." });
@@ -88,9 +91,13 @@ function offeredAs({ name, of, key }: KnownHeader, values: readonly string[]): O
     says: `There is no X-Signature; ${name} is there${as}.`,
   } as const;
   if (key === undefined)
-    return { claims: values.flatMap(claimsIn), findings: [elsewhere], header: name, isNothing: false };
+    return { claims: claimsOf(values), findings: [elsewhere], header: name, isNothing: false };
   const says = `That is made with a private key (${key}), and not with a shared secret.`;
   return { claims: [], findings: [elsewhere, { code: "algorithm", says }], header: name, isNothing: true };
+}
+
+function claimsOf(values: readonly string[]): Claim[] {
+  return values.slice(0, MOST_CLAIMS).flatMap(claimsIn).slice(0, MOST_CLAIMS);
 }
 
 function nothing(finding: Finding): Offered {
