@@ -1,8 +1,8 @@
-/** Writes what tests hold the documentation to: the variables in README.md and docs/access.md, docs/errors.md, and docs/openapi.json. */
+/** Writes what tests hold the documentation to: the variables in README.md and docs/access.md, docs/errors.md, docs/refused.md, and docs/openapi.json. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeAdminApi } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
-import { FAULTS } from "../src/domain/index.ts";
+import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
 
 const row = (...cells: readonly (string | number)[]) =>
   `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
@@ -21,6 +21,11 @@ writeTable(
   Object.entries(FAULTS).map(([code, fault]) =>
     row(`\`${code}\``, fault.status, fault.message, fault.meaning),
   ),
+);
+writeTable(
+  "docs/refused.md",
+  /^\| `[a-z_0-9]+` \|/,
+  Object.entries(DIAGNOSES).map(([code, diagnosis]) => row(`\`${code}\``, diagnosis.meaning, diagnosis.do)),
 );
 
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);

@@ -19,6 +19,7 @@ export function presentCallback(row: LoggedCallback): CallbackView {
     response_body: row.responseBody,
     processing_ms: row.processingMs,
     error: row.error,
+    diagnosis: row.diagnosis ?? null,
   };
 }
 

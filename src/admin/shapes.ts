@@ -8,6 +8,15 @@ import { TIMELINE_ENTRY } from "./timeline-shapes.ts";
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
 
+/** Why a callback was not authentic, and what to do about it. */
+const DIAGNOSIS = z
+  .strictObject({
+    code: z.string().describe("A code of docs/refused.md."),
+    says: z.string().describe("What was found."),
+    do: z.string().describe("What to do about it."),
+  })
+  .describe("Why it was not authentic; null for others, and where it was not looked into.");
+
 /** A row of the callback log (SPEC 1.8). */
 export const CALLBACK = z
   .strictObject({
@@ -27,6 +36,7 @@ export const CALLBACK = z
     response_body: z.string(),
     processing_ms: z.number(),
     error: z.string().nullable(),
+    diagnosis: DIAGNOSIS.nullable(),
   })
   .describe(
     "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",

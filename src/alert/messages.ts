@@ -33,7 +33,7 @@ const BEGUN: Record<AlertKey["kind"], (source: string, type: string, count: numb
     "see `oncehook failures`, mend the cause, then replay or discard them.",
   signatures: (source) =>
     `Most callbacks of ${source} are answered 401, and far fewer authentic ones come than usual: compare the secret with the ` +
-    "platform's, and see `outcome` in GET /api/v1/callbacks.",
+    "platform's, and see `diagnosis` in GET /api/v1/callbacks.",
   silence: (source, type) =>
     `No ${type} of ${source} has come for longer than chance explains: see whether the platform can reach the address, and ` +
     "whether it has disabled it.",

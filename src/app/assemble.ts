@@ -19,7 +19,7 @@ import { createPlaces, createSingleFlight, errorText, type Receiver, type Source
 import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Tracer } from "../trace/index.ts";
-import type { Credential, Scheme } from "../verify/index.ts";
+import type { Credential, NamedSecret, Scheme } from "../verify/index.ts";
 import { createObserver } from "./observer.ts";
 
 interface Given {
@@ -29,6 +29,8 @@ interface Given {
   readonly sealer: Sealer;
   readonly scheme: Scheme;
   readonly noteCredential: (credential: Credential) => void;
+  /** Used to diagnose refused callbacks, and never accepted; none when left out. */
+  readonly namedSecrets?: readonly NamedSecret[];
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -46,12 +48,15 @@ export interface Inner {
   readonly hearing: Hearing | null;
   readonly describe: (error: unknown) => string;
   readonly arrivals: Arrivals;
+  readonly namedSecrets: readonly NamedSecret[];
 }
 
 /** Puts the inner rooms together; made once at the start. */
 export function assemble(given: Given): Inner {
   const { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger, tracer } = given;
-  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const { namedSecrets = [] } = given;
+  const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
+  const mask = createMask({ ...config.mask, secretValues });
   const places = createPlaces(config.maxWaitingCallbacks);
   const metrics = createMetrics({
     knownTypes: registry.types,
@@ -98,7 +103,7 @@ export function assemble(given: Given): Inner {
     tokens,
   };
   const arrivals = createArrivals(registry.types);
-  return { source, receiver, mask, metrics, callbackLog, hearing, describe, arrivals };
+  return { source, receiver, mask, metrics, callbackLog, hearing, describe, arrivals, namedSecrets };
 }
 
 /** A database server's disk is its own business. */

@@ -3,6 +3,7 @@ import type { Clock, Log } from "../domain/index.ts";
 import {
   addressesOf,
   createAllowList,
+  createDiagnosing,
   createMemoryCounter,
   createPublicListener,
   type GateRules,
@@ -14,7 +15,7 @@ import {
 } from "../http/index.ts";
 import type { Platform } from "../oauth/index.ts";
 import type { Store } from "../store/index.ts";
-import { createBearerCheck } from "../verify/index.ts";
+import { createBearerCheck, type Expected, type NamedSecret } from "../verify/index.ts";
 import type { Inner } from "./assemble.ts";
 import { startsFlows } from "./platform.ts";
 
@@ -23,7 +24,7 @@ export function publicListener(
   config: Config,
   tls: TlsPair | null,
   platform: () => Platform,
-  { receiver, source, mask, metrics, callbackLog, hearing, arrivals }: Inner,
+  { receiver, source, mask, metrics, callbackLog, hearing, arrivals, namedSecrets }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
@@ -55,6 +56,13 @@ export function publicListener(
     mask,
     metrics,
     callbackLog,
+    diagnosing: createDiagnosing({
+      expected: expectedOf(config, namedSecrets),
+      origin: new URL(config.baseUrl).origin,
+      clock,
+      log,
+      diagnosed: metrics.diagnosed,
+    }),
     heard: hearing === null ? null : { hearing, isOperator: createBearerCheck(config.admin.token) },
     arrived: arrivals.note,
     clock,
@@ -62,6 +70,13 @@ export function publicListener(
     tls: tls !== null,
   };
   return createPublicListener(options, deps);
+}
+
+/** What callbacks are compared with where they are refused; `named` are never accepted. */
+function expectedOf({ authentication }: Config, named: readonly NamedSecret[]): Expected {
+  const { signing, token } = authentication;
+  const { secrets: accepted, toleranceSeconds } = signing;
+  return { secrets: { accepted, named }, toleranceSeconds, tokens: token };
 }
 
 /** Plain HTTP is left only where nothing but this machine can reach the listener (SPEC 1.3, 5.4). */

@@ -15,6 +15,7 @@ import { assemble, type Inner } from "./assemble.ts";
 import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
 import { createCredentialNotes } from "./credential-uses.ts";
+import { diagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { leaseTiming } from "./lease-timing.ts";
 import { listen } from "./listen.ts";
@@ -92,13 +93,14 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
   const tls = await tlsPair(config);
   const scheme = await platformScheme(config, clock);
+  const namedSecrets = await diagnosisSecrets(config);
   const channels = await notificationChannels(config, logger);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
   const noteCredential = await createCredentialNotes(config, store, clock, logger);
   const given = { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger, tracer };
-  const inner = assemble(given);
+  const inner = assemble({ ...given, namedSecrets });
   undo.push(
     () => inner.callbackLog.close(),
     async () => inner.hearing?.close(),

@@ -6,6 +6,7 @@ import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { coloredStatus, eventColumns, timeOfDay } from "./callback-line.ts";
 import type { JsonOptions } from "./json-output.ts";
 import { askingCommand } from "./look-up-commands.ts";
+import { withoutControls } from "./plain.ts";
 
 interface TailOptions extends AdminOptions, JsonOptions {
   readonly last: string;
@@ -78,7 +79,7 @@ async function print(callbacks: readonly CallbackView[], { json }: TailOptions):
 }
 
 function lineOf(callback: CallbackView): string {
-  return [
+  const line = [
     timeOfDay(callback.timestamp),
     coloredStatus(callback.response_status),
     callback.outcome.padEnd(18),
@@ -86,4 +87,9 @@ function lineOf(callback: CallbackView): string {
     `${Math.round(callback.processing_ms)} ms`,
     callback.remote_address,
   ].join("  ");
+  // A receiver of an earlier version looks into nothing.
+  const { diagnosis } = callback as Partial<CallbackView>;
+  return diagnosis == null
+    ? line
+    : `${line}\n          ${withoutControls(`${diagnosis.says} ${diagnosis.do}`)}`;
 }

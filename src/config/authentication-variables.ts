@@ -54,6 +54,12 @@ export const AUTHENTICATION_VARIABLES = {
     meaning: "How far X-Timestamp may lie from now; it is not signed, so this alone stops no replay",
     schema: orOff(wholeNumber(1, 86_400)),
   }),
+  DIAGNOSE_SECRETS_FILE: variable({
+    expects: "a file of name=secret lines, mode 0600 or 0640",
+    default: "",
+    meaning: "Secrets of other environments, never accepted: they tell why a callback was refused",
+    schema: text,
+  }),
   CALLBACK_TOKEN: variable({
     expects: TOKEN_WORDS,
     default: "",

@@ -23,6 +23,7 @@ export function authenticationOf(values: Values, problems: Problems): Config["au
       secrets: present([values.SIGNING_SECRET, values.SIGNING_SECRET_PREVIOUS]),
       toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS ?? null,
     },
+    diagnoseSecretsFile: values.DIAGNOSE_SECRETS_FILE ?? null,
     token: {
       tokens: present([values.CALLBACK_TOKEN, ...(values.CALLBACK_TOKEN_PREVIOUS ?? [])]),
       header: values.CALLBACK_TOKEN_HEADER ?? DEFAULT_HEADERS.token,

@@ -73,6 +73,8 @@ export interface Config {
     /** Any of these, and of each all. */
     readonly methods: readonly (readonly AuthMethod[])[];
     readonly signing: { readonly secrets: readonly string[]; readonly toleranceSeconds: number | null };
+    /** Secrets that tell why a signature did not verify, and are never accepted. */
+    readonly diagnoseSecretsFile: string | null;
     readonly token: { readonly tokens: readonly string[]; readonly header: string };
     readonly jwt: JwtConfig | null;
   };

@@ -1,3 +1,4 @@
+import type { Diagnosis } from "./diagnosis.ts";
 import type { FaultCode } from "./faults.ts";
 
 /** One row for each callback, masked (SPEC 1.8), in the store and as one line on standard output. */
@@ -23,4 +24,6 @@ export interface CallbackLogRow {
   readonly processingMs: number;
   /** Message and stack of what went wrong, masked. */
   readonly error: string | null;
+  /** Why it was not authentic, where that was looked into. */
+  readonly diagnosis?: Diagnosis;
 }

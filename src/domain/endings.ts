@@ -1,3 +1,4 @@
+import type { DiagnosisCode } from "./diagnoses.ts";
 import { FAULTS, type FaultCode } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
@@ -13,7 +14,7 @@ export function success(result: JsonObject): Success {
 /** `message` and `detail` only where the ending names a field or a cause of its own. */
 export function refused(
   code: FaultCode,
-  words: { message?: string; detail?: string; allow?: string } = {},
+  words: { message?: string; detail?: string; allow?: string; because?: DiagnosisCode } = {},
 ): Refused {
   return { ending: "refused", code, message: FAULTS[code].message, ...words };
 }

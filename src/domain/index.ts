@@ -1,6 +1,8 @@
 export type { CallbackLogRow } from "./callback-log.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
+export { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
+export { type Diagnosis, diagnosisOf, type Finding } from "./diagnosis.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
 export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";

@@ -1,3 +1,4 @@
+import type { DiagnosisCode } from "./diagnoses.ts";
 import type { FaultCode } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -29,6 +30,8 @@ export interface Refused {
   readonly message: string;
   /** For the log. */
   readonly detail?: string;
+  /** Where it is known at once why a request is not authentic, and more closely than `code` says. */
+  readonly because?: DiagnosisCode;
   readonly retryAfterSeconds?: number;
   /** The methods that are served, for a 405. */
   readonly allow?: string;

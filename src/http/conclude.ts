@@ -24,7 +24,7 @@ interface Known {
 }
 
 export function createConcluder(deps: PublicDeps): Concluder {
-  const { mask, metrics, callbackLog, arrived, clock, log } = deps;
+  const { mask, metrics, callbackLog, diagnosing, arrived, clock, log } = deps;
   const { challenge } = deps.source.scheme;
 
   function answerFor(request: Incoming, { outcome }: Reception, known: Known | undefined): Answer {
@@ -49,7 +49,7 @@ export function createConcluder(deps: PublicDeps): Concluder {
     if (isStranger && !callbackLog.admitRejected(clock.now())) return;
     const row = logRow(request, known?.source ?? null, reception, answer, mask);
     callbackLog.line(row, request.phase?.ids);
-    callbackLog.add(row);
+    callbackLog.add(row, diagnosing.begin(request, outcome));
   }
 
   return {

@@ -1,4 +1,5 @@
 export { addressesOf } from "./addresses.ts";
+export { createDiagnosing } from "./diagnosing.ts";
 export type { GateRules } from "./gate.ts";
 export { createOrigin } from "./incoming.ts";
 export type { PublicDeps } from "./public-deps.ts";

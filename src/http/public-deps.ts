@@ -3,6 +3,7 @@ import type { Hearing } from "../hear/index.ts";
 import type { RedirectDeps, StartDeps } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Receiver, Reception, Source } from "../receive/index.ts";
+import type { Diagnosing } from "./diagnosing.ts";
 import type { GateRules } from "./gate.ts";
 
 /** What listeners need. */
@@ -26,6 +27,7 @@ export interface PublicDeps {
   readonly mask: Mask;
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
+  readonly diagnosing: Diagnosing;
   /** Null where callbacks are not kept for listeners: always in production. */
   readonly heard: HeardAccess | null;
   /** Told of each answered callback of a source, for the history that alerts are judged by; may not throw. */

@@ -1,4 +1,4 @@
-import type { CallbackLogRow, Clock, Log } from "../domain/index.ts";
+import type { CallbackLogRow, Clock, Diagnosis, Log } from "../domain/index.ts";
 import type { TraceIds } from "../trace/index.ts";
 import { type WriteLine, writeLogLine } from "./log-line.ts";
 import type { Metrics } from "./metrics.ts";
@@ -26,8 +26,11 @@ interface Bounds {
 export interface CallbackLog {
   /** @param trace of the callback, where it is traced */
   line(row: CallbackLogRow, trace?: TraceIds): void;
-  /** A row that does not commit with an event's own transaction; it is stored with others shortly after. */
-  add(row: CallbackLogRow): void;
+  /**
+   * A row that does not commit with an event's own transaction; it is stored with others shortly after.
+   * @param diagnosis which the row will have once it is known; never rejects
+   */
+  add(row: CallbackLogRow, diagnosis?: Promise<Diagnosis | undefined>): void;
   /** Asked before a refused request is masked and logged, so that a flood of garbage costs next to nothing. */
   admitRejected(now: Date): boolean;
   /** Resolves when every row added so far is stored, or could not be; never rejects. */
@@ -54,7 +57,16 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
     ),
   );
   const failed = sparingWarning(logger, clock);
-  const buffer = createRowBuffer({ append, most: waiting, lengthOf, failed });
+  const diagnosing = createDiagnosedRows();
+  const buffer = createRowBuffer({
+    async append(rows: readonly CallbackLogRow[]) {
+      await diagnosing.ended();
+      await append(rows);
+    },
+    most: waiting,
+    lengthOf,
+    failed,
+  });
   const admit = createAdmission(rejectedPerMinute);
 
   function leftOut(tally: MinuteTally, reason: "rejected_bound" | "buffer_full"): void {
@@ -64,8 +76,9 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
 
   return {
     line: (row, trace) => writeLogLine(write, row, trace),
-    add(row) {
-      if (!buffer.add(row)) leftOut(full, "buffer_full");
+    add(row, diagnosis) {
+      const kept = diagnosis === undefined ? row : diagnosing.rowWith(row, diagnosis);
+      if (!buffer.add(kept)) leftOut(full, "buffer_full");
     },
     admitRejected(now) {
       const isAdmitted = admit(now.getTime());
@@ -80,6 +93,23 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
       if (rows > 0)
         logger.error({ rows }, "rows of the callback log are lost: the database did not take them");
     },
+  };
+}
+
+/** Rows take their place at once, in the order in which they came; what is found out later is put into them there. */
+function createDiagnosedRows() {
+  const unfinished = new Set<Promise<void>>();
+  return {
+    rowWith(row: CallbackLogRow, diagnosis: Promise<Diagnosis | undefined>): CallbackLogRow {
+      const kept: CallbackLogRow & { diagnosis?: Diagnosis } = { ...row };
+      const put = diagnosis.then((found) => {
+        if (found !== undefined) kept.diagnosis = found;
+        unfinished.delete(put);
+      });
+      unfinished.add(put);
+      return kept;
+    },
+    ended: () => Promise.all(unfinished),
   };
 }
 

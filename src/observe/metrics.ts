@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Outcome } from "../domain/index.ts";
+import { DIAGNOSES, type DiagnosisCode, type Outcome } from "../domain/index.ts";
 import { registerSurroundings, type Surroundings } from "./surroundings.ts";
 import { createTally } from "./tally.ts";
 import { unlessSlow } from "./unless-slow.ts";
@@ -89,6 +89,7 @@ export function createMetrics({
       counters.credentials([method, secret]),
     delivery: (channel: string, ending: "delivered" | "failed" | "dead") =>
       counters.deliveries([channel, ending]),
+    diagnosed: (code: DiagnosisCode) => counters.diagnoses([code]),
     bodyMismatch: () => counters.bodyMismatch(),
     typeMismatch: () => counters.typeMismatch(),
     logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
@@ -112,6 +113,12 @@ function createCounters(registers: Registry[]) {
   ]);
   // 0 from the start: of a series that begins with its first count, Prometheus sees no increase.
   for (const reason of ["rejected_bound", "buffer_full"]) dropped([reason], 0);
+  const diagnoses = counter(
+    "signature_diagnoses_total",
+    "Callbacks that were not authentic and were looked into, by what was found.",
+    ["code"],
+  );
+  for (const code of Object.keys(DIAGNOSES)) diagnoses([code], 0);
   return {
     outcomes: counter("callback_outcomes_total", "Callbacks answered, by how they ended.", ["outcome"]),
     attempts: counter("attempts_total", "Runs of a handler.", ["kind", "outcome"]),
@@ -124,6 +131,7 @@ function createCounters(registers: Registry[]) {
       "channel",
       "ending",
     ]),
+    diagnoses,
     bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),
     typeMismatch: counter("type_mismatch_total", "Callbacks whose header and body named different types."),
     dropped,

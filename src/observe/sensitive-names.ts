@@ -1,4 +1,4 @@
-const HEADER = /auth|token|secret|signature|password|credential|api-?key|cookie|jwt/;
+const HEADER = /auth|token|secret|signature|hmac|-sig$|password|credential|api-?key|cookie|jwt/;
 
 const KEYS = [
   "code",

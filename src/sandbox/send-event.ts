@@ -108,6 +108,7 @@ function strangers({ methods, signing, token, jwt }: Authentication): Authentica
   return {
     methods,
     signing: { ...signing, secrets },
+    diagnoseSecretsFile: null,
     token: { ...token, tokens: secrets },
     jwt: jwt === null ? null : { ...jwt, algorithm: "HS256", keys: { from: "secrets", secrets } },
   };

@@ -1,3 +1,5 @@
+import type { Diagnosis } from "../domain/index.ts";
+
 /** What a look at a database found; nothing is changed by it. */
 export type Inspection =
   /** The database, or this service's tables in it, do not exist yet; the first start makes them. */
@@ -13,6 +15,8 @@ export type Inspection =
       readonly credentialUses: readonly SeenCredential[];
       /** How many deliveries of notifications wait, by channel. */
       readonly waitingByChannel: ReadonlyMap<string, number>;
+      /** Why callbacks were not authentic, of the newest rows of the log; the newest first. */
+      readonly diagnoses: readonly Diagnosis[];
     };
 
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
@@ -28,6 +32,17 @@ export const SELECT_USES =
 
 export const COUNT_WAITING =
   "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
+
+/** The step of the schema that brought the column. */
+export const DIAGNOSES_SINCE = 7;
+
+export const SELECT_DIAGNOSES = `SELECT diagnosis FROM
+  (SELECT id, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
+  WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
+
+export function toDiagnosis(row: Readonly<Record<string, unknown>>): Diagnosis {
+  return JSON.parse(String(row.diagnosis)) as Diagnosis;
+}
 
 export function toWaitingByChannel(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, number> {
   return new Map(rows.map((row) => [String(row.channel), Number(row.waiting)]));

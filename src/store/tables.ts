@@ -41,6 +41,8 @@ export interface CallbackRow {
   error: string | null;
   /** 1 where an event's record names this row, and the index by event does not. */
   with_record: 0 | 1;
+  /** JSON; of a callback that was not authentic, where that was looked into. */
+  diagnosis: string | null;
 }
 
 export interface FailureRow {

@@ -1,5 +1,7 @@
 export { createBearerCheck } from "./bearer.ts";
 export { allOf, anyOf } from "./combine.ts";
+export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
+export type { KnownSecrets, NamedSecret, Suspect } from "./diagnose/suspect.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./hmac.ts";
 export { jwksKeys } from "./jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./jwt.ts";

@@ -1,6 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
-import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../domain/index.ts";
+import {
+  type Clock,
+  type DiagnosisCode,
+  type Failed,
+  failed,
+  isRefused,
+  type Refused,
+  refused,
+} from "../domain/index.ts";
 import { credentialHeader } from "./credential-header.ts";
 import { headerOf } from "./jws-header.ts";
 import { type Candidate, type JwtAlgorithm, type JwtKeys, KeysUnavailable } from "./jwt-keys.ts";
@@ -20,6 +28,10 @@ export interface JwtOptions {
 }
 
 const BODY_HASH = /^[0-9a-f]{64}$/;
+const BECAUSE: ReadonlyMap<string, DiagnosisCode> = new Map([
+  ["iss", "jwt_issuer"],
+  ["aud", "jwt_audience"],
+]);
 
 /** SPEC 5.3: a JSON Web Token (RFC 7519) with `iss`, `aud` and `exp`, its signature and its time checked. */
 export function createJwtScheme(options: JwtOptions): Scheme {
@@ -49,17 +61,24 @@ async function check(token: string, options: JwtOptions): Promise<Checked | Refu
   const header = headerOf(token);
   if (isRefused(header)) return header;
   if (header.alg !== options.algorithm) {
-    return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
+    return refused("jwt_malformed", {
+      detail: `alg: expected ${options.algorithm}`,
+      because: "jwt_algorithm",
+    });
   }
   try {
-    const first = await tried(token, await options.keys.candidates(header), options);
+    const candidates = await options.keys.candidates(header);
+    const first = await tried(token, candidates, options);
     if (first.verdict !== undefined) return first.verdict;
     const renewed = await options.keys.renewed(header);
     const last = renewed.length === 0 ? first : await tried(token, renewed, options);
     if (last.verdict !== undefined) return last.verdict;
     // The key that cannot be used may be the one that made the signature: nobody can tell.
     if (last.faults.length > 0) return failed("keys_unavailable", last.faults[0]);
-    return refused("jwt_signature", { detail: "no key made the signature" });
+    if (candidates.length + renewed.length > 0)
+      return refused("jwt_signature", { detail: "no key made the signature" });
+    const lacking = header.kid === undefined ? "is of its algorithm" : "has its kid";
+    return refused("jwt_signature", { detail: `no key ${lacking}`, because: "jwt_unknown_key" });
   } catch (error) {
     if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
     throw error;
@@ -86,7 +105,7 @@ async function tried(token: string, candidates: readonly Candidate[], options: J
       const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
       return { verdict: { payload, index: candidate.index }, faults };
     } catch (error) {
-      const verdict = verdictOf(error, errors);
+      const verdict = verdictOf(error, errors, options.clock);
       if (isRefused(verdict)) return { verdict, faults };
       if (verdict === "key_fault") faults.push(error);
     }
@@ -106,18 +125,34 @@ function verifyOptions(options: JwtOptions): JWTVerifyOptions {
 }
 
 /** Of what `jose` throws: a refusal is the token's fault, whatever key there is; the others are of one key. */
-function verdictOf(error: unknown, known: typeof errors): Refused | "other_key" | "key_fault" {
+function verdictOf(error: unknown, known: typeof errors, clock: Clock): Refused | "other_key" | "key_fault" {
   if (error instanceof known.JWSSignatureVerificationFailed) return "other_key";
   // A payload that is no claims set is found only after its signature was.
-  if (
-    error instanceof known.JWTExpired ||
-    error instanceof known.JWTClaimValidationFailed ||
-    error instanceof known.JWTInvalid
-  ) {
-    return refused("jwt_claims", { detail: error.message });
-  }
+  if (error instanceof known.JWTInvalid) return refused("jwt_claims", { detail: error.message });
+  if (error instanceof known.JWTExpired || error instanceof known.JWTClaimValidationFailed)
+    return claimFault(error, clock.now().getTime() / 1_000);
   if (error instanceof known.JWSInvalid) return refused("jwt_malformed", { detail: error.message });
   return "key_fault";
+}
+
+type ClaimError = errors.JWTExpired | errors.JWTClaimValidationFailed;
+
+/** A claim that does not fit, of a token that a known key has signed. @param now in seconds since the epoch */
+function claimFault({ claim, reason, message, payload }: ClaimError, now: number): Refused {
+  const { exp, nbf } = payload;
+  if (reason !== "check_failed") return refused("jwt_claims", { detail: message });
+  if (claim === "exp" && exp !== undefined)
+    return refused("jwt_claims", {
+      detail: `"exp" was ${Math.round(now - exp)} s ago`,
+      because: "jwt_expired",
+    });
+  if (claim === "nbf" && nbf !== undefined)
+    return refused("jwt_claims", {
+      detail: `"nbf" is in ${Math.round(nbf - now)} s`,
+      because: "jwt_not_yet",
+    });
+  const because = BECAUSE.get(claim);
+  return refused("jwt_claims", { detail: message, ...(because === undefined ? {} : { because }) });
 }
 
 /** The token alone says nothing of the body; the claim binds the two together. */

@@ -53,8 +53,14 @@ describe("oncehook tail", () => {
         await receiver.send(payment({ event_id: "evt_a" }));
         await receiver.send(payment({ event_id: "evt_a" }));
         await receiver.send(payment({ event_id: "evt_\u001b[31mb" }), { secret: "z".repeat(32) });
-        await until(() => tail.lines().length === 4, 20_000);
-        expect(tail.lines().map((line) => line.trim().split(/ {2,}/).slice(1, 5))).toEqual([
+        await until(() => tail.lines().length === 5, 20_000);
+        expect(tail.lines().at(-1)).toContain("          The signature fits none of the known secrets");
+        expect(
+          tail
+            .lines()
+            .slice(0, 4)
+            .map((line) => line.trim().split(/ {2,}/).slice(1, 5)),
+        ).toEqual([
           ["200", "success", "payment_notify", "before-2"],
           ["200", "success", "payment_notify", "evt_a"],
           ["200", "already_processed", "payment_notify", "evt_a"],

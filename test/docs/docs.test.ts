@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeAdminApi } from "../../src/admin/index.ts";
 import { describeVariables } from "../../src/config/index.ts";
-import { FAULTS } from "../../src/domain/index.ts";
+import { DIAGNOSES, FAULTS } from "../../src/domain/index.ts";
 import { INVARIANTS } from "../../src/store/invariants.ts";
 
 const readme = readFileSync("README.md", "utf8");
@@ -43,6 +43,14 @@ describe("the documentation", () => {
       ([code, { status, message, meaning }]) => `| \`${code}\` | ${status} | ${message} | ${cell(meaning)} |`,
     );
     expect(errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);
+  });
+
+  it("says of each diagnosis in docs/refused.md what it means and what to do, and of no other", () => {
+    const rows = Object.entries(DIAGNOSES).map(
+      ([code, { meaning, do: advice }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(advice)} |`,
+    );
+    const refusedPage = readFileSync("docs/refused.md", "utf8");
+    expect(refusedPage.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { CallbackLogRow } from "../../src/domain/index.ts";
+import type { CallbackLogRow, Diagnosis } from "../../src/domain/index.ts";
 import { createCallbackLog, createMetrics } from "../../src/observe/index.ts";
 import { logRow } from "../support/log-row.ts";
 import { recordedLog } from "./recorded-log.ts";
@@ -17,6 +17,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
   });
   const store = {
     groups: [] as string[][],
+    diagnoses: [] as (string | undefined)[],
     calls: 0,
     atOnce: 0,
     mostAtOnce: 0,
@@ -32,6 +33,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
       store.atOnce -= 1;
       if (store.broken) throw new Error("the database is away");
       store.groups.push(rows.map((row) => row.requestId));
+      store.diagnoses.push(...rows.map((row) => row.diagnosis?.code));
     },
     logger,
     write: (level, fields, message) => logger[level](JSON.parse(`{${fields()}}`), message),
@@ -44,7 +46,16 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
       callbackLog.add(logRow({ requestId: `r${index}` }));
   };
   const warnings = () => logger.lines.filter(({ level }) => level === "warn");
-  return { callbackLog, store, add, logger, metrics, warnings, stored: () => store.groups.flat() };
+  return {
+    callbackLog,
+    store,
+    add,
+    logger,
+    metrics,
+    warnings,
+    stored: () => store.groups.flat(),
+    diagnoses: () => store.diagnoses,
+  };
 }
 
 function ids(count: number, from = 0): string[] {
@@ -91,6 +102,22 @@ describe("the rows of the callback log", () => {
     await Promise.all([first, second]);
     expect(stored()).toEqual(ids(2));
     expect(store.mostAtOnce).toBe(1);
+  });
+
+  it("keep their place until it is known why they were refused, and are stored with it", async () => {
+    const { add, callbackLog, stored, diagnoses } = setUp();
+    const [slow, none] = [Promise.withResolvers<Diagnosis>(), Promise.resolve(undefined)];
+    add(1);
+    callbackLog.add(logRow({ requestId: "r1" }), slow.promise);
+    callbackLog.add(logRow({ requestId: "r2" }), none);
+    add(1, 3);
+    const flushed = callbackLog.flush();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(stored()).toEqual([]);
+    slow.resolve({ code: "prefix", says: "It has one.", do: "Take it away." });
+    await flushed;
+    expect(stored()).toEqual(ids(4));
+    expect(diagnoses()).toEqual([undefined, "prefix", undefined, undefined]);
   });
 
   it("cost no statement when there are none", async () => {

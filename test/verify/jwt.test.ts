@@ -19,19 +19,28 @@ describe("a JWT", () => {
   });
 
   it.each([
-    ["iss", { iss: undefined }],
-    ["iss", { iss: "https://somebody.else" }],
-    ["aud", { aud: undefined }],
-    ["aud", { aud: "another-service" }],
-    ["exp", { exp: undefined }],
-    ["exp", { exp: seconds(NOW) - 6 }],
-    ["nbf", { nbf: seconds(NOW) + 6 }],
-  ])("is refused when %s does not fit: %j", async (claim, over) => {
-    expect(await verify(await token({ ...CLAIMS, ...over }))).toMatchObject({
+    ["iss", { iss: undefined }, undefined],
+    ["iss", { iss: "https://somebody.else" }, "jwt_issuer"],
+    ["aud", { aud: undefined }, undefined],
+    ["aud", { aud: "another-service" }, "jwt_audience"],
+    ["exp", { exp: undefined }, undefined],
+    ["exp", { exp: seconds(NOW) - 6 }, "jwt_expired"],
+    ["nbf", { nbf: seconds(NOW) + 6 }, "jwt_not_yet"],
+  ])("is refused when %s does not fit: %j", async (claim, over, because) => {
+    const verdict = await verify(await token({ ...CLAIMS, ...over }));
+    expect(verdict).toMatchObject({
       code: "jwt_claims",
       message: "invalid token",
       detail: expect.stringContaining(`"${claim}"`),
     });
+    expect((verdict as { because?: string }).because).toBe(because);
+  });
+
+  it.each([
+    [{ exp: seconds(NOW) - 3_600 }, '"exp" was 3600 s ago'],
+    [{ nbf: seconds(NOW) + 60 }, '"nbf" is in 60 s'],
+  ])("tells the log how far its time is off: %j", async (over, detail) => {
+    expect(await verify(await token({ ...CLAIMS, ...over }))).toMatchObject({ detail });
   });
 
   it.each([{ exp: seconds(NOW) - 4 }, { nbf: seconds(NOW) + 4 }])(

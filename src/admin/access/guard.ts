@@ -85,6 +85,8 @@ async function judge(request: FastifyRequest, deps: AdminDeps, door: Door): Prom
 export function knownCaller({ caller }: FastifyRequest): Caller {
   if (caller === null) throw new Error("this route is open, and knows nobody");
   return caller;
+}
+
 function noteAttempt(
   request: FastifyRequest,
   { who, role }: Caller,

@@ -1,6 +1,7 @@
 import { type Config, ConfigError } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
 import { boundedFetch } from "../../fetch/index.ts";
+import { diagnosisSecrets } from "../diagnosis-secrets.ts";
 import { methodsInWords, platformScheme, unprotectedBody } from "../platform-scheme.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
@@ -11,6 +12,7 @@ export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const about = "authentication";
   try {
     await platformScheme(config, systemClock);
+    await diagnosisSecrets(config);
   } catch (error) {
     if (error instanceof ConfigError) return [failure(about, error.problems.join("; "))];
     throw error;

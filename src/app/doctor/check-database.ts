@@ -3,6 +3,7 @@ import { ANOTHER_KEY, type Inspection, isAnotherKey, NEWEST_SCHEMA } from "../..
 import { baseUrlChanged } from "../base-url-changed.ts";
 import { keyStamp } from "../key-stamp.ts";
 import { unserved } from "../unserved.ts";
+import { checkRefused } from "./check-refused.ts";
 import { checkSecrets } from "./check-secrets.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
@@ -58,7 +59,8 @@ export async function checkDatabase(
   }
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
   const stuck = unserved(found.waitingByChannel, destinations).map((text) => warning("notifications", text));
-  return [...findings, ...(await checkSecrets(config, found, now)), ...stuck];
+  const secrets = await checkSecrets(config, found, now);
+  return [...findings, ...secrets, ...checkRefused(found.diagnoses), ...stuck];
 }
 
 async function inspect(database: Config["database"]): Promise<Inspection> {

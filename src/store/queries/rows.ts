@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import type { CallbackLogRow, FaultCode } from "../../domain/index.ts";
+import type { CallbackLogRow, Diagnosis, FaultCode } from "../../domain/index.ts";
 import type { StoredDelivery, StoredNotification } from "../outbox-store.ts";
 import type { LoggedCallback, StoredFailure, StoredRecord } from "../store.ts";
 import type {
@@ -98,7 +98,13 @@ export function toLoggedCallback(row: Selectable<CallbackRow>): LoggedCallback {
     responseBody: row.response_body,
     processingMs: row.processing_ms,
     error: row.error,
+    ...(row.diagnosis === null ? {} : { diagnosis: JSON.parse(row.diagnosis) as Diagnosis }),
   };
+}
+
+/** The column of a diagnosis: no event's callback has one, so that only rows of refused ones name it. */
+export function diagnosisValue({ diagnosis }: CallbackLogRow): string | null {
+  return diagnosis === undefined ? null : storableText(JSON.stringify(diagnosis));
 }
 
 /** The columns of a log row, in the one order that every insert uses. */

@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
 import {
   COUNT_WAITING,
+  DIAGNOSES_SINCE,
   type Inspection,
+  SELECT_DIAGNOSES,
   SELECT_USES,
+  toDiagnosis,
   toSeenCredential,
   toWaitingByChannel,
 } from "../inspection.ts";
@@ -16,20 +19,23 @@ export async function inspectSqlite(path: string): Promise<Inspection> {
       .prepare("SELECT name FROM sqlite_schema WHERE name IN ('oncehook_schema', 'oncehook_settings')")
       .all();
     if (known.length < 2) return { exists: false };
-    const schema = database.prepare("SELECT max(number) AS number FROM oncehook_schema").get();
+    const newest = database.prepare("SELECT max(number) AS number FROM oncehook_schema").get();
+    const schema = Number(newest?.number ?? 0);
     const settings = database.prepare("SELECT name, value FROM oncehook_settings").all();
     const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
     const uses = database.prepare(SELECT_USES).all();
     const waiting = database.prepare(COUNT_WAITING).all();
+    const refused = schema < DIAGNOSES_SINCE ? [] : database.prepare(SELECT_DIAGNOSES).all();
     return {
       exists: true,
-      schema: Number(schema?.number ?? 0),
+      schema,
       environment: stored.get("environment"),
       baseUrl: stored.get("base_url"),
       keyId: stored.get("key_id"),
       durabilityWarnings: [],
       credentialUses: uses.map(toSeenCredential),
       waitingByChannel: toWaitingByChannel(waiting),
+      diagnoses: refused.map(toDiagnosis),
     };
   });
 }

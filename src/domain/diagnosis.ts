@@ -1,0 +1,31 @@
+import { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
+
+/** Why a callback was not authentic, for an operator; nothing in it was computed with a secret. */
+export interface Diagnosis {
+  readonly code: DiagnosisCode;
+  /** What was found. */
+  readonly says: string;
+  /** What to do about it. */
+  readonly do: string;
+}
+
+/** One thing that was found, in a sentence. */
+export interface Finding {
+  readonly code: DiagnosisCode;
+  readonly says: string;
+}
+
+const DEPTH = Object.keys(DIAGNOSES) as DiagnosisCode[];
+
+/** What was found, as one diagnosis: named after what lies deepest, with everything that is to be done. */
+export function diagnosisOf(found: readonly Finding[]): Diagnosis {
+  const codes = [...new Set(found.map(({ code }) => code))];
+  const deepestFirst = codes.toSorted((a, b) => DEPTH.indexOf(a) - DEPTH.indexOf(b));
+  const [code] = deepestFirst;
+  if (code === undefined) throw new TypeError("a diagnosis needs something that was found");
+  return {
+    code,
+    says: found.map(({ says }) => says).join(" "),
+    do: deepestFirst.map((code) => DIAGNOSES[code].do).join(" "),
+  };
+}

@@ -1,0 +1,135 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock, Diagnosis, DiagnosisCode, Log, Outcome, Refused } from "../domain/index.ts";
+import { diagnose, type Expected, isDiagnosable } from "../verify/index.ts";
+import type { Incoming } from "./incoming.ts";
+
+export interface DiagnosingDeps {
+  readonly expected: Expected;
+  /** Scheme and host of the registered address. */
+  readonly origin: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly diagnosed: (code: DiagnosisCode) => void;
+}
+
+/** Finds out why callbacks were not authentic, beside the others, as far as the time allows. */
+export interface Diagnosing {
+  /**
+   * Begins to look into an outcome, after this turn of the event loop, in which it is answered.
+   * @returns undefined where there is nothing to look into, or no time; what resolves never rejects
+   */
+  begin(request: Incoming, outcome: Outcome): Promise<Diagnosis | undefined> | undefined;
+}
+
+const LONGEST_BODY = 65_536;
+const DIAGNOSES_A_SECOND = 10;
+const BYTES_A_SECOND = 131_072;
+const MOST_WAITING = 20;
+/** Whatever else is to be done comes between the slices of a diagnosis. */
+const SLICE_MS = 1;
+const WARN_EVERY_MS = 60_000;
+
+/**
+ * A flood of bad signatures costs no more for being diagnosed: past so many a second, and so many bytes, nobody looks. The
+ * answer is out before the first step, and the steps of all go one after the other, a millisecond in a turn of the event loop.
+ */
+export function createDiagnosing(deps: DiagnosingDeps): Diagnosing {
+  const diagnoses = createAllowance(DIAGNOSES_A_SECOND);
+  const bytes = createAllowance(BYTES_A_SECOND);
+  const tell = sparingWarning(deps);
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function looked(request: Incoming, refusal: Refused): Promise<Diagnosis | undefined> {
+    try {
+      const diagnosis = await inSlices(stepsOf(request, refusal, deps));
+      if (diagnosis !== undefined) tell(diagnosis, request);
+      return diagnosis;
+    } catch (error) {
+      deps.log.error(
+        { err: error, request_id: request.requestId },
+        "a refused callback could not be diagnosed",
+      );
+      return undefined;
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  return {
+    begin(request, outcome) {
+      if (outcome.ending !== "refused" || !isDiagnosable(outcome)) return undefined;
+      const { length } = request.body;
+      if (length > LONGEST_BODY || waiting >= MOST_WAITING) return undefined;
+      if (!diagnoses.has(1) || !bytes.has(length)) return undefined;
+      diagnoses.take(1);
+      bytes.take(length);
+      waiting += 1;
+      const turn = last.then(() => looked(request, outcome));
+      last = turn;
+      return turn;
+    },
+  };
+}
+
+function stepsOf(
+  { message, method, url, body }: Incoming,
+  refusal: Refused,
+  { expected, origin, clock }: DiagnosingDeps,
+): ReturnType<typeof diagnose> {
+  const suspect = { headers: message.headersDistinct, body, method, url: origin + url };
+  return diagnose(refusal, suspect, expected, clock.now());
+}
+
+async function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+  for (;;) {
+    await nextTurn();
+    const end = performance.now() + SLICE_MS;
+    do {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+    } while (performance.now() < end);
+  }
+}
+
+interface Allowance {
+  has(amount: number): boolean;
+  take(amount: number): void;
+}
+
+/** So much a second, and that much at once. */
+function createAllowance(aSecond: number): Allowance {
+  let left = aSecond;
+  let counted = performance.now();
+  return {
+    has(amount) {
+      const now = performance.now();
+      left = Math.min(aSecond, left + ((now - counted) * aSecond) / 1_000);
+      counted = now;
+      return amount <= left;
+    },
+    take(amount) {
+      left -= amount;
+    },
+  };
+}
+
+/** Counts each diagnosis; the log is told once a minute of each code, with what to do. */
+function sparingWarning({
+  clock,
+  log,
+  diagnosed,
+}: DiagnosingDeps): (diagnosis: Diagnosis, of: Incoming) => void {
+  const told = new Map<DiagnosisCode, { at: number; since: number }>();
+  return ({ code, says, do: advice }, { requestId, address }) => {
+    diagnosed(code);
+    const now = clock.now().getTime();
+    const before = told.get(code) ?? { at: Number.NEGATIVE_INFINITY, since: 0 };
+    const count = before.since + 1;
+    const isDue = now - before.at >= WARN_EVERY_MS || now < before.at;
+    told.set(code, isDue ? { at: now, since: 0 } : { at: before.at, since: count });
+    if (!isDue) return;
+    const fields = { diagnosis: code, request_id: requestId, remote_address: address, count };
+    log.warn(fields, `a callback was refused as not authentic: ${says} What to do: ${advice}`);
+  };
+}

@@ -1,0 +1,97 @@
+import { timingSafeEqual } from "node:crypto";
+import { type Diagnosis, diagnosisOf, type Finding } from "../../domain/index.ts";
+import { candidatesFor } from "./candidates.ts";
+import type { Claim } from "./claim.ts";
+import { ALGORITHMS, type Candidate, USUAL_BYTES } from "./digest.ts";
+import { readJson } from "./json-text.ts";
+import { type Offered, offeredIn } from "./offered.ts";
+import type { KnownSecrets, Suspect } from "./suspect.ts";
+
+/** What one diagnosis may hash: a long body gets fewer guesses. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const REPLACED = "\ufffd";
+
+/**
+ * Why a signature did not verify: tries, one at each step, what platforms and proxies are known to do otherwise. Pure and
+ * without a clock; whoever runs it decides how many steps at a time. Digests are compared in constant time and shown to nobody.
+ */
+export function* diagnoseSignature(suspect: Suspect, secrets: KnownSecrets): Generator<undefined, Diagnosis> {
+  const offered = offeredIn(suspect.headers);
+  const { claims, findings } = offered;
+  if (offered.isNothing) return diagnosisOf(findings);
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(suspect.body);
+  const kinds = new Set(claims.map(({ digest }) => digest.length)).size;
+  let hashed = 0;
+  for (const candidate of claims.length === 0 ? [] : candidatesFor(suspect, secrets, claims, text)) {
+    yield;
+    if (candidate === undefined) continue;
+    hashed += candidate.bytes * kinds;
+    if (hashed > MOST_BYTES) break;
+    const claim = claimOf(candidate, claims);
+    if (claim !== undefined) return found(offered, claim, candidate);
+  }
+  return nothingFound(offered, suspect.body, text);
+}
+
+/** The claim that a candidate makes true; each digest is computed once, however many claim it. */
+function claimOf(candidate: Candidate, claims: readonly Claim[]): Claim | undefined {
+  const computed = new Map<string, Uint8Array>();
+  return claims.find(({ digest }) => {
+    if (candidate.algorithm !== undefined && digest.length !== USUAL_BYTES) return false;
+    const algorithm = candidate.algorithm ?? ALGORITHMS[digest.length]?.name;
+    if (algorithm === undefined) return false;
+    const right = computed.get(algorithm) ?? candidate.digest(algorithm);
+    computed.set(algorithm, right);
+    return timingSafeEqual(right, digest);
+  });
+}
+
+function found({ findings, header }: Offered, claim: Claim, candidate: Candidate): Diagnosis {
+  const sent = [...findings, ...claim.findings, ...otherLength(claim, "The signature was made with")];
+  if (candidate.findings.length > 0) return diagnosisOf([...sent, ...candidate.findings]);
+  const last = sent.at(-1);
+  // What is written as it should be, and is right, is not refused.
+  if (last === undefined)
+    return diagnosisOf([{ code: "unknown", says: `${header} holds what would be right.` }]);
+  return diagnosisOf(sent.with(-1, { ...last, says: `${last.says} Otherwise it is right.` }));
+}
+
+/** A digest of another length is another algorithm's. */
+function otherLength({ digest }: Claim, how: string): Finding[] {
+  const { says = "" } = ALGORITHMS[digest.length] ?? {};
+  if (digest.length === USUAL_BYTES) return [];
+  return [{ code: "algorithm", says: `${how} ${says}, whose digests have ${digest.length} bytes.` }];
+}
+
+function nothingFound({ claims, findings, header }: Offered, body: Uint8Array, text: string): Diagnosis {
+  const [claim] = claims;
+  if (claim === undefined) {
+    const malformed: Finding = {
+      code: "malformed",
+      says: `${header} holds no digest, neither in hexadecimal nor in base64.`,
+    };
+    return diagnosisOf([...findings, malformed]);
+  }
+  const shape = [...findings, ...claim.findings, ...otherLength(claim, "The signature is as long as one of")];
+  return diagnosisOf([...shape, lastGuess(body, text)]);
+}
+
+/** What can be seen of the body itself, where no digest tells. */
+function lastGuess(body: Uint8Array, text: string): Finding {
+  if (body.length === 0) return { code: "empty_body", says: "The body is empty." };
+  if (readJson(text) === "cut_off") return { code: "truncated", says: cutOff(body.length) };
+  if (text.includes(REPLACED))
+    return {
+      code: "converted",
+      says: "The body holds characters that could not be decoded, so that it is not in UTF-8 or was converted on the way.",
+    };
+  return {
+    code: "unknown",
+    says: "The signature fits none of the known secrets, with none of the changes that were tried.",
+  };
+}
+
+function cutOff(bytes: number): string {
+  const round = bytes % 1_024 === 0 ? `, exactly ${bytes / 1_024} KiB` : "";
+  return `The body breaks off in the middle of its JSON, after ${bytes} bytes${round}.`;
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { diagnosisOf } from "../../src/domain/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { logRow } from "../support/log-row.ts";
+
+const PREFIX = diagnosisOf([{ code: "prefix", says: "`sha256=` stands before the signature." }]);
+
+describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
+  it("keeps its diagnosis, beside rows that have none, in the order in which they came", () =>
+    withStore(dialect, async (store) => {
+      await store.appendCallbacks([
+        logRow({ requestId: "first" }),
+        logRow({ requestId: "refused", outcome: "signature_malformed", diagnosis: PREFIX }),
+        logRow({ requestId: "last" }),
+      ]);
+      const rows = await store.listCallbacks({ limit: 9 }, {});
+      expect(rows.map(({ requestId, diagnosis }) => [requestId, diagnosis])).toEqual([
+        ["last", undefined],
+        ["refused", PREFIX],
+        ["first", undefined],
+      ]);
+    }));
+
+  it("of an event that was handled has none", () =>
+    withStore(dialect, async (store) => {
+      const row = logRow({ eventId: "e1" });
+      await store.once(newRecord("e1"), async () => ({ result: {}, logRow: row }), committing());
+      expect((await store.listCallbacks({ limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty("diagnosis");
+    }));
+});
