@@ -5,11 +5,14 @@
 
 import type { CallbackLogRow, EventKey, JsonObject } from "../domain/index.ts";
 import type { AlertStore } from "./alert-store.ts";
+import type { CallbackStore, LoggedCallback } from "./callback-store.ts";
 import type { FailureStore } from "./failure-store.ts";
 import type { HeardStore } from "./heard-store.ts";
+import type { SeenCredential } from "./inspection.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { PreparationStore } from "./preparation-store.ts";
+import type { RollupStore } from "./rollup-store.ts";
 import type { SealedValueStore } from "./sealed-values.ts";
 import type { StoreFault } from "./store-fault.ts";
 import type { Transaction } from "./transaction.ts";
@@ -17,6 +20,7 @@ import type { UserTokenStore } from "./user-token-store.ts";
 
 export { sql } from "kysely";
 export type * from "./alert-store.ts";
+export type * from "./callback-store.ts";
 export type * from "./failure-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
@@ -32,6 +36,7 @@ export type {
 } from "./outbox-store.ts";
 export type { Page } from "./page.ts";
 export type { PreparationClaim, PreparationStore } from "./preparation-store.ts";
+export type { RollupSlot, RollupStore } from "./rollup-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
 export type { Dialect, Executed, OpenQuery, Transaction } from "./transaction.ts";
@@ -97,10 +102,6 @@ export interface RedirectStateStore {
   consume(stateSha256: string): Promise<void>;
 }
 
-export interface LoggedCallback extends CallbackLogRow {
-  readonly id: number;
-}
-
 /** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */
 export interface CredentialUse {
   readonly method: string;
@@ -156,6 +157,8 @@ export interface Store {
   readonly userTokens: UserTokenStore;
   readonly sealedValues: SealedValueStore;
   readonly alerts: AlertStore;
+  readonly callbacks: CallbackStore;
+  readonly rollups: RollupStore;
   readonly heard: HeardStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
@@ -167,6 +170,8 @@ export interface Store {
   noteCredential(use: CredentialUse, now: Date): Promise<void>;
   /** Notes since when each secret has been a previous one; a current one is none. */
   noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void>;
+  /** When each secret was accepted last, and since when it has been a previous one. */
+  credentialUses(): Promise<SeenCredential[]>;
   /** Notes the base address that this database is used with, once the service listens. */
   noteBaseUrl(url: string): Promise<void>;
   /** The retention job: deletes in bounded steps. */

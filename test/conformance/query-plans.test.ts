@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { CallbackFilter } from "../../src/domain/index.ts";
 import type { SealedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
-import { fullScans, seedRows } from "../support/query-plans.ts";
+import { fullScans, seedRows, sorts } from "../support/query-plans.ts";
 
 const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
@@ -19,8 +20,30 @@ const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
 const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects)/;
+/** One of each kind alone, and all of them together. */
+const EACH: CallbackFilter = {
+  from: NOON.toISOString(),
+  to: LATER.toISOString(),
+  source: "platform",
+  eventType: "t",
+  eventId: "e1",
+  remoteAddress: "127.0.0.1",
+  outcomes: ["handler_failed", "signature_mismatch"],
+  statuses: [400, 499],
+  text: "a",
+};
+const FILTERS: readonly CallbackFilter[] = [
+  {},
+  EACH,
+  { ...EACH, outcomes: ["success"] },
+  ...Object.entries(EACH).map(([name, value]) => ({ [name]: value })),
+  { outcomes: ["success", "handler_failed"] },
+  { statuses: [200, 299] },
+];
+
 /** Below this some operation was not seen, and the test would say too little. */
 const FEWEST_STATEMENTS = 25;
+const FEWEST_SEARCHING = 10;
 
 describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
   it("never read a whole table, whichever operation sends them", async () => {
@@ -38,6 +61,25 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
         const judged = statements.filter((text) => !BOOKS.test(text));
         expect(judged.length).toBeGreaterThanOrEqual(FEWEST_STATEMENTS);
         expect(await fullScans(target, judged)).toEqual([]);
+      },
+      { onStatement: (text) => seen.add(text) },
+    );
+  });
+
+  it("never read all of the callback log, nor sort it, whatever it is searched for", async () => {
+    const seen = new Set<string>();
+    await withStore(
+      dialect,
+      async (store, target) => {
+        // What is found decides what is asked next.
+        await store.appendCallbacks([logRow({ eventId: "e1", outcome: "handler_failed" })]);
+        seen.clear();
+        await callbacks(store);
+        await seedRows(target);
+        const judged = [...seen].filter((text) => /oncehook_callbacks/.test(text));
+        expect(judged.length).toBeGreaterThanOrEqual(FEWEST_SEARCHING);
+        expect(await fullScans(target, judged)).toEqual([]);
+        expect(await sorts(target, judged)).toEqual([]);
       },
       { onStatement: (text) => seen.add(text) },
     );
@@ -82,6 +124,8 @@ async function everyOperation(store: Store): Promise<void> {
       await store.listRecords(page, filter);
     }
   }
+  await callbacks(store);
+  await store.credentialUses();
   await alerts(store);
   await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
@@ -93,6 +137,17 @@ async function everyOperation(store: Store): Promise<void> {
   await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
   await store.heard.clear();
   await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
+}
+
+async function callbacks({ callbacks, rollups }: Store): Promise<void> {
+  for (const filter of FILTERS) await callbacks.search(filter, { limit: 10, budgetMs: 0 });
+  await callbacks.search({}, { limit: 10, budgetMs: 0, before: 1_000 });
+  await callbacks.get(1);
+  await callbacks.after(0, 10);
+  await callbacks.among([1, 2]);
+  await callbacks.newestIds(10);
+  await rollups.add(NOON, [{ source: "platform", outcome: "success", bucket: 1, count: 1 }]);
+  await rollups.list("hour", 0);
 }
 
 async function alerts({ alerts }: Store): Promise<void> {
@@ -152,6 +207,7 @@ async function failures({ failures }: Store): Promise<void> {
     await failures.list(page, { state: "waiting" });
   }
   await failures.counts();
+  await failures.nextAttemptAt();
   await failures.waitingTypes();
   await failures.remove(KEY);
 }

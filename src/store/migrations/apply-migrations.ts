@@ -4,12 +4,13 @@ import type { Dialect, Transaction } from "../transaction.ts";
 import { init } from "./0001-init.ts";
 import { heard } from "./0002-heard.ts";
 import { alerts } from "./0003-alerts.ts";
+import { rollups } from "./0005-rollups.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init, heard, alerts];
+const STEPS: readonly SchemaStep[] = [init, heard, alerts, rollups];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
 /**

@@ -2,7 +2,8 @@ import { writeSetting } from "../migrations/check-stamp.ts";
 import type { Store } from "../store.ts";
 import type { Access } from "./access.ts";
 import { alertQueries } from "./alerts.ts";
-import { noteConfigured, noteCredential } from "./credential-uses.ts";
+import { callbackQueries } from "./callbacks.ts";
+import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
 import { listCallbacks, listRecords } from "./lists.ts";
@@ -10,6 +11,7 @@ import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
 import { redirectStateQueries } from "./redirect-states.ts";
+import { rollupQueries } from "./rollups.ts";
 import { sealedValueQueries } from "./sealed-values.ts";
 import { sweep } from "./sweep.ts";
 import { userTokenQueries } from "./user-tokens.ts";
@@ -26,12 +28,15 @@ export function commonOperations(
     userTokens: userTokenQueries(access),
     sealedValues: sealedValueQueries(access),
     alerts: alertQueries(access),
+    callbacks: callbackQueries(access),
+    rollups: rollupQueries(access),
     heard: heardQueries(access),
     listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),
     noteCredential: (use, now) => noteCredential(access, use, now),
     noteConfigured: (credentials, now) => noteConfigured(access, credentials, now),
+    credentialUses: () => credentialUses(access),
     noteBaseUrl: (url) => writeSetting(access.write, "base_url", url),
     sweep: (olderThan) => sweep(access, olderThan),
   };

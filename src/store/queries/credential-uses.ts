@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { type SeenCredential, toSeenCredential } from "../inspection.ts";
 import type { ConfiguredCredential, CredentialUse } from "../store.ts";
 import type { Access } from "./access.ts";
 
@@ -32,4 +33,8 @@ export async function noteConfigured(
       )
       .execute();
   }
+}
+
+export async function credentialUses({ read }: Access): Promise<SeenCredential[]> {
+  return (await read.selectFrom(TABLE).selectAll().execute()).map((row) => toSeenCredential({ ...row }));
 }

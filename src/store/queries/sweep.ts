@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { SweepLimits, Swept } from "../store.ts";
 import type { Access } from "./access.ts";
+import { sweepRollups } from "./rollups.ts";
 
 const STEP = 1_000;
 /** A preparation whose event never came back: an authorization code is long dead by then (RFC 6749 §4.1.2). */
@@ -35,7 +36,8 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await byTime(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
     (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
-    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED));
+    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED)) +
+    (await sweepRollups(access, now));
   return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
 }
 
