@@ -2,11 +2,14 @@ import type {
   CallbackView,
   EventView,
   FailureView,
+  FoundPage,
   NotificationView,
+  OverviewView,
   PageOf,
   ReplayView,
 } from "../admin/index.ts";
-import { createRequest, type Options } from "./request.ts";
+import { type LiveOptions, readLive } from "./live.ts";
+import { addressOf, createOpen, createRequest, type Options } from "./request.ts";
 
 /** What every list takes. */
 export interface Paging {
@@ -14,6 +17,23 @@ export interface Paging {
   readonly limit?: number;
   /** The `next_cursor` of the page before. */
   readonly cursor?: string;
+}
+
+/** Which callbacks are meant; what is left out does not matter. */
+export interface CallbackFilters {
+  /** ISO 8601 with its time zone. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly source?: string;
+  readonly event_type?: string;
+  /** A number, or a class such as `4xx`. */
+  readonly status?: string | number;
+  /** One, or several separated by commas. */
+  readonly outcome?: string;
+  readonly remote_address?: string;
+  readonly event_id?: string;
+  /** A part of the masked body. */
+  readonly text?: string;
 }
 
 /** Whose failure, or record, it is. */
@@ -31,14 +51,28 @@ export type AdminClient = ReturnType<typeof createAdminClient>;
 /** @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token */
 export function createAdminClient(options: Options) {
   const request = createRequest(options);
+  const open = createOpen(options);
   const failure = ({ source, event_id }: EventKey) =>
     `failures/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
   return {
     callbacks: {
-      /** The callback log, newest first. */
-      list: (query: Paging & { readonly event_id?: string } = {}) =>
-        request<PageOf<CallbackView>>("GET", "callbacks", { query }),
+      /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
+      list: (query: Paging & CallbackFilters = {}) => request<FoundPage>("GET", "callbacks", { query }),
+      get: (id: number) => request<CallbackView>("GET", `callbacks/${id}`),
+      /** Where a browser that is signed in downloads all that matches, as NDJSON or CSV. */
+      exportUrl: (filters: CallbackFilters = {}, format: "ndjson" | "csv" = "ndjson") =>
+        addressOf(options, "callbacks/export", { format, ...filters }),
     },
+    /**
+     * Callbacks as they are answered, with a tally every two seconds, until the signal. A connection that breaks is opened
+     * again, and what came meanwhile is brought up.
+     * @throws what a request throws where it cannot be opened at first, or is refused later
+     */
+    live: (filters: CallbackFilters = {}, given: LiveOptions = {}) =>
+      readLive((headers, signal) => open("live", { query: filters, headers, signal }), given),
+    /** How callbacks ended and how long they took, and what needs a person. */
+    overview: (span: OverviewView["span"] = "hour") =>
+      request<OverviewView>("GET", "overview", { query: { span } }),
     events: {
       /** The records of processed events, newest first. */
       list: (query: Paging & { readonly event_id?: string } = {}) =>

@@ -19,6 +19,8 @@ export interface AdminDeps {
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   /** An error with stack and causes, secrets masked. */
   readonly describe: (error: unknown) => string;
+  /** Writes down what this process has counted for the overview. */
+  readonly countNow: () => Promise<void>;
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
   /** The redirect address that the sandbox platform knows; null where there is none (never one in production). */

@@ -2,11 +2,14 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import { createBearerCheck } from "../verify/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { registerCallbacks } from "./callback-routes.ts";
 import { registerDescription } from "./description-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
+import { registerLive } from "./live/live-route.ts";
 import { registerNotifications } from "./notification-routes.ts";
+import { registerOverview } from "./overview-routes.ts";
 import { registerRedirectStates } from "./redirect-state-routes.ts";
 import { registerSandbox } from "./sandbox-route.ts";
 import { registerUserTokens } from "./user-token-routes.ts";
@@ -15,6 +18,9 @@ import { registerUserTokens } from "./user-token-routes.ts";
 const MAX_PARAM_LENGTH = 1024;
 const OPERATIONS = [
   registerHealth,
+  registerCallbacks,
+  registerLive,
+  registerOverview,
   registerLists,
   registerFailures,
   registerNotifications,

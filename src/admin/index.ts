@@ -6,7 +6,11 @@ export type {
   CallbackView,
   EventView,
   FailureView,
+  FoundPage,
+  GapView,
   NotificationView,
+  OverviewView,
   PageOf,
   ReplayView,
+  TallyView,
 } from "./shapes.ts";

@@ -23,7 +23,7 @@ export function publicListener(
   config: Config,
   tls: TlsPair | null,
   platform: () => Platform,
-  { receiver, source, mask, metrics, callbackLog, hearing, arrivals }: Inner,
+  { receiver, source, mask, metrics, callbackLog, hearing, answered }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
@@ -56,7 +56,7 @@ export function publicListener(
     metrics,
     callbackLog,
     heard: hearing === null ? null : { hearing, isOperator: createBearerCheck(config.admin.token) },
-    arrived: arrivals.note,
+    answered,
     clock,
     log,
     tls: tls !== null,

@@ -165,6 +165,7 @@ function adminListener(
     replay: (key, mode) => (mode === "commit" ? replay : rehearse)(key, timing, receiver),
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
+    countNow: inner.rollups.writeDown,
     isServing: () => state.serving,
     sandbox: config.environment === "production" ? null : config.redirect.uri,
   });

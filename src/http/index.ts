@@ -1,6 +1,6 @@
 export { addressesOf } from "./addresses.ts";
 export type { GateRules } from "./gate.ts";
-export type { PublicDeps } from "./public-deps.ts";
+export type { Answered, PublicDeps } from "./public-deps.ts";
 export { createPublicListener, type Listener, type PublicOptions } from "./public-listener.ts";
 export {
   type CountHit,
