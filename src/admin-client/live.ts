@@ -40,7 +40,7 @@ export async function* readLive(
       state = "open";
       for await (const { event, data, id } of messagesOf(
         body as NonNullable<typeof body>,
-        connection.heard,
+        connection.watch,
       )) {
         place = id ?? place;
         const name = NAMES[event as keyof typeof NAMES];
@@ -60,7 +60,7 @@ export async function* readLive(
   }
 }
 
-/** A signal that is aborted with another one, or when nothing was heard for too long. */
+/** A signal that is aborted with another one, or when what is waited for does not come for too long. */
 function watched(over: AbortSignal) {
   const ending = new AbortController();
   const end = () => ending.abort();
@@ -68,9 +68,12 @@ function watched(over: AbortSignal) {
   over.addEventListener("abort", end);
   return {
     signal: ending.signal,
-    heard() {
-      clearTimeout(timer);
-      timer = setTimeout(end, SILENCE_MS);
+    watch: {
+      begin() {
+        clearTimeout(timer);
+        timer = setTimeout(end, SILENCE_MS);
+      },
+      end: () => clearTimeout(timer),
     },
     end() {
       clearTimeout(timer);

@@ -7,20 +7,21 @@ export interface Message {
 
 /**
  * The events of `text/event-stream`, as far as the admin API sends them. Reading ends with the stream.
- * @param heard told of each piece, so that a connection that is dead can be told from one that is quiet
+ * @param watch told when the next piece is waited for, and when it has come: a connection over which nothing comes may be dead
  */
 export async function* messagesOf(
   body: ReadableStream<Uint8Array>,
-  heard: () => void,
+  watch: { begin(): void; end(): void },
 ): AsyncGenerator<Message, void, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
     for (;;) {
+      watch.begin();
       const { done, value } = await reader.read();
+      watch.end();
       if (done) return;
-      heard();
       text += decoder.decode(value, { stream: true });
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";

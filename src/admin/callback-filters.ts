@@ -65,10 +65,13 @@ export function filterOf(query: FilterQuery): CallbackFilter {
   };
 }
 
+/** No callback came before or after; past the year 9999 times are spelled in another way. */
+const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
+
 /** The schema takes a leap second, JavaScript does not. */
 function isoTime(name: string, text: string): string {
-  const time = new Date(text);
-  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return new Date(Math.min(Math.max(time, EARLIEST), LATEST)).toISOString();
   throw refusal(`${name}: got ${JSON.stringify(text)}, expected a time such as 2026-03-04T12:00:00Z`);
 }
 

@@ -12,10 +12,10 @@ export interface RollupWriter {
   stop(): Promise<void>;
 }
 
-/** While the database is away; what is older is left out of the overview. */
-const MOST_MINUTES = 60;
+/** While the database is away, an hour of them; what is older is left out of the overview. */
+const MOST_WAITING = 720;
 
-interface Minute {
+interface Taken {
   readonly slot: number;
   readonly counts: readonly RollupCount[];
 }
@@ -30,20 +30,24 @@ export function createRollupWriter(
   clock: Clock,
   log: Log,
 ): RollupWriter {
-  const waiting: Minute[] = [];
+  const waiting: Taken[] = [];
   let writing: Promise<void> | undefined;
 
   function take(): void {
     const taken = counts.take();
     if (taken.length === 0) return;
     waiting.push({ slot: slotOf(clock.now(), SPANS.hour.stepSeconds), counts: taken });
-    if (waiting.length > MOST_MINUTES) waiting.shift();
+    if (waiting.length > MOST_WAITING) waiting.shift();
   }
 
   async function write(): Promise<void> {
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      await store.add(new Date(next.slot * 1_000), next.counts);
-      waiting.shift();
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      try {
+        await store.add(new Date(next.slot * 1_000), next.counts);
+      } catch (error) {
+        waiting.unshift(next);
+        throw error;
+      }
     }
   }
 

@@ -47,6 +47,7 @@ describe.each(DIALECTS)("GET /api/v1/callbacks on %s", (dialect) => {
       const time = encodeURIComponent(begun.toISOString().replace("Z", "+00:00"));
       expect(await found(`from=${time}`)).toEqual(all);
       expect(await found(`to=${time}`)).toEqual([]);
+      expect(await found("from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59-23:00")).toEqual(all);
       expect(await found(`from=${time}&status=4xx&event_id=unknown&text=event_id`)).toEqual([
         "event_type_unknown",
       ]);

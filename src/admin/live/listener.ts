@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type CallbackFilter, matchesCallback } from "../../domain/index.ts";
-import type { ReadCallback } from "./log-reader.ts";
+import { LATE_MS, type ReadCallback } from "./log-reader.ts";
+import type { Place } from "./place.ts";
 
 /** In bytes; and how long there may be any. Who has more unread, or for longer, does not read, and is cut off. */
 const MOST_UNREAD = 8 * 1024 * 1024;
@@ -12,7 +13,9 @@ export class Listener {
   readonly #filter: CallbackFilter;
   readonly #response: ServerResponse;
   readonly #gone = new AbortController();
-  readonly #broughtUp = new Set<number>();
+  #known:
+    | { readonly newest: number; readonly missing: ReadonlySet<number>; readonly until: number }
+    | undefined;
   #held: { readonly id: number | undefined; readonly text: string }[] | undefined = [];
   #heldLength = 0;
   #fullSince: number | undefined;
@@ -21,6 +24,8 @@ export class Listener {
     this.#filter = filter;
     this.#response = response;
     response.once("close", () => this.#gone.abort());
+    // A write to somebody who has just gone is nobody's mistake.
+    response.on("error", () => this.#gone.abort());
     response.on("drain", () => {
       this.#fullSince = undefined;
     });
@@ -43,10 +48,14 @@ export class Listener {
 
   /** A callback that came before it listened; resolves when there is room for the next one. */
   async bringUp({ row }: ReadCallback, text: () => string): Promise<void> {
-    this.#broughtUp.add(row.id);
     if (this.gone.aborted || !matchesCallback(this.#filter, row)) return;
     if (this.#response.write(text())) return;
     await once(this.#response, "drain", { signal: this.gone }).catch(() => {});
+  }
+
+  /** What it has seen, here or before it came back: for so long as the others may still be told of it. */
+  knows({ newest, missing }: Place): void {
+    this.#known = { newest, missing: new Set(missing), until: performance.now() + LATE_MS };
   }
 
   /** Lets through what was held, and from now on everything at once. */
@@ -57,21 +66,30 @@ export class Listener {
   }
 
   end(): void {
+    this.#gone.abort();
     this.#response.end();
   }
 
   cut(): void {
+    this.#gone.abort();
     this.#response.destroy();
   }
 
   #pass(id: number | undefined, text: string): void {
-    if (this.gone.aborted || (id !== undefined && this.#broughtUp.has(id))) return;
+    if (this.gone.aborted || (id !== undefined && this.#isKnown(id))) return;
     if (this.#held !== undefined) {
       this.#held.push({ id, text });
       this.#heldLength += text.length;
       if (this.#heldLength > MOST_UNREAD) this.cut();
     } else if (this.#isDeaf()) this.cut();
     else if (!this.#response.write(text)) this.#fullSince ??= performance.now();
+  }
+
+  #isKnown(id: number): boolean {
+    if (this.#known === undefined) return false;
+    const { newest, missing, until } = this.#known;
+    if (performance.now() > until) this.#known = undefined;
+    return id <= newest && !missing.has(id);
   }
 
   #isDeaf(): boolean {

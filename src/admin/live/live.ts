@@ -127,6 +127,7 @@ export class Live {
       if (listener.gone.aborted) return;
       isBehind = next.isBehind;
     }
+    listener.knows(own.place);
     const { newest: after, missing } = own.place;
     // What has still not come is looked for with all the rest.
     reader.watch(missing.filter((id) => id <= reader.place.newest));

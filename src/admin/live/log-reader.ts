@@ -8,7 +8,7 @@ export interface ReadCallback {
 }
 
 /** So long a row may become visible after those with higher ids: no transaction that writes one takes longer. */
-const LATE_MS = 60_000;
+export const LATE_MS = 60_000;
 /** PostgreSQL skips a few ids when it is restarted; what lies between two ids further apart was deleted, or never was. */
 const MOST_SKIPPED = 1_000;
 const MOST_MISSING = 5_000;
