@@ -66,6 +66,27 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       });
     }));
 
+  it("tells of each of many once, which two processes answer at the same time", { timeout: 90_000 }, () =>
+    withDatabase(dialect, async (target) => {
+      const receivers = [await startReceiver(target), await startReceiver(target)] as const;
+      const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
+      try {
+        await withListening(receivers[0].adminOrigin, {}, async (listening) => {
+          const sent = ids.map((id, index) =>
+            receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })),
+          );
+          expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+          await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
+          await receivers[0].send(payment({ event_id: "last" }));
+          await until(() => listening.eventIds().includes("last"), LIMIT_MS);
+          expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
+        });
+      } finally {
+        for (const receiver of receivers) await receiver.stop();
+      }
+    }),
+  );
+
   it("brings up for whoever comes back what was missed, and nothing twice", () =>
     withReceiver(dialect, async (receiver) => {
       /** Sent when the stream is open. */

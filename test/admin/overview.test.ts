@@ -5,6 +5,7 @@ import { systemClock } from "../../src/domain/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
 import { conforms } from "../support/openapi.ts";
 import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
@@ -78,6 +79,20 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       }
       expect((await overviewOf(second)).totals.outcomes).toEqual({ success: 3 });
       await second.stop();
+    }));
+
+  it("counts later what the database did not take", () =>
+    withReceiver(dialect, async (receiver) => {
+      const rename = (from: string, to: string) =>
+        execute(receiver.target, `ALTER TABLE ${from} RENAME TO ${to}`);
+      await rename("oncehook_rollups", "away");
+      for (const _ of [1, 2]) {
+        await receiver.send(payment());
+        expect((await receiver.admin(PATH)).status).toBe(500);
+      }
+      await rename("away", "oncehook_rollups");
+      await receiver.send(payment());
+      expect((await overviewOf(receiver)).totals.outcomes).toEqual({ success: 3 });
     }));
 
   it("says what needs a person: failures, dead notifications, open alerts, a previous secret in use", () =>

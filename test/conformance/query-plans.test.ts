@@ -4,7 +4,7 @@ import type { SealedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
-import { fullScans, seedRows, sorts } from "../support/query-plans.ts";
+import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
 
 const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
@@ -80,6 +80,12 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
         expect(judged.length).toBeGreaterThanOrEqual(FEWEST_SEARCHING);
         expect(await fullScans(target, judged)).toEqual([]);
         expect(await sorts(target, judged)).toEqual([]);
+        // By ids alone each of these would go through all of the log, a step at a time.
+        const ofEvent = judged.filter((text) => /SELECT id\s.* with_record = 0 /s.test(text));
+        const ofOutcome = judged.filter((text) => /SELECT id\s.* outcome = /s.test(text));
+        expect([ofEvent.length, ofOutcome.length]).toEqual([1, 1]);
+        expect(await without("oncehook_callbacks_event", target, ofEvent)).toEqual([]);
+        expect(await without("oncehook_callbacks_rare", target, ofOutcome)).toEqual([]);
       },
       { onStatement: (text) => seen.add(text) },
     );

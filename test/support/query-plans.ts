@@ -65,6 +65,23 @@ export async function sorts(target: Target, statements: readonly string[]): Prom
     : withPlans(target, judged, ({ "Node Type": type }) => type === "Sort");
 }
 
+/** Those whose plan does not use this index. */
+export async function without(
+  index: string,
+  target: Target,
+  statements: readonly string[],
+): Promise<string[]> {
+  const using =
+    target.dialect === "sqlite"
+      ? withSqlite(target, (database) =>
+          statements.filter((text) =>
+            sqlitePlan(database, text).some((line) => line.includes(`INDEX ${index} `)),
+          ),
+        )
+      : await withPlans(target, statements, (node) => node["Index Name"] === index);
+  return statements.filter((text) => !using.some((one) => one.endsWith(text)));
+}
+
 /**
  * Paging without a filter walks from the newest row and stops at its LIMIT; counting by state reads the index; there are as many
  * uses of secrets as secrets.
