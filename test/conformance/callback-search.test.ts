@@ -117,6 +117,22 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(found.map(({ requestId }) => requestId)).toEqual(["first"]);
     }));
 
+  it("gives others their turn between its steps, since a callback may be waiting", () =>
+    withStore(dialect, async (store) => {
+      await fill(store, mixed(2_000));
+      let [turns, isOver] = [0, false];
+      const turn = () => {
+        turns += 1;
+        if (!isOver) setImmediate(turn);
+      };
+      setImmediate(turn);
+      const { callbacks } = await store.callbacks.search({ source: "nobody" }, { limit: 5, ...LONG });
+      isOver = true;
+      expect(callbacks).toEqual([]);
+      // 2,000 rows in steps of 64 that are at most doubled each time.
+      expect(turns).toBeGreaterThanOrEqual(4);
+    }));
+
   it("finds what came in a time, also where rows got their ids minutes later than others", () =>
     withStore(dialect, async (store) => {
       const rows = mixed(400).map((row, index) => ({

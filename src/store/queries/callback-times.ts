@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { CallbackFilter } from "../../domain/index.ts";
 import type { StoredInteger, StoredTime } from "../tables.ts";
 import type { Access } from "./access.ts";
+import { idList } from "./id-list.ts";
 import { isoTime } from "./rows.ts";
 
 /**
@@ -9,6 +10,8 @@ import { isoTime } from "./rows.ts";
  * place, the clocks of several processes. It costs a look at so much more of the log at each end.
  */
 const SLACK_MS = 120_000;
+
+const POINTS = 32;
 
 /** Ids from the first one up to but not including the second. */
 export interface IdRange {
@@ -26,10 +29,11 @@ export async function idsBetween(
   if (from === undefined && to === undefined) return { from: 0, below: before };
   const all = await allIds(access);
   const below = Math.min(before, all.below);
-  return {
-    from: from === undefined ? all.from : await firstSince(access, shifted(from, -SLACK_MS), all.from, below),
-    below: to === undefined ? below : await firstSince(access, shifted(to, SLACK_MS), all.from, below),
-  };
+  const [first, end] = await Promise.all([
+    from === undefined ? all.from : firstSince(access, shifted(from, -SLACK_MS), all.from, below),
+    to === undefined ? below : firstSince(access, shifted(to, SLACK_MS), all.from, below),
+  ]);
+  return { from: first, below: end };
 }
 
 async function allIds({ read }: Access): Promise<IdRange> {
@@ -43,18 +47,43 @@ async function allIds({ read }: Access): Promise<IdRange> {
 }
 
 /**
- * The first id whose callback came at this time or later, by binary search: there is no index by time, which every callback
- * would have to write (decision 0017).
+ * The first id whose callback came at this time or later, by halving the ids again and again, five times in one question: there
+ * is no index by time, which every callback would have to write (decision 0017).
  */
-async function firstSince({ read }: Access, time: string, from: number, below: number): Promise<number> {
+async function firstSince(
+  { dialect, read }: Access,
+  time: string,
+  from: number,
+  below: number,
+): Promise<number> {
   let [low, high] = [from, below];
   while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const { rows } = await sql<{ id: StoredInteger; received_at: StoredTime }>`SELECT id, received_at
-      FROM oncehook_callbacks WHERE id >= ${middle} AND id < ${high} ORDER BY id LIMIT 1`.execute(read);
-    const [row] = rows;
-    if (row !== undefined && isoTime(row.received_at) < time) low = Number(row.id) + 1;
-    else high = middle;
+    const points = pointsBetween(low, high);
+    const { rows } = await sql<Probe>`SELECT point.id AS point,
+      (SELECT c.id FROM oncehook_callbacks AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS id,
+      (SELECT c.received_at FROM oncehook_callbacks AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS received_at
+      FROM ${idList(dialect, points)} AS point`.execute(read);
+    const end = high;
+    for (const { point, id, received_at } of rows.toSorted((a, b) => Number(a.point) - Number(b.point))) {
+      const isBefore = id !== null && received_at !== null && Number(id) < end && isoTime(received_at) < time;
+      if (!isBefore) {
+        high = Number(point);
+        break;
+      }
+      low = Number(id) + 1;
+    }
   }
   return low;
+}
+
+/** A point and the next row from there on. */
+interface Probe {
+  readonly point: StoredInteger;
+  readonly id: StoredInteger | null;
+  readonly received_at: StoredTime | null;
+}
+
+function pointsBetween(low: number, high: number): readonly number[] {
+  const share = (high - low) / POINTS;
+  return [...new Set(Array.from({ length: POINTS }, (_, index) => Math.floor(low + index * share)))];
 }
