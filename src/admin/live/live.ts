@@ -28,6 +28,7 @@ export class Live {
   readonly #listeners = new Set<Listener>();
   readonly #ending = new AbortController();
   #reader: Promise<LogReader> | undefined;
+  #running: Promise<void> | undefined;
   #tally = newTally();
   #nextTallyAt = 0;
   #spokenAt = 0;
@@ -57,9 +58,11 @@ export class Live {
     }
   }
 
-  close(): void {
+  /** Ends all streams; resolves when the database is asked no more. */
+  async close(): Promise<void> {
     this.#ending.abort();
     for (const listener of this.#listeners) listener.end();
+    await this.#running;
   }
 
   #begun(): Promise<LogReader> {
@@ -72,7 +75,7 @@ export class Live {
       const reader = await LogReader.atEnd(this.#store.callbacks);
       this.#spokenAt = performance.now();
       this.#nextTallyAt = this.#spokenAt + TALLY_EVERY_MS;
-      void this.#run(reader);
+      this.#running = this.#run(reader);
       return reader;
     } catch (error) {
       this.#reader = undefined;
