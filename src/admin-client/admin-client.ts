@@ -5,7 +5,9 @@ import type {
   EventHistoryView,
   EventView,
   FailureView,
+  FoundPage,
   NotificationView,
+  OverviewView,
   PageOf,
   ReachView,
   ReplayView,
@@ -17,7 +19,8 @@ import type {
   SignInView,
   SourcesView,
 } from "../admin/index.ts";
-import { createRequest, type Options } from "./request.ts";
+import { type LiveOptions, readLive } from "./live.ts";
+import { addressOf, createOpen, createRequest, type Options, type Request } from "./request.ts";
 
 /** What every list takes. */
 export interface Paging {
@@ -25,6 +28,23 @@ export interface Paging {
   readonly limit?: number;
   /** The `next_cursor` of the page before. */
   readonly cursor?: string;
+}
+
+/** Which callbacks are meant; what is left out does not matter. */
+export interface CallbackFilters {
+  /** ISO 8601 with its time zone. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly source?: string;
+  readonly event_type?: string;
+  /** A number, or a class such as `4xx`. */
+  readonly status?: string | number;
+  /** One, or several separated by commas. */
+  readonly outcome?: string;
+  readonly remote_address?: string;
+  readonly event_id?: string;
+  /** A part of the masked body. */
+  readonly text?: string;
 }
 
 /** Whose failure, or record, it is. */
@@ -54,8 +74,65 @@ export type AdminClient = ReturnType<typeof createAdminClient>;
  */
 export function createAdminClient(options: Options) {
   const request = createRequest(options);
-  const failure = ({ source, event_id }: EventKey) =>
-    `failures/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
+  const open = createOpen(options);
+  return {
+    ...accessOf(request),
+    ...failuresOf(request),
+    ...sourcesOf(request),
+    callbacks: {
+      /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
+      list: (query: Paging & CallbackFilters = {}) => request<FoundPage>("GET", "callbacks", { query }),
+      get: (id: number) => request<CallbackView>("GET", `callbacks/${id}`),
+      /** Where a browser that is signed in downloads all that matches, as NDJSON or CSV. */
+      exportUrl: (filters: CallbackFilters = {}, format: "ndjson" | "csv" = "ndjson") =>
+        addressOf(options, "callbacks/export", { format, ...filters }),
+    },
+    /**
+     * Callbacks as they are answered, with a tally every two seconds, until the signal. A connection that breaks is opened
+     * again, and what came meanwhile is brought up.
+     * @throws what a request throws where it cannot be opened at first, or is refused later
+     */
+    live: (filters: CallbackFilters = {}, given: LiveOptions = {}) =>
+      readLive((headers, signal) => open("live", { query: filters, headers, signal }), given),
+    /** How callbacks ended and how long they took, and what needs a person. */
+    overview: (span: OverviewView["span"] = "hour") =>
+      request<OverviewView>("GET", "overview", { query: { span } }),
+    events: {
+      /** The records of processed events, newest first. */
+      list: (query: Paging & { readonly event_id?: string } = {}) =>
+        request<PageOf<EventView>>("GET", "events", { query }),
+      /** One event, with everything that happened to it, oldest first. @param query.cursor a `timeline_cursor` */
+      get: (source: string, event_id: string, query: Paging = {}) =>
+        request<EventHistoryView>(
+          "GET",
+          `events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`,
+          { query },
+        ),
+    },
+    notifications: {
+      list: (query: Paging & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
+        request<PageOf<NotificationView>>("GET", "notifications", { query }),
+      /** Delivers again what is dead. */
+      replay: (id: number) =>
+        request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
+      /** Of one channel alone, or all deliveries that wait or are dead. */
+      discard: (id: number, query: { readonly channel?: string } = {}) =>
+        request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
+    },
+    users: {
+      /** Ends a user's authorization, at the platform and here; `local_only` here alone. */
+      revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
+        request<undefined>("DELETE", `users/${encodeURIComponent(userId)}/tokens`, { query }),
+    },
+    oauth: {
+      /** Tells of a flow that somebody started. @param body.expires_in seconds; 600 when left out */
+      expectState: (body: { readonly state: string; readonly expires_in?: number }) =>
+        request<{ expires_at: string }>("POST", "oauth/states", { body }),
+    },
+  };
+}
+
+function accessOf(request: Request) {
   return {
     session: {
       /** How one can sign in. */
@@ -72,23 +149,13 @@ export function createAdminClient(options: Options) {
       list: (query: Paging & { readonly action?: string; readonly who?: string } = {}) =>
         request<PageOf<AuditEntryView>>("GET", "audit", { query }),
     },
-    callbacks: {
-      /** The callback log, newest first. */
-      list: (query: Paging & { readonly event_id?: string } = {}) =>
-        request<PageOf<CallbackView>>("GET", "callbacks", { query }),
-    },
-    events: {
-      /** The records of processed events, newest first. */
-      list: (query: Paging & { readonly event_id?: string } = {}) =>
-        request<PageOf<EventView>>("GET", "events", { query }),
-      /** One event, with everything that happened to it, oldest first. @param query.cursor a `timeline_cursor` */
-      get: (source: string, event_id: string, query: Paging = {}) =>
-        request<EventHistoryView>(
-          "GET",
-          `events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`,
-          { query },
-        ),
-    },
+  };
+}
+
+function failuresOf(request: Request) {
+  const failure = ({ source, event_id }: EventKey) =>
+    `failures/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
+  return {
     failures: {
       list: (query: Paging & FailureFilter = {}) =>
         request<PageOf<FailureView>>("GET", "failures", { query }),
@@ -108,16 +175,11 @@ export function createAdminClient(options: Options) {
       /** Ends it for good. */
       cancel: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/cancel`),
     },
-    notifications: {
-      list: (query: Paging & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
-        request<PageOf<NotificationView>>("GET", "notifications", { query }),
-      /** Delivers again what is dead. */
-      replay: (id: number) =>
-        request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
-      /** Of one channel alone, or all deliveries that wait or are dead. */
-      discard: (id: number, query: { readonly channel?: string } = {}) =>
-        request<{ deliveries: number }>("DELETE", `notifications/${id}`, { query }),
-    },
+  };
+}
+
+function sourcesOf(request: Request) {
+  return {
     sources: {
       /** What platforms are to register, which secrets they use, and what they may send. */
       list: () => request<SourcesView>("GET", "sources"),
@@ -135,16 +197,6 @@ export function createAdminClient(options: Options) {
       send: (body: SandboxSending) => request<SandboxExchangeView>("POST", "sandbox/events", { body }),
       /** Signs in at the sandbox platform as a browser does. */
       oauth: () => request<SandboxFlowView>("POST", "sandbox/oauth"),
-    },
-    users: {
-      /** Ends a user's authorization, at the platform and here; `local_only` here alone. */
-      revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
-        request<undefined>("DELETE", `users/${encodeURIComponent(userId)}/tokens`, { query }),
-    },
-    oauth: {
-      /** Tells of a flow that somebody started. @param body.expires_in seconds; 600 when left out */
-      expectState: (body: { readonly state: string; readonly expires_in?: number }) =>
-        request<{ expires_at: string }>("POST", "oauth/states", { body }),
     },
   };
 }

@@ -5,7 +5,10 @@ export type {
   EventHistoryView,
   EventView,
   FailureView,
+  FoundPage,
+  GapView,
   NotificationView,
+  OverviewView,
   PageOf,
   ReachView,
   ReplayView,
@@ -16,13 +19,16 @@ export type {
   SessionView,
   SignInView,
   SourcesView,
+  TallyView,
 } from "../admin/index.ts";
 export {
   type AdminClient,
+  type CallbackFilters,
   createAdminClient,
   type EventKey,
   everyOf,
   type FailureFilter,
   type Paging,
 } from "./admin-client.ts";
+export type { LiveEvent } from "./live.ts";
 export { AdminError, type Options } from "./request.ts";

@@ -17,6 +17,16 @@ export interface Asked {
 
 export type Request = <Answer>(method: string, path: string, asked?: Asked) => Promise<Answer>;
 
+/** What a stream is opened with. */
+export interface Opening {
+  readonly query: object;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Opens a stream. @throws AdminError where the receiver refuses */
+export type Open = (path: string, opening: Opening) => Promise<Response>;
+
 /** The receiver refused. */
 export class AdminError extends Error {
   override readonly name = "AdminError";
@@ -31,31 +41,57 @@ export class AdminError extends Error {
   }
 }
 
-export function createRequest({ origin = "", token, timeLimitMs, ...options }: Options): Request {
-  const send = options.fetch ?? fetch;
-  return async <Answer>(method: string, path: string, { query = {}, body }: Asked = {}): Promise<Answer> => {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) search.set(name, String(value));
-    const url = `${origin}/api/v1/${path}${search.size === 0 ? "" : `?${search}`}`;
+/** The address of a path below the API's. @param query what is undefined is left out */
+export function addressOf({ origin = "" }: Options, path: string, query: object = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return `${origin}/api/v1/${path}${search.size === 0 ? "" : `?${search}`}`;
+}
+
+export function createRequest(options: Options): Request {
+  const { timeLimitMs, fetch: send = fetch } = options;
+  return async <Answer>(method: string, path: string, { query, body }: Asked = {}): Promise<Answer> => {
+    const url = addressOf(options, path, query);
     const response = await send(url, {
+      ...common(options),
       method,
       headers: {
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...common(options).headers,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
-      credentials: token === undefined ? "same-origin" : "omit",
-      // An address that sends the token elsewhere is no receiver's.
-      redirect: "error",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(timeLimitMs === undefined ? {} : { signal: AbortSignal.timeout(timeLimitMs) }),
     });
     if (response.status === 204) return undefined as Answer;
     const answer = await jsonOf(response, url);
     if (response.ok) return answer as Answer;
-    const { error } = (answer ?? {}) as { error?: unknown };
-    throw new AdminError(response.status, typeof error === "string" ? error : `answered ${response.status}`);
+    throw refusalOf(response, answer);
   };
+}
+
+export function createOpen(options: Options): Open {
+  const { fetch: send = fetch } = options;
+  return async (path, { query, headers, signal }) => {
+    const url = addressOf(options, path, query);
+    const given = common(options);
+    const response = await send(url, { ...given, headers: { ...given.headers, ...headers }, signal });
+    if (response.ok) return response;
+    throw refusalOf(response, await jsonOf(response, url));
+  };
+}
+
+/** An address that sends the token elsewhere is no receiver's. */
+function common({ token }: Options) {
+  return {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    credentials: token === undefined ? "same-origin" : "omit",
+    redirect: "error",
+  } as const;
+}
+
+function refusalOf({ status }: Response, answer: unknown): AdminError {
+  const { error } = (answer ?? {}) as { error?: unknown };
+  return new AdminError(status, typeof error === "string" ? error : `answered ${status}`);
 }
 
 async function jsonOf(response: Response, url: string): Promise<unknown> {

@@ -48,6 +48,8 @@ export interface AdminDeps {
   readonly mask: Mask;
   /** An error with stack and causes, secrets masked. */
   readonly describe: (error: unknown) => string;
+  /** Writes down what this process has counted for the overview. */
+  readonly countNow: () => Promise<void>;
   /** False while the process starts or drains, so that no new work is sent to it. */
   readonly isServing: () => boolean;
   readonly sources: Sources;

@@ -6,13 +6,16 @@ import { registerProvider } from "./access/provider-routes.ts";
 import { registerSessions } from "./access/session-routes.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { registerBulkReplays } from "./bulk-replay-routes.ts";
+import { registerCallbacks } from "./callback-routes.ts";
 import { describeApi } from "./describe-api.ts";
 import { registerDescription } from "./description-route.ts";
 import { registerEventHistory } from "./event-history-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
+import { registerLive } from "./live/live-route.ts";
 import { registerNotifications } from "./notification-routes.ts";
+import { registerOverview } from "./overview-routes.ts";
 import { registerRedirectStates } from "./redirect-state-routes.ts";
 import { registerSandbox } from "./sandbox-route.ts";
 import { registerSandboxTrials } from "./sandbox-trial-routes.ts";
@@ -23,6 +26,9 @@ import { registerUserTokens } from "./user-token-routes.ts";
 const MAX_PARAM_LENGTH = 1024;
 const OPERATIONS = [
   registerHealth,
+  registerCallbacks,
+  registerLive,
+  registerOverview,
   registerLists,
   registerEventHistory,
   registerFailures,

@@ -1,8 +1,10 @@
 export type { Access, Provider } from "./access/access.ts";
+export type { AuditEntryView, SessionView, SignInView } from "./access/access-shapes.ts";
 export { CALLBACK_PATH } from "./access/provider-routes.ts";
 export type { AdminDeps, Sandbox, Sources, Untried } from "./admin-deps.ts";
 export { createAdminListener, describeAdminApi } from "./admin-listener.ts";
 export { presentNotification } from "./notification-routes.ts";
+export type { GapView, OverviewView, TallyView } from "./overview-shapes.ts";
 export { presentFailure, presentRecord } from "./present.ts";
 export type {
   SandboxExchangeView,
@@ -11,16 +13,14 @@ export type {
   SandboxView,
 } from "./sandbox-shapes.ts";
 export type {
-  AuditEntryView,
   BulkReplayView,
   CallbackView,
   EventHistoryView,
   EventView,
   FailureView,
+  FoundPage,
   NotificationView,
   PageOf,
   ReplayView,
-  SessionView,
-  SignInView,
 } from "./shapes.ts";
 export type { ReachView, SourcesView } from "./source-shapes.ts";

@@ -3,7 +3,7 @@ import type { AdminDeps } from "./admin-deps.ts";
 import { FAILURE_FILTER, type FailureFilterQuery, failureFilter } from "./failure-filter.ts";
 import { operation } from "./operation.ts";
 import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
-import { presentCallback, presentFailure, presentRecord } from "./present.ts";
+import { presentFailure, presentRecord } from "./present.ts";
 
 const EVENT_QUERY = {
   ...PAGE_QUERY,
@@ -17,23 +17,8 @@ const EVENT_QUERY = {
 } as const;
 const FAILURE_QUERY = { ...PAGE_QUERY, ...FAILURE_FILTER };
 
-/** `GET /api/v1/callbacks`, `/api/v1/events` and `/api/v1/failures`: newest first, paged by cursor. */
-export function registerLists(app: FastifyInstance, { store, callbackLog }: AdminDeps): void {
-  app.get<{ Querystring: PageQuery & { event_id?: string } }>(
-    "/api/v1/callbacks",
-    {
-      schema: operation({
-        summary: "The callback log",
-        querystring: strict(EVENT_QUERY),
-        answers: { 200: { says: "A page of it.", content: { pageOf: "Callback" } } },
-      }),
-    },
-    async ({ query }) => {
-      // What has been answered must be visible, also where its row still waits to be written.
-      await callbackLog.flush();
-      return pageOf(query, (page) => store.listCallbacks(page, eventFilter(query)), presentCallback);
-    },
-  );
+/** `GET /api/v1/events` and `/api/v1/failures`: newest first, paged by cursor. */
+export function registerLists(app: FastifyInstance, { store }: AdminDeps): void {
   app.get<{ Querystring: PageQuery & { event_id?: string } }>(
     "/api/v1/events",
     {

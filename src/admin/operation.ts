@@ -6,7 +6,12 @@ import type { SHAPES } from "./shapes.ts";
 type ShapeName = keyof typeof SHAPES;
 
 /** What an operation answers: a shape by its name, a page of them, or a JSON Schema of its own. */
-type Content = ShapeName | { readonly pageOf: ShapeName } | { readonly schema: object };
+type Content =
+  | ShapeName
+  /** `also`: what the page has besides items and cursor, each with its JSON Schema. */
+  | { readonly pageOf: ShapeName; readonly also?: Readonly<Record<string, object>> }
+  /** `media`: the types under which it may be answered; JSON where they are left out. */
+  | { readonly schema: object; readonly media?: readonly string[] };
 
 /** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
 export interface Operation {
@@ -73,7 +78,8 @@ function definedOf(rules: { readonly [Name in keyof GuardRules]: GuardRules[Name
 function answerOf(status: number, { says, content }: Operation["answers"][number]): object {
   if (status === 204) return { description: says, type: "null" };
   const schema = schemaOf(content ?? "Error");
-  return { description: says, content: { "application/json": { schema } } };
+  const { media = ["application/json"] } = typeof content === "object" && "schema" in content ? content : {};
+  return { description: says, content: Object.fromEntries(media.map((type) => [type, { schema }])) };
 }
 
 function schemaOf(content: Content): object {
@@ -81,7 +87,7 @@ function schemaOf(content: Content): object {
   if ("schema" in content) return content.schema;
   return {
     type: "object",
-    required: ["items", "next_cursor"],
+    required: ["items", "next_cursor", ...Object.keys(content.also ?? {})],
     additionalProperties: false,
     properties: {
       items: { type: "array", items: { $ref: `${content.pageOf}#` } },
@@ -89,6 +95,7 @@ function schemaOf(content: Content): object {
         type: ["string", "null"],
         description: "Pass it as `cursor` for the next, older page; null on the last one.",
       },
+      ...content.also,
     },
   };
 }

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { AUDIT_ENTRY, SESSION, SIGN_IN } from "./access/access-shapes.ts";
 import { BULK_REPLAY } from "./bulk-replay-shapes.ts";
+import { GAP, OVERVIEW, TALLY } from "./overview-shapes.ts";
 import { SANDBOX, SANDBOX_EXCHANGE, SANDBOX_FLOW } from "./sandbox-shapes.ts";
 import { object, time } from "./shape-parts.ts";
 import { REACH, SOURCES } from "./source-shapes.ts";
@@ -127,43 +129,6 @@ export const NOTIFICATION = z.strictObject({
     .describe("One for each channel, and one for each recipient of mails; none in the first second."),
 });
 
-/** Who did what; `who` and `role` are null for somebody who was not let in. */
-export const AUDIT_ENTRY = z
-  .strictObject({
-    id: z.int(),
-    timestamp: time(),
-    who: z
-      .string()
-      .nullable()
-      .describe("`token`, a mail address, or `sub:` and the subject at the provider; null for strangers."),
-    role: z.enum(["viewer", "operator"]).nullable(),
-    remote_address: z.string(),
-    action: z.string().describe("Such as `failure.replay`, `session.begin`, `session.refused`."),
-    subject: z.string().nullable().describe("What it was done to, such as `platform/evt_1`."),
-    detail: object().nullable(),
-    outcome: z
-      .enum(["done", "refused", "failed"])
-      .nullable()
-      .describe("Null while it is under way, and for ever where the process ended before it could tell."),
-  })
-  .describe("A row of the audit log.");
-
-export const SESSION = z
-  .strictObject({
-    who: z.string().describe("`token`, a mail address, or `sub:` and the subject at the provider."),
-    role: z.enum(["viewer", "operator"]),
-    expires_at: time().nullable().describe("Null with a token, which is asked for each time."),
-    environment: z.string(),
-    version: z.string().describe("Of the receiver."),
-    sandbox: z.boolean().describe("Whether there is a sandbox platform."),
-  })
-  .describe("Who one is.");
-
-export const SIGN_IN = z.strictObject({
-  methods: z.array(z.enum(["token", "oidc"])),
-  oidc_label: z.string().nullable().describe("What to call the provider; its way begins at `/sign-in/oidc`."),
-  environment: z.string(),
-});
 /** All that is known of one event. */
 export const EVENT_HISTORY = z
   .strictObject({
@@ -199,6 +164,9 @@ export const SHAPES = {
   SignIn: SIGN_IN,
   EventHistory: EVENT_HISTORY,
   BulkReplay: BULK_REPLAY,
+  Overview: OVERVIEW,
+  Tally: TALLY,
+  Gap: GAP,
   Error: ERROR,
 } as const;
 
@@ -207,9 +175,6 @@ export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;
 export type ReplayView = z.infer<typeof REPLAY>;
 export type NotificationView = z.infer<typeof NOTIFICATION>;
-export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
-export type SessionView = z.infer<typeof SESSION>;
-export type SignInView = z.infer<typeof SIGN_IN>;
 export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
 export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
 
@@ -218,4 +183,10 @@ export interface PageOf<Item> {
   readonly items: readonly Item[];
   /** Pass it as `cursor` for the next, older page; null on the last one. */
   readonly next_cursor: string | null;
+}
+
+/** A page of the callback log; a bounded look, which goes on with its cursor. */
+export interface FoundPage extends PageOf<CallbackView> {
+  /** How far back the search has come, in ISO 8601; null at the end. */
+  readonly searched_until: string | null;
 }

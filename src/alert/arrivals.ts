@@ -1,4 +1,4 @@
-import { FAULTS, type Outcome } from "../domain/index.ts";
+import { createCounts, FAULTS, type Outcome } from "../domain/index.ts";
 import type { Arrival } from "../store/index.ts";
 
 /** What a process counts of the callbacks that it answers, until it is written down. */
@@ -24,33 +24,18 @@ export const SERVING = { source: "", subject: "serving" };
 /** @param types the only event types that are counted, so that nobody can make their number grow */
 export function createArrivals(types: readonly string[]): Arrivals {
   const known = new Map(types.map((type) => [type, TYPE + type]));
-  let sources = new Map<string, Map<string, number>>();
-
-  function add(source: string, subject: string, count: number): void {
-    let subjects = sources.get(source);
-    if (subjects === undefined) {
-      subjects = new Map();
-      sources.set(source, subjects);
-    }
-    subjects.set(subject, (subjects.get(subject) ?? 0) + count);
-  }
+  const { add, take } = createCounts<string>();
 
   return {
     note(source, { outcome, eventId, eventType }) {
-      if (outcome.ending === "refused" && FAULTS[outcome.code].status === 401) add(source, REFUSED, 1);
+      if (outcome.ending === "refused" && FAULTS[outcome.code].status === 401) add(source, REFUSED);
       // An event has an id from here on only after its signature was found good.
       if (eventId === undefined) return;
-      add(source, AUTHENTIC, 1);
+      add(source, AUTHENTIC);
       const subject = known.get(eventType ?? "");
-      if (subject !== undefined) add(source, subject, 1);
+      if (subject !== undefined) add(source, subject);
     },
-    take() {
-      const taken = [...sources].flatMap(([source, subjects]) =>
-        [...subjects].map(([subject, count]) => ({ source, subject, count })),
-      );
-      sources = new Map();
-      return taken;
-    },
+    take,
     putBack(arrivals) {
       for (const { source, subject, count } of arrivals) add(source, subject, count);
     },

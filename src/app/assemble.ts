@@ -5,11 +5,13 @@ import type { Config } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
 import type { Registry, UserTokens } from "../handlers/index.ts";
 import { createHearing, type Hearing } from "../hear/index.ts";
+import type { Answered } from "../http/index.ts";
 import {
   type CallbackLog,
   createCallbackLog,
   createMask,
   createMetrics,
+  createRollupCounts,
   type Logger,
   lineWriter,
   type Mask,
@@ -21,6 +23,7 @@ import type { Store } from "../store/index.ts";
 import type { Tracer } from "../trace/index.ts";
 import type { Credential, NamedSecret, Scheme } from "../verify/index.ts";
 import { createObserver } from "./observer.ts";
+import { createRollupWriter, type RollupWriter } from "./write-rollups.ts";
 
 interface Given {
   readonly config: Config;
@@ -49,6 +52,8 @@ export interface Inner {
   readonly describe: (error: unknown) => string;
   readonly arrivals: Arrivals;
   readonly namedSecrets: readonly NamedSecret[];
+  readonly rollups: RollupWriter;
+  readonly answered: Answered;
 }
 
 /** Puts the inner rooms together; made once at the start. */
@@ -102,8 +107,26 @@ export function assemble(given: Given): Inner {
     unsaved: new Map(),
     tokens,
   };
+  const counted = countedBy(metrics, given);
+  return { source, receiver, mask, metrics, callbackLog, hearing, describe, namedSecrets, ...counted };
+}
+
+/** A callback is counted in one place: for the metrics, the overview, and the history that alerts are judged by. */
+function countedBy(
+  metrics: Metrics,
+  { registry, store, clock, logger }: Given,
+): Pick<Inner, "arrivals" | "rollups" | "answered"> {
   const arrivals = createArrivals(registry.types);
-  return { source, receiver, mask, metrics, callbackLog, hearing, describe, arrivals, namedSecrets };
+  const rollupCounts = createRollupCounts();
+  return {
+    arrivals,
+    rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
+    answered(reception, status, ms, source) {
+      metrics.callback(reception, status, ms / 1_000);
+      rollupCounts.note(source ?? "", reception.outcome, ms);
+      if (source !== undefined) arrivals.note(source, reception);
+    },
+  };
 }
 
 /** A database server's disk is its own business. */

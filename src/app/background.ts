@@ -15,6 +15,7 @@ export interface Polling {
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
   readonly alertPollMs?: number;
+  readonly rollupPollMs?: number;
 }
 
 /** The work that goes on beside the listeners: retries, bulk replays, deliveries of notifications, tokens that expire soon. */
@@ -29,10 +30,11 @@ export interface Background {
 const POLL_MS = 1_000;
 const REFRESH_POLL_MS = 10_000;
 const ALERT_POLL_MS = 60_000;
+const ROLLUP_POLL_MS = 5_000;
 
 export function createBackground(
   config: Config,
-  { receiver, metrics, describe, arrivals }: Inner,
+  { receiver, metrics, describe, arrivals, rollups }: Inner,
   tokens: KeptTokens,
   channels: readonly Channel[],
 ): Background {
@@ -69,6 +71,7 @@ export function createBackground(
   return {
     start({ retryPollMs = POLL_MS, outboxPollMs = POLL_MS, ...others }) {
       const { bulkPollMs = POLL_MS, refreshPollMs = REFRESH_POLL_MS, alertPollMs = ALERT_POLL_MS } = others;
+      rollups.start(others.rollupPollMs ?? ROLLUP_POLL_MS);
       retries.start(retryPollMs);
       bulkReplays.start(bulkPollMs);
       outbox.start(outboxPollMs);
@@ -80,7 +83,7 @@ export function createBackground(
       await Promise.all([outbox.round(), tokens.refreshDue(() => false)]);
     },
     async stop() {
-      await Promise.all(loops.map((loop) => loop.stop()));
+      await Promise.all([...loops, rollups].map((loop) => loop.stop()));
     },
   };
 }

@@ -24,7 +24,7 @@ export function publicListener(
   config: Config,
   tls: TlsPair | null,
   platform: () => Platform,
-  { receiver, source, mask, metrics, callbackLog, hearing, arrivals, namedSecrets }: Inner,
+  { receiver, source, mask, metrics, callbackLog, hearing, answered, namedSecrets }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
@@ -64,7 +64,7 @@ export function publicListener(
       diagnosed: metrics.diagnosed,
     }),
     heard: hearing === null ? null : { hearing, isOperator: createBearerCheck(config.admin.token) },
-    arrived: arrivals.note,
+    answered,
     clock,
     log,
     tls: tls !== null,

@@ -174,6 +174,7 @@ async function adminListener(
     rehearse: (key) => rehearse(key, timing, receiver),
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
+    countNow: inner.rollups.writeDown,
     isServing: () => state.serving,
     sources: await createSources(config, inner, origins),
     sandbox: createSandbox(config, inner, origins),

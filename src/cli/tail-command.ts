@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { type AdminClient, AdminError, type CallbackView, everyOf } from "../admin-client/index.ts";
+import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { coloredStatus, eventColumns, timeOfDay } from "./callback-line.ts";
 import type { JsonOptions } from "./json-output.ts";
@@ -10,10 +9,14 @@ import { withoutControls } from "./plain.ts";
 
 interface TailOptions extends AdminOptions, JsonOptions {
   readonly last: string;
+  readonly source?: string;
+  readonly type?: string;
+  readonly status?: string;
+  readonly outcome?: string;
+  readonly address?: string;
+  readonly id?: string;
+  readonly text?: string;
 }
-
-const LOOK_EVERY_MS = 1_000;
-const PAGE = 200;
 
 export function tailCommand(): Command {
   return askingCommand("tail")
@@ -21,6 +24,13 @@ export function tailCommand(): Command {
       "Show callbacks as the running receiver answers them, until Ctrl-C. With --json, one line for each.",
     )
     .option("--last <count>", "begin with so many of those that have come, up to 200", "10")
+    .option("--source <source>", "of this source alone")
+    .option("--type <event_type>", "of this event type alone")
+    .option("--status <status>", "answered with this status, or one of a class such as 4xx")
+    .option("--outcome <outcomes>", "that ended so, such as signature_mismatch; several, separated by commas")
+    .option("--address <remote_address>", "from this address alone")
+    .option("--id <event_id>", "of this event alone")
+    .option("--text <text>", "with this in the masked body")
     .action(async (options: TailOptions) => {
       const over = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => over.abort());
@@ -28,47 +38,42 @@ export function tailCommand(): Command {
     });
 }
 
-async function tail(client: AdminClient, options: TailOptions, over: AbortSignal): Promise<void> {
-  const { items } = await client.callbacks.list({ limit: Number(options.last) });
-  await print(items.toReversed(), options);
-  const seen = new Set(items.map(({ id }) => id));
-  // What is older than the first one shown was not asked for.
-  const floor = items.at(-1)?.id ?? 0;
-  let isAway = false;
-  while (!over.aborted) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => {});
-    try {
-      const fresh = await freshOf(client, seen, floor);
-      if (isAway) process.stderr.write("oncehook: the receiver answers again\n");
-      isAway = false;
-      await print(fresh, options);
-    } catch (error) {
-      // It has answered before: it is being restarted, most likely, and what comes meanwhile is in its log.
-      if (error instanceof AdminError && error.status < 500) throw error;
-      if (!isAway) process.stderr.write("oncehook: the receiver does not answer; looking again\n");
-      isAway = true;
-    }
+async function tail(client: AdminClient, options: TailOptions, signal: AbortSignal): Promise<void> {
+  const filters = filtersOf(options);
+  let seen: ReadonlySet<number> | undefined;
+  for await (const one of client.live(filters, { signal })) {
+    if (one.event === "away") process.stderr.write("oncehook: the receiver does not answer; looking again\n");
+    if (one.event === "back") process.stderr.write("oncehook: the receiver answers again\n");
+    if (one.event === "gap")
+      process.stderr.write("oncehook: more came than could be shown; the callback log has all of them\n");
+    // The stream is open, so that nothing is missed between the list and what follows.
+    seen ??= await printLast(client, filters, options);
+    if (one.event === "callback" && !seen.has(one.callback.id)) await print([one.callback], options);
   }
 }
 
-/**
- * Whatever was not seen yet, oldest first. Of several processes on one PostgreSQL the one with the lower id may be there
- * later, so that a page is looked at again.
- */
-async function freshOf(
+/** @returns the ids of what was printed */
+async function printLast(
   { callbacks }: AdminClient,
-  seen: Set<number>,
-  floor: number,
-): Promise<CallbackView[]> {
-  const newest = Math.max(floor, ...seen);
-  const fresh: CallbackView[] = [];
-  for await (const callback of everyOf((paging) => callbacks.list({ ...paging, limit: PAGE }))) {
-    if (callback.id <= Math.max(floor, newest - PAGE)) break;
-    if (!seen.has(callback.id)) fresh.push(callback);
-  }
-  for (const { id } of fresh) seen.add(id);
-  for (const id of seen) if (id <= newest - PAGE) seen.delete(id);
-  return fresh.reverse();
+  filters: CallbackFilters,
+  options: TailOptions,
+): Promise<ReadonlySet<number>> {
+  const { items } = await callbacks.list({ ...filters, limit: Number(options.last) });
+  await print(items.toReversed(), options);
+  return new Set(items.map(({ id }) => id));
+}
+
+/** The receiver judges their values. */
+function filtersOf({ source, type, status, outcome, address, id, text }: TailOptions): CallbackFilters {
+  return {
+    ...(source === undefined ? {} : { source }),
+    ...(type === undefined ? {} : { event_type: type }),
+    ...(status === undefined ? {} : { status }),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(address === undefined ? {} : { remote_address: address }),
+    ...(id === undefined ? {} : { event_id: id }),
+    ...(text === undefined ? {} : { text }),
+  };
 }
 
 async function print(callbacks: readonly CallbackView[], { json }: TailOptions): Promise<void> {

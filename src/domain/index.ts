@@ -1,5 +1,7 @@
+export { type CallbackFilter, matchesCallback, OUTCOMES, rareOutcomes } from "./callback-filter.ts";
 export type { CallbackLogRow } from "./callback-log.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { type Counted, type Counts, createCounts } from "./counts.ts";
 export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
 export { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
 export { type Diagnosis, diagnosisOf, type Finding } from "./diagnosis.ts";
@@ -11,3 +13,12 @@ export { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 export type { Log } from "./log.ts";
 export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 export { nextAttemptAt, type RetryPolicy } from "./retry-schedule.ts";
+export {
+  bucketOf,
+  quantileOf,
+  type RollupCount,
+  type RollupKey,
+  SPANS,
+  type Span,
+  slotOf,
+} from "./rollup.ts";

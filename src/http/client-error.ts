@@ -22,7 +22,7 @@ export interface ClientErrors {
   codeFor(socket: Socket): FaultCode | undefined;
 }
 
-export function createClientErrors({ callbackLog, metrics, clock }: Deps): ClientErrors {
+export function createClientErrors({ callbackLog, answered: count, clock }: Deps): ClientErrors {
   const underWay = new WeakSet<Socket>();
   const answered = new WeakMap<Socket, FaultCode>();
   return {
@@ -39,7 +39,7 @@ export function createClientErrors({ callbackLog, metrics, clock }: Deps): Clien
       answered.set(socket, code);
       if (!underWay.has(socket)) {
         const outcome = { ending: "refused", code, message: FAULTS[code].message } as const;
-        metrics.callback({ outcome }, FAULTS[code].status, 0);
+        count({ outcome }, FAULTS[code].status, 0);
         if (callbackLog.admitRejected(clock.now())) {
           const row = rowOf(code, error, body, socket, clock.now());
           callbackLog.line(row);
@@ -57,7 +57,7 @@ export function createClientErrors({ callbackLog, metrics, clock }: Deps): Clien
   };
 }
 
-type Deps = Pick<PublicDeps, "callbackLog" | "metrics" | "clock">;
+type Deps = Pick<PublicDeps, "callbackLog" | "answered" | "clock">;
 
 /** Nothing of the request is known but where it came from and what the parser said. */
 function rowOf(

@@ -24,7 +24,7 @@ interface Known {
 }
 
 export function createConcluder(deps: PublicDeps): Concluder {
-  const { mask, metrics, callbackLog, diagnosing, arrived, clock, log } = deps;
+  const { mask, callbackLog, diagnosing, answered, clock, log } = deps;
   const { challenge } = deps.source.scheme;
 
   function answerFor(request: Incoming, { outcome }: Reception, known: Known | undefined): Answer {
@@ -57,8 +57,7 @@ export function createConcluder(deps: PublicDeps): Concluder {
     conclude(request, reception, known) {
       const answer = answerFor(request, reception, known);
       if (request.isCallback) {
-        metrics.callback(reception, answer.status, (performance.now() - request.startedAt) / 1000);
-        if (known?.source !== undefined) arrived(known.source, reception);
+        answered(reception, answer.status, performance.now() - request.startedAt, known?.source);
         write(request, reception, answer, known);
       } else {
         log.debug({ url: mask.url(request.url), status: answer.status }, "not a callback's address");

@@ -13,6 +13,14 @@ export interface HeardAccess {
   readonly isOperator: (authorization: string | undefined) => boolean;
 }
 
+/** @param ms from its arrival @param source undefined where it came to none */
+export type Answered = (
+  reception: Pick<Reception, "outcome" | "eventId" | "eventType">,
+  status: number,
+  ms: number,
+  source?: string,
+) => void;
+
 /** What the public listener works with; made once at the start. */
 export interface PublicDeps {
   readonly source: Source;
@@ -30,8 +38,8 @@ export interface PublicDeps {
   readonly diagnosing: Diagnosing;
   /** Null where callbacks are not kept for listeners: always in production. */
   readonly heard: HeardAccess | null;
-  /** Told of each answered callback of a source, for the history that alerts are judged by; may not throw. */
-  readonly arrived: (source: string, reception: Reception) => void;
+  /** Counts an answered callback, wherever callbacks are counted; may not throw. */
+  readonly answered: Answered;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether this listener itself speaks TLS. */

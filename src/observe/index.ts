@@ -10,4 +10,5 @@ export {
 export { createMask, type Mask, type MaskOptions } from "./mask.ts";
 export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";
 export { createMinuteTally } from "./minute-tally.ts";
+export { createRollupCounts, type RollupCounts } from "./rollup-counts.ts";
 export { createRowBuffer } from "./row-buffer.ts";

@@ -62,6 +62,8 @@ export interface FailureStore {
   get(key: EventKey): Promise<StoredFailure | undefined>;
   list(page: Page, filter: FailureFilter): Promise<StoredFailure[]>;
   counts(): Promise<Record<StoredFailure["state"], number>>;
+  /** When the next retry is due, in ISO 8601; null where none waits. */
+  nextAttemptAt(): Promise<string | null>;
   /** How many failures wait for a retry, by event type and version. */
   waitingTypes(): Promise<WaitingType[]>;
 }

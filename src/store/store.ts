@@ -8,12 +8,14 @@ import type { AlertStore } from "./alert-store.ts";
 import type { AttemptStore, Stretch } from "./attempt-store.ts";
 import type { AuditStore } from "./audit-store.ts";
 import type { BulkReplayStore } from "./bulk-replay-store.ts";
+import type { CallbackStore, LoggedCallback } from "./callback-store.ts";
 import type { FailureStore } from "./failure-store.ts";
 import type { HeardStore } from "./heard-store.ts";
 import type { SeenCredential } from "./inspection.ts";
 import type { OutboxStore } from "./outbox-store.ts";
 import type { Page } from "./page.ts";
 import type { PreparationStore } from "./preparation-store.ts";
+import type { RollupStore } from "./rollup-store.ts";
 import type { SealedValueStore } from "./sealed-values.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { StoreFault } from "./store-fault.ts";
@@ -25,6 +27,7 @@ export type * from "./alert-store.ts";
 export type * from "./attempt-store.ts";
 export type * from "./audit-store.ts";
 export type * from "./bulk-replay-store.ts";
+export type * from "./callback-store.ts";
 export type * from "./failure-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
@@ -40,6 +43,7 @@ export type {
 } from "./outbox-store.ts";
 export type { Page } from "./page.ts";
 export type { PreparationClaim, PreparationStore } from "./preparation-store.ts";
+export type { RollupSlot, RollupStore } from "./rollup-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export type * from "./session-store.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
@@ -108,10 +112,6 @@ export interface RedirectStateStore {
   consume(stateSha256: string): Promise<void>;
 }
 
-export interface LoggedCallback extends CallbackLogRow {
-  readonly id: number;
-}
-
 /** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */
 export interface CredentialUse {
   readonly method: string;
@@ -169,6 +169,8 @@ export interface Store {
   readonly userTokens: UserTokenStore;
   readonly sealedValues: SealedValueStore;
   readonly alerts: AlertStore;
+  readonly callbacks: CallbackStore;
+  readonly rollups: RollupStore;
   readonly heard: HeardStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
@@ -184,8 +186,11 @@ export interface Store {
   noteCredential(use: CredentialUse, now: Date): Promise<void>;
   /** Notes since when each secret has been a previous one; a current one is none. */
   noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void>;
-  /** What was noted of these secrets; one that was never used, nor a previous one, may be absent. */
-  credentialUses(credentials: readonly CredentialUse[]): Promise<SeenCredential[]>;
+  /**
+   * When these secrets were accepted last, and since when they have been previous ones; left out, of all. One that was never used, nor a
+   * previous one, may be absent.
+   */
+  credentialUses(credentials?: readonly CredentialUse[]): Promise<SeenCredential[]>;
   /** Notes the base address that this database is used with, once the service listens. */
   noteBaseUrl(url: string): Promise<void>;
   /** The retention job: deletes in bounded steps. */

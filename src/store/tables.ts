@@ -186,6 +186,15 @@ export interface AuditRow {
   outcome: AuditOutcome | null;
 }
 
+export interface RollupRow {
+  step_seconds: number;
+  slot: StoredInteger;
+  source: string;
+  outcome: string;
+  bucket: number;
+  count: StoredInteger;
+}
+
 export interface Tables {
   oncehook_settings: { name: string; value: string };
   oncehook_records: RecordRow;
@@ -217,6 +226,7 @@ export interface Tables {
     first_slot: StoredInteger;
     last_slot: StoredInteger;
   };
+  oncehook_rollups: RollupRow;
   oncehook_alerts: AlertRow;
   oncehook_alert_turns: { name: string; next_at_ms: StoredInteger };
   oncehook_sessions: SessionRow;

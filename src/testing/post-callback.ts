@@ -30,6 +30,6 @@ export async function postCallback(
 
 export async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : { text } };
 }

@@ -71,6 +71,25 @@ describe("oncehook tail", () => {
       });
     }));
 
+  it("shows those alone that its filters mean, of what has come and of what comes", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const wrong = { secret: "z".repeat(32) };
+      await receiver.send(payment(), wrong);
+      await receiver.send(payment({ event_id: "before" }));
+      const filters = ["--status", "2xx", "--type", "payment_notify", "--text", "ORDER_ID"];
+      await withTail(new URL(receiver.adminOrigin).port, filters, async (tail) => {
+        await until(() => tail.lines().length === 1, 20_000);
+        await receiver.send(payment(), wrong);
+        await receiver.send(payment({ event_id: "after" }));
+        await until(() => tail.lines().length === 2, 20_000);
+        expect(tail.lines().map((line) => line.trim().split(/ {2,}/)[4])).toEqual(["before", "after"]);
+        expect(await tail.end()).toBe(0);
+      });
+      await withTail(new URL(receiver.adminOrigin).port, ["--outcome", "refused"], async (tail) => {
+        await until(() => tail.stderr().includes('outcome: there is no "refused"'), 20_000);
+      });
+    }));
+
   it("prints one JSON value a line for scripts, in order, though more come than a page holds", () =>
     withReceiver("sqlite", async (receiver) => {
       await withTail(new URL(receiver.adminOrigin).port, ["--json", "--last", "1"], async (tail) => {

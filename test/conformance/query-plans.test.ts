@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { CallbackFilter } from "../../src/domain/index.ts";
 import type { SealedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
-import { fullScans, seedRows } from "../support/query-plans.ts";
+import { fullScans, seedRows, sorts, without } from "../support/query-plans.ts";
 
 const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
@@ -19,8 +20,30 @@ const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
 const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects)/;
+/** One of each kind alone, and all of them together. */
+const EACH: CallbackFilter = {
+  from: NOON.toISOString(),
+  to: LATER.toISOString(),
+  source: "platform",
+  eventType: "t",
+  eventId: "e1",
+  remoteAddress: "127.0.0.1",
+  outcomes: ["handler_failed", "signature_mismatch"],
+  statuses: [400, 499],
+  text: "a",
+};
+const FILTERS: readonly CallbackFilter[] = [
+  {},
+  EACH,
+  { ...EACH, outcomes: ["success"] },
+  ...Object.entries(EACH).map(([name, value]) => ({ [name]: value })),
+  { outcomes: ["success", "handler_failed"] },
+  { statuses: [200, 299] },
+];
+
 /** Below this some operation was not seen, and the test would say too little. */
 const FEWEST_STATEMENTS = 25;
+const FEWEST_SEARCHING = 10;
 
 describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
   it("never read a whole table, whichever operation sends them", async () => {
@@ -38,6 +61,31 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
         const judged = statements.filter((text) => !BOOKS.test(text));
         expect(judged.length).toBeGreaterThanOrEqual(FEWEST_STATEMENTS);
         expect(await fullScans(target, judged)).toEqual([]);
+      },
+      { onStatement: (text) => seen.add(text) },
+    );
+  });
+
+  it("never read all of the callback log, nor sort it, whatever it is searched for", async () => {
+    const seen = new Set<string>();
+    await withStore(
+      dialect,
+      async (store, target) => {
+        // What is found decides what is asked next.
+        await store.appendCallbacks([logRow({ eventId: "e1", outcome: "handler_failed" })]);
+        seen.clear();
+        await callbacks(store);
+        await seedRows(target);
+        const judged = [...seen].filter((text) => /oncehook_callbacks/.test(text));
+        expect(judged.length).toBeGreaterThanOrEqual(FEWEST_SEARCHING);
+        expect(await fullScans(target, judged)).toEqual([]);
+        expect(await sorts(target, judged)).toEqual([]);
+        // By ids alone each of these would go through all of the log, a step at a time.
+        const ofEvent = judged.filter((text) => /SELECT id\s.* with_record = 0 /s.test(text));
+        const ofOutcome = judged.filter((text) => /SELECT id\s.* outcome = /s.test(text));
+        expect([ofEvent.length, ofOutcome.length]).toEqual([1, 1]);
+        expect(await without("oncehook_callbacks_event", target, ofEvent)).toEqual([]);
+        expect(await without("oncehook_callbacks_rare", target, ofOutcome)).toEqual([]);
       },
       { onStatement: (text) => seen.add(text) },
     );
@@ -75,6 +123,7 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await store.noteCredential({ method: "hmac", fingerprint: "a" }, NOON);
   await store.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
+  await store.credentialUses();
   await store.credentialUses([{ method: "hmac", fingerprint: "a" }]);
   await store.credentialUses(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
   await store.appendCallbacks([logRow()]);
@@ -86,6 +135,7 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await ofEvent(store);
   await bulkReplays(store);
+  await callbacks(store);
   await alerts(store);
   await access(store);
   await store.noteBaseUrl("http://127.0.0.1:8080");
@@ -121,6 +171,17 @@ async function bulkReplays({ bulkReplays }: Store): Promise<void> {
   await bulkReplays.release(bulk.id, "a");
   await bulkReplays.get(bulk.id);
   for (const page of [{ limit: 10 }, PAGE]) await bulkReplays.list(page);
+}
+
+async function callbacks({ callbacks, rollups }: Store): Promise<void> {
+  for (const filter of FILTERS) await callbacks.search(filter, { limit: 10, budgetMs: 0 });
+  await callbacks.search({}, { limit: 10, budgetMs: 0, before: 1_000 });
+  await callbacks.get(1);
+  await callbacks.after(0, 10);
+  await callbacks.among([1, 2]);
+  await callbacks.newestIds(10);
+  await rollups.add(NOON, [{ source: "platform", outcome: "success", bucket: 1, count: 1 }]);
+  await rollups.list("hour", 0);
 }
 
 async function alerts({ alerts }: Store): Promise<void> {
@@ -203,6 +264,7 @@ async function failures({ failures }: Store): Promise<void> {
   for (const page of [{ limit: 10 }, PAGE])
     await failures.list(page, { source: "platform", eventType: "t", code: "handler_failed" });
   await failures.counts();
+  await failures.nextAttemptAt();
   await failures.waitingTypes();
   await failures.remove(KEY);
 }

@@ -217,8 +217,10 @@ describe("the admin listener", () => {
   it("serves exactly the routes that docs/openapi.json documents", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);
-      for (const [path, operations] of Object.entries<Record<string, unknown>>(openapi.paths)) {
-        for (const method of Object.keys(operations)) {
+      for (const [path, operations] of Object.entries<Record<string, object>>(openapi.paths)) {
+        for (const [method, described] of Object.entries(operations)) {
+          // It would be read for ever; test/admin/live.test.ts does.
+          if (JSON.stringify(described).includes("text/event-stream")) continue;
           const url = path.replace("{source}", "s").replace("{event_id}", "e").replace("{id}", "1");
           const { status, body } = await receiver.admin(url, { method: method.toUpperCase() });
           expect([status, body.error], `${method} ${path}`).not.toEqual([404, "not found"]);

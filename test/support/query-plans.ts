@@ -65,27 +65,59 @@ export function fullScans(target: Target, statements: readonly string[]): Promis
   return target.dialect === "sqlite" ? sqliteScans(target, statements) : postgresScans(target, statements);
 }
 
-/** Paging without a filter walks from the newest row and stops at its LIMIT; counting by state reads the index. */
+/** Those whose plan sorts what it has found, but for rows of ids that are named one by one. */
+export async function sorts(target: Target, statements: readonly string[]): Promise<string[]> {
+  const judged = statements.filter((text) => !/ IN \(SELECT value FROM json_each|AS bigint\[\]/.test(text));
+  return target.dialect === "sqlite"
+    ? withSqlite(target, (database) =>
+        judged.filter((text) => sqlitePlan(database, text).some((line) => line.includes("USE TEMP B-TREE"))),
+      )
+    : withPlans(target, judged, ({ "Node Type": type }) => type === "Sort");
+}
+
+/** Those whose plan does not use this index. */
+export async function without(
+  index: string,
+  target: Target,
+  statements: readonly string[],
+): Promise<string[]> {
+  const using =
+    target.dialect === "sqlite"
+      ? withSqlite(target, (database) =>
+          statements.filter((text) =>
+            sqlitePlan(database, text).some((line) => line.includes(`INDEX ${index} `)),
+          ),
+        )
+      : await withPlans(target, statements, (node) => node["Index Name"] === index);
+  return statements.filter((text) => !using.some((one) => one.endsWith(text)));
+}
+
+/**
+ * Paging without a filter walks from the newest row and stops at its LIMIT; counting by state reads the index; there are as many
+ * uses of secrets as secrets.
+ */
 function mayWalk(statement: string): boolean {
   return (
-    /^select \* from "oncehook_\w+" order by "id" desc limit \S+$/.test(statement) ||
-    /count\(\*\).* group by "state"$/.test(statement)
+    /^select (?:\*|"id") from "oncehook_\w+" order by "id" (?:asc|desc) limit \S+$/.test(statement) ||
+    /count\(\*\).* group by "state"$/.test(statement) ||
+    statement === 'select * from "oncehook_credential_uses"'
   );
 }
 
 async function sqliteScans(target: Target, statements: readonly string[]): Promise<string[]> {
   return withSqlite(target, (database) =>
     statements.flatMap((statement) => {
-      const lines = database
-        .prepare(`EXPLAIN QUERY PLAN ${statement}`)
-        .all()
-        .map((row) => String(row.detail));
-      return lines
+      return sqlitePlan(database, statement)
         .filter((line) => /^SCAN (?:oncehook_\w+|c)\b/.test(line) && !mayWalk(statement))
         .filter((line) => !PARTIAL.has(/ INDEX (\w+)/.exec(line)?.[1] ?? ""))
         .map((line) => `${line}: ${statement}`);
     }),
   );
+}
+
+function sqlitePlan(database: DatabaseSync, statement: string): string[] {
+  const rows = database.prepare(`EXPLAIN QUERY PLAN ${statement}`).all();
+  return rows.map((row) => String(row.detail));
 }
 
 interface PlanNode {
@@ -96,7 +128,16 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-async function postgresScans(target: Target, statements: readonly string[]): Promise<string[]> {
+function postgresScans(target: Target, statements: readonly string[]): Promise<string[]> {
+  return withPlans(target, statements, (node, statement) => isFullScan(node) && !mayWalk(statement));
+}
+
+/** The statements of whose plans some node is meant. */
+async function withPlans(
+  target: Target,
+  statements: readonly string[],
+  isMeant: (node: PlanNode, statement: string) => boolean,
+): Promise<string[]> {
   return withClient(target, async (client) => {
     // A prepared statement with a generic plan is what a long-lived connection ends up with, on every version.
     await client.query("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan");
@@ -108,8 +149,8 @@ async function postgresScans(target: Target, statements: readonly string[]): Pro
       const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE judged${nulls}`);
       await client.query("DEALLOCATE judged");
       const plan: PlanNode = rows[0]["QUERY PLAN"][0].Plan;
-      const scans = nodesOf(plan).filter((node) => isFullScan(node) && !mayWalk(statement));
-      found.push(...scans.map((node) => `${node["Node Type"]}: ${statement}`));
+      const meant = nodesOf(plan).filter((node) => isMeant(node, statement));
+      found.push(...meant.map((node) => `${node["Node Type"]}: ${statement}`));
     }
     return found;
   });

@@ -43,6 +43,7 @@ export interface ReceiverOptions {
   readonly refreshPollMs?: number;
   readonly resealPollMs?: number;
   readonly alertPollMs?: number;
+  readonly rollupPollMs?: number;
 }
 
 /** Secrets that are the same in every test, since several of them share a database. */
@@ -70,6 +71,7 @@ export async function startReceiver(target: Target, options: ReceiverOptions = {
     outboxPollMs: 3_600_000,
     refreshPollMs: 3_600_000,
     alertPollMs: 3_600_000,
+    rollupPollMs: 3_600_000,
     ...parts,
     logger,
   });

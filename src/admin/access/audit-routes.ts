@@ -3,7 +3,7 @@ import type { StoredAuditEntry } from "../../store/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import { operation } from "../operation.ts";
 import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "../paging.ts";
-import type { AuditEntryView } from "../shapes.ts";
+import type { AuditEntryView } from "./access-shapes.ts";
 
 const text = (description: string) => ({
   type: "string",

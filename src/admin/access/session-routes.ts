@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "../admin-deps.ts";
 import { operation } from "../operation.ts";
-import type { SessionView, SignInView } from "../shapes.ts";
 import type { Caller } from "./access.ts";
+import type { SessionView, SignInView } from "./access-shapes.ts";
 import { beginSession } from "./begin-session.ts";
 import { BY_TOKEN, type Door } from "./door.ts";
 import { tooMany } from "./guard.ts";

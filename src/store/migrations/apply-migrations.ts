@@ -5,6 +5,7 @@ import { init } from "./0001-init.ts";
 import { heard } from "./0002-heard.ts";
 import { alerts } from "./0003-alerts.ts";
 import { access } from "./0004-access.ts";
+import { rollups } from "./0005-rollups.ts";
 import { attempts } from "./0006-attempts.ts";
 import { diagnosis } from "./0007-diagnosis.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
@@ -12,7 +13,7 @@ import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init, heard, alerts, access, attempts, diagnosis];
+const STEPS: readonly SchemaStep[] = [init, heard, alerts, access, rollups, attempts, diagnosis];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
 /**

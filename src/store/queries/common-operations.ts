@@ -5,6 +5,7 @@ import { alertQueries } from "./alerts.ts";
 import { attemptQueries } from "./attempts.ts";
 import { auditQueries } from "./audit.ts";
 import { bulkReplayQueries } from "./bulk-replays.ts";
+import { callbackQueries } from "./callbacks.ts";
 import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
@@ -14,6 +15,7 @@ import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
 import { hitRate } from "./rates.ts";
 import { redirectStateQueries } from "./redirect-states.ts";
+import { rollupQueries } from "./rollups.ts";
 import { sealedValueQueries } from "./sealed-values.ts";
 import { sessionQueries } from "./sessions.ts";
 import { sweep } from "./sweep.ts";
@@ -33,6 +35,8 @@ export function commonOperations(
     userTokens: userTokenQueries(access),
     sealedValues: sealedValueQueries(access),
     alerts: alertQueries(access),
+    callbacks: callbackQueries(access),
+    rollups: rollupQueries(access),
     heard: heardQueries(access),
     sessions: sessionQueries(access),
     audit: auditQueries(access),

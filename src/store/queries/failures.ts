@@ -2,7 +2,7 @@ import type { EventKey } from "../../domain/index.ts";
 import type { FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
 import type { Access } from "./access.ts";
 import { listFailures } from "./failure-lists.ts";
-import { storableText, toFailure } from "./rows.ts";
+import { isoTime, storableText, toFailure } from "./rows.ts";
 import { release, reschedule } from "./settle-failure.ts";
 import { unleased } from "./unleased.ts";
 
@@ -26,6 +26,7 @@ export function failureQueries(access: Access): FailureStore {
     get: (key) => get(access, key),
     list: (page, filter) => listFailures(access, page, filter),
     counts: () => counts(access),
+    nextAttemptAt: () => nextAttemptAt(access),
     waitingTypes: () => waitingTypes(access),
   };
 }
@@ -146,6 +147,18 @@ async function counts({ read }: Access): Promise<Record<StoredFailure["state"], 
     .execute();
   const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
   return { waiting: found.get("waiting") ?? 0, exhausted: found.get("exhausted") ?? 0 };
+}
+
+async function nextAttemptAt({ read }: Access): Promise<string | null> {
+  const row = await read
+    .selectFrom(TABLE)
+    .select("next_attempt_at")
+    .where("state", "=", "waiting")
+    .where("next_attempt_at", "is not", null)
+    .orderBy("next_attempt_at")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.next_attempt_at == null ? null : isoTime(row.next_attempt_at);
 }
 
 async function waitingTypes({ read }: Access): Promise<WaitingType[]> {

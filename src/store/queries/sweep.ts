@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { SweepLimits, Swept } from "../store.ts";
 import type { Access } from "./access.ts";
+import { sweepRollups } from "./rollups.ts";
 
 const STEP = 1_000;
 /** A preparation whose event never came back: an authorization code is long dead by then (RFC 6749 §4.1.2). */
@@ -44,7 +45,8 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
     (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
     (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED)) +
     (await alongIds(access, "oncehook_attempts", "began_at", callbacks)) +
-    (await alongIds(access, "oncehook_bulk_replays", "begun_at", callbacks, ENDED_BEFORE_OTHERS));
+    (await alongIds(access, "oncehook_bulk_replays", "begun_at", callbacks, ENDED_BEFORE_OTHERS)) +
+    (await sweepRollups(access, now));
   return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
 }
 

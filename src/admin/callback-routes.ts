@@ -1,0 +1,113 @@
+import { Readable } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import type { AdminDeps } from "./admin-deps.ts";
+import { exportLines } from "./callback-export.ts";
+import { FILTER_QUERY, type FilterQuery, filterOf } from "./callback-filters.ts";
+import { operation } from "./operation.ts";
+import { PAGE_QUERY, type PageQuery } from "./paging.ts";
+import { presentCallback } from "./present.ts";
+import type { FoundPage } from "./shapes.ts";
+
+/** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
+const BUDGET_MS = 75;
+
+const LIST = operation({
+  summary: "The callback log",
+  description:
+    "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
+    "a `next_cursor`, which goes on looking.",
+  querystring: strict({ ...PAGE_QUERY, ...FILTER_QUERY }),
+  answers: {
+    200: {
+      says: "A page of it.",
+      content: {
+        pageOf: "Callback",
+        also: {
+          searched_until: {
+            type: ["string", "null"],
+            format: "date-time",
+            description: "How far back the search has come; null where it is at the end.",
+          },
+        },
+      },
+    },
+  },
+});
+const GET = operation({
+  summary: "One callback",
+  params: {
+    type: "object",
+    properties: { id: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
+  },
+  answers: {
+    200: { says: "It is this one.", content: "Callback" },
+    404: { says: "There is no such callback; it may be past LOG_RETENTION_DAYS." },
+  },
+});
+const EXPORT = operation({
+  summary: "The callback log as a file",
+  description:
+    "The same filters without a page: everything that matches, newest first, for as long as the reader takes it. In CSV, cells " +
+    "that a spreadsheet would run begin with an apostrophe.",
+  querystring: strict({
+    format: { type: "string", enum: ["ndjson", "csv"], default: "ndjson" },
+    ...FILTER_QUERY,
+  }),
+  answers: {
+    200: {
+      says: "One callback a line, as JSON or as CSV with a head.",
+      content: { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
+    },
+  },
+});
+
+/** `GET /api/v1/callbacks`, `/api/v1/callbacks/:id` and `/api/v1/callbacks/export`. */
+export function registerCallbacks(app: FastifyInstance, { store, callbackLog, clock, log }: AdminDeps): void {
+  app.get<{ Querystring: PageQuery & FilterQuery }>(
+    "/api/v1/callbacks",
+    { schema: LIST },
+    async ({ query }): Promise<FoundPage> => {
+      const filter = filterOf(query);
+      // What has been answered must be visible, also where its row still waits to be written.
+      await callbackLog.flush();
+      const before = query.cursor === undefined ? {} : { before: Number(query.cursor) };
+      const search = { limit: query.limit, ...before, budgetMs: BUDGET_MS };
+      const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
+      return {
+        items: callbacks.map(presentCallback),
+        next_cursor: next === null ? null : String(next),
+        searched_until: searchedUntil,
+      };
+    },
+  );
+  app.get<{ Params: { id: number } }>("/api/v1/callbacks/:id", { schema: GET }, async ({ params }, reply) => {
+    await callbackLog.flush();
+    const row = await store.callbacks.get(params.id);
+    if (row !== undefined) return presentCallback(row);
+    return reply.code(404).send({ error: "there is no such callback; it may be past LOG_RETENTION_DAYS" });
+  });
+  app.get<{ Querystring: FilterQuery & { format: "ndjson" | "csv" } }>(
+    "/api/v1/callbacks/export",
+    { schema: EXPORT },
+    async ({ query: { format, ...query } }, reply) => {
+      const lines = exportLines(store.callbacks, filterOf(query), format);
+      await callbackLog.flush();
+      const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
+      const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
+      // The reader's end destroys the stream, and with it the search.
+      const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
+      stream.on("error", (error) => {
+        if ((error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
+        log.warn({ err: error }, "an export was broken off");
+      });
+      return reply
+        .header("content-type", `${type}; charset=utf-8`)
+        .header("content-disposition", `attachment; filename="callbacks-${at}.${format}"`)
+        .send(stream);
+    },
+  );
+}
+
+function strict(properties: object): object {
+  return { type: "object", properties, additionalProperties: false };
+}

@@ -1,0 +1,63 @@
+/**
+ * What callbacks came to, counted by time: how many ended how, and how long they took. Each count is kept three times, in
+ * periods as long as each span of the overview shows, so that no overview reads more than a few thousand rows.
+ */
+export const SPANS = {
+  hour: { stepSeconds: 60, steps: 60, keptSeconds: 2 * 86_400 },
+  day: { stepSeconds: 900, steps: 96, keptSeconds: 8 * 86_400 },
+  month: { stepSeconds: 14_400, steps: 180, keptSeconds: 92 * 86_400 },
+} as const;
+
+export type Span = keyof typeof SPANS;
+
+/** In milliseconds; a bucket holds what took no longer than its bound, the last one what took longer than all of them. */
+const BOUNDS_MS = [
+  1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000,
+  60_000,
+];
+
+export interface RollupKey {
+  readonly source: string;
+  readonly outcome: string;
+  /** Which of the bounds, from 0. */
+  readonly bucket: number;
+}
+
+export interface RollupCount extends RollupKey {
+  readonly count: number;
+}
+
+/** The bucket of a duration in milliseconds. */
+export function bucketOf(ms: number): number {
+  const bucket = BOUNDS_MS.findIndex((bound) => ms <= bound);
+  return bucket === -1 ? BOUNDS_MS.length : bucket;
+}
+
+/** When the period that holds this moment began, in seconds since the epoch. */
+export function slotOf(at: Date, stepSeconds: number): number {
+  return Math.floor(at.getTime() / 1_000 / stepSeconds) * stepSeconds;
+}
+
+/**
+ * How long the quickest `share` of them took at the most, in milliseconds; null where there were none. Within a bucket they
+ * are taken to be spread evenly.
+ */
+export function quantileOf(
+  counts: readonly { bucket: number; count: number }[],
+  share: number,
+): number | null {
+  const byBucket = new Map<number, number>();
+  for (const { bucket, count } of counts) byBucket.set(bucket, (byBucket.get(bucket) ?? 0) + count);
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return null;
+  let below = 0;
+  for (const [bucket, count] of [...byBucket].toSorted(([a], [b]) => a - b)) {
+    if (below + count >= share * total) {
+      const from = BOUNDS_MS[bucket - 1] ?? 0;
+      const to = BOUNDS_MS[bucket] ?? from;
+      return Math.round((from + ((share * total - below) / count) * (to - from)) * 100) / 100;
+    }
+    below += count;
+  }
+  return BOUNDS_MS.at(-1) ?? null;
+}

@@ -1,0 +1,39 @@
+import type { CallbackFilter, CallbackLogRow } from "../domain/index.ts";
+
+export interface LoggedCallback extends CallbackLogRow {
+  readonly id: number;
+}
+
+export interface CallbackSearch {
+  readonly limit: number;
+  /** Only rows with an id below it. */
+  readonly before?: number;
+  /** How long it may look; one step is always done, however long that takes. */
+  readonly budgetMs: number;
+}
+
+/** What one search has found. */
+export interface FoundCallbacks {
+  /** Newest first. */
+  readonly callbacks: readonly LoggedCallback[];
+  /** Where the search goes on, as `before`; null at its end. */
+  readonly next: number | null;
+  /** When the oldest callback came that was looked at, in ISO 8601; null at the end. */
+  readonly searchedUntil: string | null;
+}
+
+/**
+ * The callback log as it is read. Ids grow with the time, nearly: a row gets its id when its callback is answered, and on
+ * PostgreSQL rows may become visible in another order than that of their ids.
+ */
+export interface CallbackStore {
+  /** A bounded look: what is not found within its time is found when it goes on. */
+  search(filter: CallbackFilter, search: CallbackSearch): Promise<FoundCallbacks>;
+  get(id: number): Promise<LoggedCallback | undefined>;
+  /** The rows with an id above it, oldest first. */
+  after(id: number, limit: number): Promise<LoggedCallback[]>;
+  /** Those of these ids that can be seen, oldest first. */
+  among(ids: readonly number[]): Promise<LoggedCallback[]>;
+  /** The newest ids, newest first. */
+  newestIds(limit: number): Promise<number[]>;
+}

@@ -1,0 +1,89 @@
+import { sql } from "kysely";
+import type { CallbackFilter } from "../../domain/index.ts";
+import type { StoredInteger, StoredTime } from "../tables.ts";
+import type { Access } from "./access.ts";
+import { idList } from "./id-list.ts";
+import { isoTime } from "./rows.ts";
+
+/**
+ * How much later than others that came at the same time a row may have got its id: a handler's time limit, the wait for a
+ * place, the clocks of several processes. It costs a look at so much more of the log at each end.
+ */
+const SLACK_MS = 120_000;
+
+const POINTS = 32;
+
+/** Ids from the first one up to but not including the second. */
+export interface IdRange {
+  readonly from: number;
+  readonly below: number;
+}
+
+/** The ids outside of which no row of these times is; the times themselves are still to be compared. */
+export async function idsBetween(
+  access: Access,
+  { from, to }: Pick<CallbackFilter, "from" | "to">,
+  before: number,
+): Promise<IdRange> {
+  const shifted = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISOString();
+  if (from === undefined && to === undefined) return { from: 0, below: before };
+  const all = await allIds(access);
+  const below = Math.min(before, all.below);
+  const [first, end] = await Promise.all([
+    from === undefined ? all.from : firstSince(access, shifted(from, -SLACK_MS), all.from, below),
+    to === undefined ? below : firstSince(access, shifted(to, SLACK_MS), all.from, below),
+  ]);
+  return { from: first, below: end };
+}
+
+async function allIds({ read }: Access): Promise<IdRange> {
+  const ends = await Promise.all(
+    (["asc", "desc"] as const).map((order) =>
+      read.selectFrom("oncehook_callbacks").select("id").orderBy("id", order).limit(1).executeTakeFirst(),
+    ),
+  );
+  const [first, last] = ends.map((row) => Number(row?.id ?? 0));
+  return { from: first ?? 0, below: (last ?? 0) + 1 };
+}
+
+/**
+ * The first id whose callback came at this time or later, by halving the ids again and again, five times in one question: there
+ * is no index by time, which every callback would have to write (decision 0017).
+ */
+async function firstSince(
+  { dialect, read }: Access,
+  time: string,
+  from: number,
+  below: number,
+): Promise<number> {
+  let [low, high] = [from, below];
+  while (low < high) {
+    const points = pointsBetween(low, high);
+    const { rows } = await sql<Probe>`SELECT point.id AS point,
+      (SELECT c.id FROM oncehook_callbacks AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS id,
+      (SELECT c.received_at FROM oncehook_callbacks AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS received_at
+      FROM ${idList(dialect, points)} AS point`.execute(read);
+    const end = high;
+    for (const { point, id, received_at } of rows.toSorted((a, b) => Number(a.point) - Number(b.point))) {
+      const isBefore = id !== null && received_at !== null && Number(id) < end && isoTime(received_at) < time;
+      if (!isBefore) {
+        high = Number(point);
+        break;
+      }
+      low = Number(id) + 1;
+    }
+  }
+  return low;
+}
+
+/** A point and the next row from there on. */
+interface Probe {
+  readonly point: StoredInteger;
+  readonly id: StoredInteger | null;
+  readonly received_at: StoredTime | null;
+}
+
+function pointsBetween(low: number, high: number): readonly number[] {
+  const share = (high - low) / POINTS;
+  return [...new Set(Array.from({ length: POINTS }, (_, index) => Math.floor(low + index * share)))];
+}

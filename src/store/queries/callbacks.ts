@@ -1,0 +1,86 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Selectable, sql } from "kysely";
+import type { CallbackFilter } from "../../domain/index.ts";
+import type { CallbackSearch, CallbackStore, FoundCallbacks, LoggedCallback } from "../callback-store.ts";
+import type { CallbackRow } from "../tables.ts";
+import type { Access } from "./access.ts";
+import { idsBetween } from "./callback-times.ts";
+import { amongIds, walkFor } from "./callback-walks.ts";
+import { isoTime, toLoggedCallback } from "./rows.ts";
+
+const TABLE = "oncehook_callbacks";
+/** Bodies may be long, so that a search begins with few rows, and takes more at a time as long as that is quick. */
+const FIRST_STEP = 64;
+const MOST_STEP = 20_000;
+/** On SQLite a step holds everybody up while it runs; PostgreSQL holds nobody up, and each question takes its time. */
+const STEP_MS = { sqlite: 4, postgres: 25 } as const;
+
+/** The requests of `CallbackStore`, in SQL that both databases speak. */
+export function callbackQueries(access: Access): CallbackStore {
+  return {
+    search: (filter, request) => search(access, filter, request),
+    async get(id) {
+      const row = await access.read.selectFrom(TABLE).selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? undefined : toLoggedCallback(row);
+    },
+    async after(id, limit) {
+      const query = access.read.selectFrom(TABLE).selectAll().where("id", ">", id);
+      return (await query.orderBy("id").limit(limit).execute()).map(toLoggedCallback);
+    },
+    async among(ids) {
+      if (ids.length === 0) return [];
+      const { rows } = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
+        WHERE ${amongIds(access.dialect, ids)}`.execute(access.read);
+      return rows.map(toLoggedCallback).sort((a, b) => a.id - b.id);
+    },
+    async newestIds(limit) {
+      const query = access.read.selectFrom(TABLE).select("id").orderBy("id", "desc").limit(limit);
+      return (await query.execute()).map(({ id }) => Number(id));
+    },
+  };
+}
+
+/**
+ * Looks at the rows from the newest on, a step at a time with a turn of the event loop between, until it has found enough, has
+ * come to the end, or its time is over.
+ */
+async function search(
+  access: Access,
+  filter: CallbackFilter,
+  { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: CallbackSearch,
+): Promise<FoundCallbacks> {
+  const end = performance.now() + budgetMs;
+  const range = await idsBetween(access, filter, before);
+  const walk = walkFor(access, filter, range.from);
+  const found: LoggedCallback[] = [];
+  let { below } = range;
+  for (let step = FIRST_STEP; ; ) {
+    const begun = performance.now();
+    // One more than asked for tells whether there is another page.
+    const { rows, reached } = await walk(below, step, limit + 1 - found.length);
+    found.push(...rows.map(toLoggedCallback));
+    if (found.length > limit) return fullPage(found.slice(0, limit));
+    if (reached === undefined) return { callbacks: found, next: null, searchedUntil: null };
+    below = reached;
+    const now = performance.now();
+    if (now >= end) return { callbacks: found, next: below, searchedUntil: await timeOf(access, below) };
+    step = nextStep(step, now - begun, STEP_MS[access.dialect]);
+    await nextTurn();
+  }
+}
+
+function fullPage(callbacks: readonly LoggedCallback[]): FoundCallbacks {
+  const last = callbacks.at(-1);
+  return { callbacks, next: last?.id ?? null, searchedUntil: last?.receivedAt ?? null };
+}
+
+function nextStep(step: number, took: number, wanted: number): number {
+  if (took > wanted) return Math.max(FIRST_STEP / 4, Math.floor(step / 2));
+  return took < wanted / 2 ? Math.min(step * 2, MOST_STEP) : step;
+}
+
+/** Null where the row has been deleted meanwhile. */
+async function timeOf({ read }: Access, id: number): Promise<string | null> {
+  const row = await read.selectFrom(TABLE).select("received_at").where("id", "=", id).executeTakeFirst();
+  return row === undefined ? null : isoTime(row.received_at);
+}

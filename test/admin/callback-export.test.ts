@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { get } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createAdminClient } from "../../src/admin-client/index.ts";
+import { withStoreBeside } from "../support/beside.ts";
+import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { logRow } from "../support/log-row.ts";
+import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
+
+const headers = { authorization: `Bearer ${TOKEN}` };
+const exporting = ({ adminOrigin }: TestReceiver, query: string) =>
+  fetch(`${adminOrigin}/api/v1/callbacks/export${query}`, { headers });
+
+function append(target: Target, count: number, over: object): Promise<void> {
+  return withStoreBeside(target, async (store) => {
+    for (let from = 0; from < count; from += 100) {
+      const rows = Array.from({ length: Math.min(100, count - from) }, (_, index) =>
+        logRow({ requestId: `r${from + index}`, ...over }),
+      );
+      await store.appendCallbacks(rows);
+    }
+  });
+}
+
+/** The cells of a CSV text in which every cell is quoted. */
+function cellsOf(csv: string): string[][] {
+  return csv
+    .trimEnd()
+    .split("\r\n")
+    .map((line) =>
+      [...line.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell = ""]) => cell.replaceAll('""', '"')),
+    );
+}
+
+describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
+  it("has all that matches as NDJSON, in the shape of the list, newest first", () =>
+    withReceiver(dialect, async (receiver) => {
+      await append(receiver.target, 430, { eventType: "other" });
+      await receiver.send(payment({ event_id: "paid" }));
+      await append(receiver.target, 120, {});
+      const client = createAdminClient({ origin: receiver.adminOrigin, token: TOKEN });
+      const url = client.callbacks.exportUrl({ event_type: "payment_notify" });
+      const response = await fetch(url, { headers });
+      expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+      expect(response.headers.get("content-disposition")).toMatch(
+        /^attachment; filename="callbacks-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.ndjson"$/,
+      );
+      const lines = (await response.text()).trimEnd().split("\n");
+      const { items } = await client.callbacks.list({ event_type: "payment_notify", limit: 200 });
+      expect(items).toHaveLength(121);
+      expect(lines.map((line) => JSON.parse(line))).toEqual(items);
+    }));
+
+  it("has the same as CSV, in which no cell is run by a spreadsheet", () =>
+    withReceiver(dialect, async (receiver) => {
+      const nasty = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", 'a"b,c\r\nd', "plain = not"];
+      for (const requestBody of nasty) await append(receiver.target, 1, { requestBody });
+      const response = await exporting(receiver, "?format=csv");
+      expect(response.headers.get("content-type")).toBe("text/csv; header=present; charset=utf-8");
+      expect(response.headers.get("content-disposition")).toContain('.csv"');
+      // Cells may hold line ends: it is taken apart by its quotes.
+      const rows = (await response.text()).split(/\r\n(?="\d+")/);
+      const [head = [], ...cells] = rows.map((row) => cellsOf(row.replaceAll("\r\n", "\n")).flat());
+      expect(head.slice(0, 3)).toEqual(["id", "request_id", "timestamp"]);
+      const body = head.indexOf("body");
+      expect(cells.map((row) => row[body]).reverse()).toEqual([
+        "'=1+1",
+        "'+1",
+        "'-1",
+        "'@SUM(A1)",
+        "'\t=1",
+        "'\r=1",
+        'a"b,c\nd',
+        "plain = not",
+      ]);
+      expect(cells.every((row) => row.length === head.length)).toBe(true);
+      expect(cells[0]?.[head.indexOf("headers")]).toBe("{}");
+      expect(cells[0]?.[head.indexOf("error")]).toBe("");
+    }));
+
+  it("is an empty file where nothing matches", () =>
+    withReceiver(dialect, async (receiver) => {
+      expect(await (await exporting(receiver, "?outcome=handler_failed")).text()).toBe("");
+      const csv = await (await exporting(receiver, "?outcome=handler_failed&format=csv")).text();
+      expect(cellsOf(csv)).toHaveLength(1);
+    }));
+});
+
+describe("an export of the callback log", () => {
+  it("reads no further ahead than its reader, and holds up no callback", { timeout: 120_000 }, () =>
+    withReceiver("sqlite", async (receiver) => {
+      // 60 MB, far more than the system keeps for a reader.
+      await append(receiver.target, 1_000, { requestBody: "x".repeat(60_000) });
+      const request = get(`${receiver.adminOrigin}/api/v1/callbacks/export`, { headers });
+      const [response] = await once(request, "response");
+      response.pause();
+      // An export that does not wait would have come to its end when this one has.
+      expect((await (await exporting(receiver, "")).text()).trimEnd().split("\n")).toHaveLength(1_000);
+      expect((await receiver.send(payment())).status).toBe(200);
+      await execute(receiver.target, "DELETE FROM oncehook_callbacks WHERE id <= 500");
+      const lines = (await text(response)).trimEnd().split("\n");
+      expect(lines.length).toBeLessThan(1_000);
+      expect(lines.length).toBeGreaterThanOrEqual(500);
+    }),
+  );
+
+  it("ends with its reader, and with the process", () =>
+    withDatabase("sqlite", async (target) => {
+      const receiver = await startReceiver(target);
+      await append(target, 300, { requestBody: "x".repeat(60_000) });
+      const [first, second] = await Promise.all(
+        [1, 2].map(async () => {
+          const request = get(`${receiver.adminOrigin}/api/v1/callbacks/export`, { headers });
+          const [response] = await once(request, "response");
+          response.pause();
+          response.on("error", () => {});
+          return response;
+        }),
+      );
+      first.destroy();
+      await receiver.stop();
+      expect(second.complete).toBe(false);
+      expect(receiver.lines.filter(({ level }) => level === "error")).toEqual([]);
+    }));
+
+  it.each([
+    ["?format=xml", /querystring\/format must be equal to one of the allowed values/],
+    ["?limit=10", /^there is no query parameter "limit"; there are format, from, to/],
+  ])("refuses %s and says why", (query, says) =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await receiver.admin(`/api/v1/callbacks/export${query}`);
+      expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);
+    }),
+  );
+});

@@ -1,0 +1,329 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { createAdminClient } from "../../src/admin-client/index.ts";
+import { withStoreBeside } from "../support/beside.ts";
+import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { readEvents, withListening } from "../support/event-stream.ts";
+import { logRow } from "../support/log-row.ts";
+import { conforms } from "../support/openapi.ts";
+import { event, payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
+
+const LIMIT_MS = 20_000;
+const callbacksOf = (messages: readonly { event: string; data: Record<string, unknown> }[]) =>
+  messages.filter((one) => one.event === "callback").map(({ data }) => data.event_id ?? data.request_id);
+
+/** Adds rows to the log as another process would. */
+function append(target: Target, requestIds: readonly string[], over: object = {}): Promise<void> {
+  // What is past its retention would go at the next start.
+  const receivedAt = new Date().toISOString();
+  const rows = requestIds.map((requestId) => logRow({ requestId, receivedAt, ...over }));
+  return withStoreBeside(target, (store) => store.appendCallbacks(rows));
+}
+
+describe.each(DIALECTS)("a live stream on %s", (dialect) => {
+  it("tells of each callback once as it is answered, in order, and of those alone that are meant", () =>
+    withReceiver(dialect, async (receiver) => {
+      await receiver.send(payment({ event_id: "before" }));
+      await withListening(receiver.adminOrigin, {}, (all) =>
+        withListening(receiver.adminOrigin, { status: "4xx" }, async (refused) => {
+          await receiver.send(payment({ event_id: "one" }));
+          await receiver.send(payment({ event_id: "one" }));
+          await receiver.send(event("nobody_knows", {}, { event_id: "two" }));
+          await receiver.send(payment(), { secret: "z".repeat(32) });
+          await until(() => all.eventIds().length === 4 && refused.eventIds().length === 2, LIMIT_MS);
+          expect(all.eventIds()).toEqual(["one", "one", "two", null]);
+          expect(refused.eventIds()).toEqual(["two", null]);
+        }),
+      );
+    }));
+
+  it("tells every two seconds how many there were and how they ended, whatever its filter", () =>
+    withReceiver(dialect, async (receiver) => {
+      await withListening(receiver.adminOrigin, { source: "oauth" }, async ({ events }) => {
+        await receiver.send(payment());
+        await receiver.send(payment(), { secret: "z".repeat(32) });
+        const tallies = () => events.flatMap((one) => (one.event === "tally" ? [one.tally] : []));
+        const sum = (of: (tally: ReturnType<typeof tallies>[number]) => number) =>
+          tallies().reduce((total, tally) => total + of(tally), 0);
+        await until(() => sum(({ callbacks }) => callbacks) === 2, LIMIT_MS);
+        expect(sum(({ outcomes }) => outcomes.success ?? 0)).toBe(1);
+        expect(sum(({ outcomes }) => outcomes.signature_mismatch ?? 0)).toBe(1);
+        expect(tallies().at(-1)).toMatchObject({ waiting: 0, exhausted: 0 });
+        expect(events.every((one) => one.event === "tally")).toBe(true);
+      });
+    }));
+
+  it("tells of what other processes of the same database answer", () =>
+    withReceiver(dialect, async (receiver) => {
+      await withListening(receiver.adminOrigin, {}, async (listening) => {
+        await append(receiver.target, ["elsewhere"]);
+        await until(() => listening.requestIds().length === 1, LIMIT_MS);
+        expect(listening.requestIds()).toEqual(["elsewhere"]);
+      });
+    }));
+
+  it("tells of each of many once, which two processes answer at the same time", { timeout: 90_000 }, () =>
+    withDatabase(dialect, async (target) => {
+      const receivers = [await startReceiver(target), await startReceiver(target)] as const;
+      const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
+      try {
+        await withListening(receivers[0].adminOrigin, {}, async (listening) => {
+          const sent = ids.map((id, index) =>
+            receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })),
+          );
+          expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+          await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
+          await receivers[0].send(payment({ event_id: "last" }));
+          await until(() => listening.eventIds().includes("last"), LIMIT_MS);
+          expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
+        });
+      } finally {
+        for (const receiver of receivers) await receiver.stop();
+      }
+    }),
+  );
+
+  it("brings up for whoever comes back what was missed, and nothing twice", () =>
+    withReceiver(dialect, async (receiver) => {
+      /** Sent when the stream is open. */
+      const onceOpen = (id: string) => {
+        let isSent = false;
+        return () => {
+          if (!isSent) void receiver.send(payment({ event_id: id }));
+          isSent = true;
+        };
+      };
+      const sendHeard = onceOpen("heard");
+      const first = await readEvents(receiver, "", {}, (messages) => {
+        sendHeard();
+        return callbacksOf(messages).length === 1;
+      });
+      const place = first.find((one) => one.event === "callback")?.id ?? "";
+      for (const id of ["missed-1", "missed-2"]) await receiver.send(payment({ event_id: id }));
+      await receiver.send(payment(), { secret: "z".repeat(32) });
+      await receiver.admin("/api/v1/callbacks");
+      const sendFresh = onceOpen("fresh");
+      const again = await readEvents(receiver, "?outcome=success", { "last-event-id": place }, (messages) => {
+        sendFresh();
+        return callbacksOf(messages).length === 3;
+      });
+      expect(callbacksOf(again)).toEqual(["missed-1", "missed-2", "fresh"]);
+    }));
+
+  it("brings up a thousand and says that more were left out", () =>
+    withReceiver(dialect, async (receiver) => {
+      const ids = Array.from({ length: 1_250 }, (_, index) => `r${index}`);
+      await append(receiver.target, ids);
+      const [oldest] = await everyId(receiver, 1_250);
+      const messages = await readEvents(
+        receiver,
+        "",
+        { "last-event-id": String(Number(oldest) - 1) },
+        (sofar) => sofar.some((one) => one.event === "tally"),
+      );
+      expect(callbacksOf(messages)).toEqual(ids.slice(0, 1_000));
+      const gap = messages.find((one) => one.event === "gap")?.data;
+      expect(gap).toEqual({ after: Number(oldest) + 999, until: Number(oldest) + 1_249 });
+    }));
+
+  it("says that nobody knows what was missed where the place is of another state of the database", () =>
+    withReceiver(dialect, async (receiver) => {
+      await receiver.send(payment());
+      const messages = await readEvents(receiver, "", { "last-event-id": "999999" }, (sofar) =>
+        sofar.some((one) => one.event === "tally"),
+      );
+      expect(messages.map((one) => one.event)).toEqual(["gap", "tally"]);
+      expect(messages[0]?.data.after).toBeNull();
+    }));
+});
+
+async function everyId({ adminOrigin }: TestReceiver, count: number): Promise<number[]> {
+  const client = createAdminClient({ origin: adminOrigin, token: TOKEN });
+  const ids: number[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await client.callbacks.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
+    ids.push(...page.items.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  expect(ids).toHaveLength(count);
+  return ids.reverse();
+}
+
+const INSERT = `INSERT INTO oncehook_callbacks (request_id, received_at, method, url, remote_address, request_headers,
+  request_body, outcome, response_status, response_body, processing_ms, with_record)
+  VALUES ($1, now(), 'POST', '/', 'a', '{}', '', 'success', 200, '', 1, 0)`;
+
+/** Lends transactions that have written a row each and are still open. */
+async function withOpenRows<T>(
+  { url }: Target,
+  requestIds: readonly string[],
+  use: (clients: readonly pg.Client[]) => Promise<T>,
+): Promise<T> {
+  const clients = requestIds.map(() => new pg.Client({ connectionString: url }));
+  try {
+    for (const [index, client] of clients.entries()) {
+      await client.connect();
+      await client.query("BEGIN");
+      await client.query(INSERT, [requestIds[index]]);
+    }
+    return await use(clients);
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+  }
+}
+
+describe("a live stream on PostgreSQL, where a row may become visible after one with a higher id", () => {
+  it("tells of it when it is there, whether it was begun before the stream or after", () =>
+    withReceiver("postgres", async (receiver) =>
+      withOpenRows(receiver.target, ["late-1"], async ([early]) => {
+        await receiver.send(payment({ event_id: "before" }));
+        await withListening(receiver.adminOrigin, {}, (listening) =>
+          withOpenRows(receiver.target, ["late-2", "never"], async ([late, never]) => {
+            await append(receiver.target, ["after"]);
+            await until(() => listening.requestIds().length === 1, LIMIT_MS);
+            await late?.query("COMMIT");
+            await until(() => listening.requestIds().length === 2, LIMIT_MS);
+            await never?.query("ROLLBACK");
+            await early?.query("COMMIT");
+            await append(receiver.target, ["last"]);
+            await until(() => listening.requestIds().length === 4, LIMIT_MS);
+            expect(listening.requestIds().slice(0, 2)).toEqual(["after", "late-2"]);
+            expect(listening.requestIds().slice(2).sort()).toEqual(["last", "late-1"]);
+          }),
+        );
+      }),
+    ));
+
+  it("tells of it to whoever was away when it came to be there, and comes back while it is not", () =>
+    withReceiver("postgres", async (receiver) => {
+      await receiver.send(payment({ event_id: "before" }));
+      await withOpenRows(receiver.target, ["late-1", "late-2"], async ([first, second]) => {
+        await append(receiver.target, ["after"]);
+        const opened = await readEvents(receiver, "", {}, (sofar) => sofar.length > 0);
+        const place = opened[0]?.id ?? "";
+        expect(place).toMatch(/^\d+-\d+-\d+$/);
+        await first?.query("COMMIT");
+        const missed = await readEvents(receiver, "", { "last-event-id": place }, (sofar) =>
+          sofar.some((one) => one.event === "tally"),
+        );
+        expect(callbacksOf(missed)).toEqual(["late-1"]);
+        const later = missed.find((one) => one.event === "callback")?.id ?? "";
+        expect(later).toMatch(/^\d+-\d+$/);
+        const waiting = readEvents(
+          receiver,
+          "",
+          { "last-event-id": later },
+          (sofar) => callbacksOf(sofar).length > 0,
+        );
+        await second?.query("COMMIT");
+        expect(callbacksOf(await waiting)).toEqual(["late-2"]);
+      });
+    }));
+});
+
+/** Opens the stream and never reads a byte of it. */
+function deafListener({ adminOrigin }: TestReceiver) {
+  const { hostname, port } = new URL(adminOrigin);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on("error", () => {});
+  socket.write(
+    `GET /api/v1/live HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
+  );
+  return socket;
+}
+
+describe("a live stream", () => {
+  it("cuts off who does not read, and leaves the others as they are", { timeout: 120_000 }, () =>
+    withReceiver("sqlite", async (receiver) => {
+      await withListening(receiver.adminOrigin, { text: "short" }, async (listening) => {
+        const deaf = deafListener(receiver);
+        const requestBody = "x".repeat(60_000);
+        // More than the system keeps for a reader.
+        for (let round = 0; round < 25; round += 1) {
+          await append(
+            receiver.target,
+            Array.from({ length: 20 }, () => "long"),
+            { requestBody },
+          );
+          await append(receiver.target, [`short-${round}`], { requestBody: "short" });
+          await until(() => listening.requestIds().length === round + 1, LIMIT_MS);
+        }
+        const closed = once(deaf, "close");
+        let last = "";
+        deaf.on("data", (data) => {
+          last = (last + data).slice(-100_000);
+        });
+        await closed;
+        expect(last).toContain("xxx");
+        expect(last).not.toContain("short-24");
+        expect(listening.requestIds()).toEqual(Array.from({ length: 25 }, (_, round) => `short-${round}`));
+      });
+    }),
+  );
+
+  it("is given to so many at once, and to another one when one has gone", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const overs: AbortController[] = [];
+      const open = async () => {
+        const over = new AbortController();
+        overs.push(over);
+        const headers = { authorization: `Bearer ${TOKEN}` };
+        return fetch(`${receiver.adminOrigin}/api/v1/live`, { headers, signal: over.signal });
+      };
+      for (let index = 0; index < 32; index += 1) expect((await open()).status).toBe(200);
+      const refused = await receiver.admin("/api/v1/live");
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "10"]);
+      conforms("/api/v1/live", "get", refused);
+      overs[0]?.abort();
+      await until(async () => {
+        const response = await open();
+        if (response.status !== 200) await response.text();
+        return response.status === 200;
+      });
+      for (const over of overs) over.abort();
+    }));
+
+  it("ends with the process, which waits for nobody who listens", () =>
+    withDatabase("sqlite", async (target) => {
+      const receiver = await startReceiver(target);
+      const messages = readEvents(receiver, "", {}, () => false);
+      await until(async () => (await receiver.admin("/healthz")).status === 200);
+      await receiver.stop();
+      await messages.catch(() => {});
+    }));
+
+  it.each([
+    ["outcome=signature_mismatched", /^outcome: there is no "signature_mismatched"; expected success/],
+    ["status=6xx", /querystring\/status must match pattern/],
+    ["colour=red", /^there is no query parameter "colour"; there are from, to, source/],
+  ])("is refused with ?%s, which says why", (query, says) =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await receiver.admin(`/api/v1/live?${query}`);
+      expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);
+      conforms("/api/v1/live", "get", answer);
+    }),
+  );
+
+  it("goes on at the client over a restart, with what came meanwhile", () =>
+    withDatabase("sqlite", async (target) => {
+      const first = await startReceiver(target);
+      const { port } = new URL(first.adminOrigin);
+      await withListening(first.adminOrigin, {}, async (listening) => {
+        await first.stop();
+        await until(() => listening.events.some((one) => one.event === "away"), LIMIT_MS);
+        await append(target, ["meanwhile"]);
+        const second = await startReceiver(target, { env: { ADMIN_PORT: port } });
+        try {
+          await until(() => listening.requestIds().length === 1, LIMIT_MS);
+          expect(listening.requestIds()).toEqual(["meanwhile"]);
+          expect(listening.events.some((one) => one.event === "back")).toBe(true);
+        } finally {
+          await second.stop();
+        }
+      });
+    }));
+});
