@@ -1,13 +1,15 @@
 import type { Clock, EventKey, Log } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Rehearsed, ReplayEnding } from "../retry/index.ts";
-import type { Store } from "../store/index.ts";
+import type { SeenCredential, Store } from "../store/index.ts";
 import type { Access } from "./access/access.ts";
 import type { SandboxExchangeView, SandboxFlowView, SandboxSending, SandboxView } from "./sandbox-shapes.ts";
 import type { ReachView, SourcesView } from "./source-shapes.ts";
 
 /** What platforms register, and whether it leads here. */
 export interface Sources {
+  /** When each configured secret was accepted last. */
+  secretUses(): Promise<readonly SeenCredential[]>;
   list(): Promise<SourcesView>;
   /** One check at a time. */
   reach(source: string): Promise<ReachView | "absent" | "busy">;

@@ -43,7 +43,6 @@ export function needsAPerson(
   return found.filter(({ count }) => count > 0);
 }
 
-/** One that is configured no more is in nobody's hands, and falls silent. */
 function isPreviousInUse({ previousSince, lastUsedAt }: SeenCredential, now: Date): boolean {
   if (previousSince === null || lastUsedAt === null) return false;
   return lastUsedAt > previousSince && now.getTime() - Date.parse(lastUsedAt) < DAY_MS;

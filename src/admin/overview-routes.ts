@@ -15,14 +15,14 @@ const OVERVIEW = operation({
 });
 
 /** `GET /api/v1/overview`. */
-export function registerOverview(app: FastifyInstance, { store, clock, countNow }: AdminDeps): void {
+export function registerOverview(app: FastifyInstance, deps: AdminDeps): void {
   app.get<{ Querystring: { span: Span } }>(
     "/api/v1/overview",
     { schema: OVERVIEW },
     async ({ query: { span } }) => {
       // What this process has answered is in it; the counts of others are some seconds behind.
-      await countNow();
-      return overviewOf(span, store, clock.now());
+      await deps.countNow();
+      return overviewOf(span, deps, deps.clock.now());
     },
   );
 }

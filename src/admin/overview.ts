@@ -1,15 +1,19 @@
 import { quantileOf, SPANS, type Span, slotOf } from "../domain/index.ts";
-import type { RollupSlot, Store } from "../store/index.ts";
+import type { RollupSlot } from "../store/index.ts";
+import type { AdminDeps } from "./admin-deps.ts";
 import { type Concerns, needsAPerson } from "./needs-a-person.ts";
 import type { OverviewView } from "./overview-shapes.ts";
 
+type Standing = Pick<AdminDeps, "store" | "sources">;
+
 /** What happened in a span until now, period by period, and how things stand. */
-export async function overviewOf(span: Span, store: Store, now: Date): Promise<OverviewView> {
+export async function overviewOf(span: Span, deps: Standing, now: Date): Promise<OverviewView> {
+  const { store } = deps;
   const { stepSeconds, steps } = SPANS[span];
   const first = slotOf(now, stepSeconds) - (steps - 1) * stepSeconds;
   const rows = await store.rollups.list(span, first);
   const bySlot = Map.groupBy(rows, ({ slot }) => slot);
-  const concerns = await concernsOf(store);
+  const concerns = await concernsOf(deps);
   const { failures, notifications, alerts } = concerns;
   return {
     span,
@@ -33,13 +37,13 @@ export async function overviewOf(span: Span, store: Store, now: Date): Promise<O
   };
 }
 
-async function concernsOf(store: Store): Promise<Concerns> {
+async function concernsOf({ store, sources }: Standing): Promise<Concerns> {
   const alerts = await store.alerts.list();
   return {
     failures: await store.failures.counts(),
     notifications: await store.outbox.counts(),
     alerts: alerts.filter(({ isOpen }) => isOpen),
-    credentials: await store.credentialUses(),
+    credentials: await sources.secretUses(),
   };
 }
 

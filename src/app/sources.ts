@@ -41,6 +41,7 @@ export async function createSources(
   };
   let isChecking = false;
   return {
+    secretUses: () => store.credentialUses(secrets),
     async list() {
       const uses = await store.credentialUses(secrets);
       const platform: SourceView = {

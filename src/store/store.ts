@@ -186,11 +186,8 @@ export interface Store {
   noteCredential(use: CredentialUse, now: Date): Promise<void>;
   /** Notes since when each secret has been a previous one; a current one is none. */
   noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void>;
-  /**
-   * When these secrets were accepted last, and since when they have been previous ones; left out, of all. One that was never used, nor a
-   * previous one, may be absent.
-   */
-  credentialUses(credentials?: readonly CredentialUse[]): Promise<SeenCredential[]>;
+  /** When these secrets were accepted last, and since when they have been previous ones; one that was never either may be absent. */
+  credentialUses(credentials: readonly CredentialUse[]): Promise<SeenCredential[]>;
   /** Notes the base address that this database is used with, once the service listens. */
   noteBaseUrl(url: string): Promise<void>;
   /** The retention job: deletes in bounded steps. */

@@ -123,7 +123,6 @@ async function everyOperation(store: Store): Promise<void> {
   }
   await store.noteCredential({ method: "hmac", fingerprint: "a" }, NOON);
   await store.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
-  await store.credentialUses();
   await store.credentialUses([{ method: "hmac", fingerprint: "a" }]);
   await store.credentialUses(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
   await store.appendCallbacks([logRow()]);

@@ -37,19 +37,19 @@ export async function noteConfigured(
 
 export async function credentialUses(
   { read }: Access,
-  credentials: readonly CredentialUse[] | undefined,
+  credentials: readonly CredentialUse[],
 ): Promise<SeenCredential[]> {
-  if (credentials?.length === 0) return [];
-  const all = read.selectFrom(TABLE).select(["method", "fingerprint", "previous_since", "last_used_at"]);
-  const asked =
-    credentials === undefined
-      ? all
-      : all.where(({ or, and, eb }) =>
-          or(
-            credentials.map(({ method, fingerprint }) =>
-              and([eb("method", "=", method), eb("fingerprint", "=", fingerprint)]),
-            ),
-          ),
-        );
-  return (await asked.execute()).map(toSeenCredential);
+  if (credentials.length === 0) return [];
+  const rows = await read
+    .selectFrom(TABLE)
+    .select(["method", "fingerprint", "previous_since", "last_used_at"])
+    .where(({ or, and, eb }) =>
+      or(
+        credentials.map(({ method, fingerprint }) =>
+          and([eb("method", "=", method), eb("fingerprint", "=", fingerprint)]),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(toSeenCredential);
 }
