@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { SANDBOX_AUTHORIZE_PATH, SANDBOX_TOKEN_PATH } from "../oauth/index.ts";
 import { createBearerCheck } from "../verify/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { DASHBOARD_ROUTES, registerDashboard } from "./dashboard-routes.ts";
 import { registerDescription } from "./description-route.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
@@ -21,13 +22,14 @@ const OPERATIONS = [
   registerRedirectStates,
   registerUserTokens,
 ];
-/** What needs no token: probes, metrics, and the sandbox platform, which has a client of its own. */
+/** What needs no token: probes, metrics, the empty page, and the sandbox platform, which has a client of its own. */
 const OPEN_ROUTES: ReadonlySet<string> = new Set([
   "/healthz",
   "/readyz",
   "/metrics",
   SANDBOX_AUTHORIZE_PATH,
   SANDBOX_TOKEN_PATH,
+  ...DASHBOARD_ROUTES,
 ]);
 
 /**
@@ -76,6 +78,7 @@ function registerRoutes(app: FastifyInstance, deps: AdminDeps): void {
     for (const register of OPERATIONS) register(inner, deps);
     registerDescription(inner, () => {});
   });
+  registerDashboard(app);
   if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
 }
 
