@@ -144,6 +144,21 @@ module.exports = {
       to: { path: "^src/" },
     },
     {
+      name: "the-dashboard-is-a-client",
+      comment:
+        "What the page can do, a script can do too: it knows the admin API by its client, and nothing else of us.",
+      severity: "error",
+      from: { path: "^dashboard/" },
+      to: { path: "^(src|test|bench|scripts)/", pathNot: "^src/admin-client/index\\.ts$" },
+    },
+    {
+      name: "nothing-needs-the-dashboard",
+      comment: "It is built for browsers; the receiver knows its files alone.",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { path: "^dashboard/" },
+    },
+    {
       name: "no-cycle",
       comment: "A cycle makes its members one unit.",
       severity: "error",

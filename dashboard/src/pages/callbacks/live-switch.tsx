@@ -1,0 +1,33 @@
+import { Button, Group, Text } from "@mantine/core";
+import type { Live } from "./live.ts";
+
+const SAYS: Readonly<Record<Live["state"], string>> = {
+  off: "Not live: the filters end in the past.",
+  connecting: "Connecting…",
+  live: "Live",
+  lost: "Not live: the receiver does not send callbacks as they come. Load the page again to try.",
+};
+
+interface Props {
+  readonly live: Live;
+  readonly isPaused: boolean;
+  readonly setPaused: (isPaused: boolean) => void;
+}
+
+/** Whether the list is live, and the button that pauses it. */
+export function LiveSwitch({ live, isPaused, setPaused }: Props) {
+  const canPause = live.state === "live" || live.state === "connecting";
+  return (
+    <Group gap="sm">
+      <Text size="sm" role="status">
+        {isPaused && canPause ? `Paused; ${live.held} new` : SAYS[live.state]}
+        {live.hasGap && "; more came than is shown, load the page again to see all"}
+      </Text>
+      {canPause && (
+        <Button variant="default" size="compact-sm" onClick={() => setPaused(!isPaused)}>
+          {isPaused ? "Go on" : "Pause"}
+        </Button>
+      )}
+    </Group>
+  );
+}

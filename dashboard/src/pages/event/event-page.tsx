@@ -1,0 +1,59 @@
+import { Alert, Stack, Text } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../client.ts";
+import { Loading } from "../../parts/loading.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { Problem } from "../../parts/problem.tsx";
+import { FailureActions } from "../failures/failure-actions.tsx";
+import { EventFacts } from "./event-facts.tsx";
+import { EventNotifications } from "./event-notifications.tsx";
+import { Timeline } from "./timeline.tsx";
+
+const route = getRouteApi("/inside/events/$source/$event_id");
+
+export function EventPage() {
+  const key = route.useParams();
+  const [said, setSaid] = useState<string>();
+  const story = useInfiniteQuery({
+    queryKey: ["event", key.source, key.event_id],
+    queryFn: ({ pageParam }) =>
+      api.events.get(key.source, key.event_id, pageParam === null ? {} : { cursor: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ timeline_cursor }) => timeline_cursor,
+  });
+  if (story.isPending) return <Loading what="the event" />;
+  if (story.isError) {
+    return (
+      <>
+        <PageTitle title={`Event ${key.event_id}`} />
+        <Problem error={story.error} title="The event could not be read" again={() => void story.refetch()} />
+      </>
+    );
+  }
+  const [newest] = story.data.pages;
+  const moments = story.data.pages.flatMap(({ timeline }) => timeline);
+  return (
+    <>
+      <PageTitle
+        title={`Event ${key.event_id}`}
+        says="Every delivery and attempt of one event, and what came of it."
+      />
+      <Stack gap="xl">
+        {newest !== undefined && <EventFacts story={newest} />}
+        <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
+        {newest?.failure != null && <FailureActions failure={newest.failure} onEnd={setSaid} />}
+        <section aria-labelledby="timeline">
+          <h2 id="timeline">What happened</h2>
+          {moments.length === 0 && <Text c="dimmed">The log holds nothing of this event any more.</Text>}
+          <Timeline
+            moments={moments}
+            more={story.hasNextPage ? () => void story.fetchNextPage() : undefined}
+          />
+        </section>
+        {newest !== undefined && <EventNotifications notifications={newest.notifications} />}
+      </Stack>
+    </>
+  );
+}

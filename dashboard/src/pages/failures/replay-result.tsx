@@ -1,0 +1,78 @@
+import { Stack, Text } from "@mantine/core";
+import type { ReplayView, Statement } from "../../contract.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
+import { Rows } from "../../parts/rows.tsx";
+import { TextBlock } from "../../parts/text-block.tsx";
+
+interface Props {
+  readonly replay: ReplayView;
+  readonly eventId: string;
+  readonly close: () => void;
+}
+
+/** How a replay ended, or what a dry run would have done. */
+export function ReplayResult({ replay, eventId, close }: Props) {
+  const { dry_run, outcome, result, error, statements } = replay;
+  return (
+    <Dialog isOpen close={close} size="xl" title={dry_run ? `Dry run of ${eventId}` : `${eventId} was run`}>
+      <Stack>
+        <Text role="status">
+          <OutcomeBadge outcome={outcome} />{" "}
+          {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(outcome)}
+        </Text>
+        {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
+        {error !== undefined && <TextBlock label="The error with its stack" text={error} />}
+        {dry_run && statements !== undefined && (
+          <Statements statements={statements} omitted={replay.statements_omitted ?? 0} />
+        )}
+        {replay.connection_used === true && (
+          <Text c="dimmed">The handler took tx.connection; what it ran through that is not among them.</Text>
+        )}
+        {dry_run && replay.notifications !== undefined && <Queued notifications={replay.notifications} />}
+      </Stack>
+    </Dialog>
+  );
+}
+
+function sentence(outcome: string): string {
+  if (outcome === "success") return "It was handled, and its record is completed.";
+  if (outcome === "already_processed") return "It had been handled before; nothing was done again.";
+  return "It failed again, and stays in the list.";
+}
+
+interface StatementsProps {
+  readonly statements: readonly Statement[];
+  readonly omitted: number;
+}
+
+function Statements({ statements, omitted }: StatementsProps) {
+  if (statements.length === 0) return <Text>The handler ran no statement.</Text>;
+  const numbered = statements.map((statement, at) => ({ ...statement, number: at + 1 }));
+  return (
+    <section aria-labelledby="statements">
+      <h2 id="statements">What the handler ran</h2>
+      <Rows
+        caption="Statements in the order in which they ran, without their values"
+        columns={[
+          { head: "No.", cell: ({ number }) => number },
+          { head: "Statement", cell: ({ sql }) => <code>{sql}</code> },
+          { head: "Rows", cell: ({ rows }) => rows ?? "failed" },
+        ]}
+        rows={numbered}
+        keyOf={({ number }) => number}
+      />
+      {omitted > 0 && <Text c="dimmed">{omitted} more are not shown.</Text>}
+    </section>
+  );
+}
+
+function Queued({ notifications }: { readonly notifications: NonNullable<ReplayView["notifications"]> }) {
+  if (notifications.length === 0) return null;
+  return (
+    <section aria-labelledby="queued">
+      <h2 id="queued">What would be told</h2>
+      <TextBlock label="Notifications that the handler queued" text={JSON.stringify(notifications)} />
+    </section>
+  );
+}

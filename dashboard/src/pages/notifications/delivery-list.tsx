@@ -1,0 +1,26 @@
+import type { NotificationView } from "../../contract.ts";
+import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
+import { Time } from "../../parts/time.tsx";
+
+/** How far the deliveries of a notification are, channel by channel. */
+export function DeliveryList({ deliveries }: Pick<NotificationView, "deliveries">) {
+  if (deliveries.length === 0) return <>Not handed to the channels yet</>;
+  return (
+    <ul className="plain-list">
+      {deliveries.map(({ channel, state, attempts, error, next_attempt_at, delivered_at }) => (
+        <li key={channel}>
+          {channel} <OutcomeBadge outcome={state} />{" "}
+          {delivered_at === null ? (
+            <>
+              after {attempts} attempts{next_attempt_at !== null && ", next "}
+              {next_attempt_at !== null && <Time at={next_attempt_at} relative />}
+            </>
+          ) : (
+            <Time at={delivered_at} />
+          )}
+          {error !== null && <div>{error}</div>}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,83 @@
+import "@mantine/charts/styles.css";
+import { BarChart, LineChart } from "@mantine/charts";
+import type { Bucket, OverviewView } from "../../contract.ts";
+import { milliseconds } from "../../parts/milliseconds.ts";
+import { Rows } from "../../parts/rows.tsx";
+import { Time } from "../../parts/time.tsx";
+import { GROUPS, groupsOf } from "./outcome-groups.ts";
+
+const HEIGHT = 240;
+const TIMES = [
+  { name: "p50_ms", label: "Half are faster than", color: "blue.7" },
+  { name: "p99_ms", label: "99 of 100 are faster than", color: "violet.7" },
+];
+
+/** How callbacks ended and how long they took, over time; the same as a table for those who see no charts. */
+export function Charts({ overview: { buckets, span } }: { readonly overview: OverviewView }) {
+  const data = buckets.map((bucket) => ({
+    ...groupsOf(bucket.outcomes),
+    ...bucket,
+    label: labelOf(bucket.at, span),
+  }));
+  return (
+    <>
+      <section aria-labelledby="outcomes">
+        <h2 id="outcomes">How callbacks ended</h2>
+        <div aria-hidden="true">
+          <BarChart
+            h={HEIGHT}
+            data={data}
+            dataKey="label"
+            type="stacked"
+            series={[...GROUPS]}
+            withLegend
+            barProps={{ isAnimationActive: false }}
+            // Hidden from screen readers, it must take no focus: the table is for them.
+            barChartProps={{ accessibilityLayer: false }}
+          />
+        </div>
+      </section>
+      <section aria-labelledby="latency">
+        <h2 id="latency">How long they took</h2>
+        <div aria-hidden="true">
+          <LineChart
+            h={HEIGHT}
+            data={data}
+            dataKey="label"
+            series={TIMES}
+            withLegend
+            withDots={false}
+            connectNulls={false}
+            valueFormatter={milliseconds}
+            lineProps={{ isAnimationActive: false }}
+            lineChartProps={{ accessibilityLayer: false }}
+          />
+        </div>
+      </section>
+      <details>
+        <summary>Both as a table</summary>
+        <BucketRows buckets={buckets} />
+      </details>
+    </>
+  );
+}
+
+function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const columns = [
+    { head: "From", cell: ({ at }: Bucket) => <Time at={at} /> },
+    ...GROUPS.map(({ name, label }) => ({
+      head: label,
+      cell: ({ outcomes }: Bucket) => groupsOf(outcomes)[name],
+    })),
+    { head: "Median", cell: ({ p50_ms }: Bucket) => milliseconds(p50_ms) },
+    { head: "99th percentile", cell: ({ p99_ms }: Bucket) => milliseconds(p99_ms) },
+  ];
+  const rows = buckets.filter(({ outcomes }) => Object.keys(outcomes).length > 0);
+  return <Rows caption="Callbacks over time" columns={columns} rows={rows} keyOf={({ at }) => at} />;
+}
+
+function labelOf(at: string, span: OverviewView["span"]): string {
+  const date = new Date(at);
+  if (span === "month") return date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
+  return date.toLocaleTimeString(undefined, { timeStyle: "short" });
+}

@@ -1,0 +1,60 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import type { CallbackView } from "../../contract.ts";
+import { FilterForm } from "../../parts/filter-form.tsx";
+import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import type { Column } from "../../parts/rows.tsx";
+import { callbackSearch } from "../../search.ts";
+import { ADDRESS, EVENT, TIME } from "../callbacks/callback-columns.tsx";
+import { CALLBACK_FIELDS } from "../callbacks/callback-fields.ts";
+import { CallbackList } from "../callbacks/callback-list.tsx";
+import { useLive } from "../callbacks/live.ts";
+import { LiveSwitch } from "../callbacks/live-switch.tsx";
+
+const route = getRouteApi("/inside/refused");
+/** What is not authentic is answered 401, whatever authenticates. */
+const REFUSED = "401";
+const FIELDS = CALLBACK_FIELDS.filter(({ name }) => name !== "status");
+
+const WHY: Column<CallbackView> = {
+  head: "Why",
+  cell: ({ diagnosis, outcome, response_status }) => (
+    <>
+      <OutcomeBadge outcome={outcome} status={response_status} />
+      {diagnosis !== undefined && diagnosis !== null && (
+        <div>
+          {diagnosis.says} <strong>{diagnosis.do}</strong>
+        </div>
+      )}
+    </>
+  ),
+};
+const COLUMNS = [TIME, WHY, EVENT, ADDRESS];
+
+export function RefusedPage() {
+  const search = callbackSearch(route.useSearch());
+  const navigate = route.useNavigate();
+  const [isPaused, setPaused] = useState(false);
+  const filters = { ...search, status: REFUSED };
+  const live = useLive(filters, search.to === undefined, isPaused);
+  return (
+    <>
+      <PageTitle title="Refused" says="Callbacks that were not authentic, and why their signature failed.">
+        <LiveSwitch live={live} isPaused={isPaused} setPaused={setPaused} />
+      </PageTitle>
+      <FilterForm
+        fields={FIELDS}
+        filters={{ ...search }}
+        apply={(next) => void navigate({ search: callbackSearch(next) })}
+      />
+      <CallbackList
+        caption="Refused callbacks, newest first"
+        filters={filters}
+        columns={COLUMNS}
+        live={live}
+        nothing="No callback that fits was refused: whatever came was authentic."
+      />
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { Button, Group, JsonInput, NativeSelect, Stack } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { api } from "../../client.ts";
+import type { SandboxEvent, SandboxSending } from "../../contract-setup.ts";
+import { Problem } from "../../parts/problem.tsx";
+import { Exchange } from "./exchange.tsx";
+
+const SIGNATURES = [
+  { value: "right", label: "signed as the platform would" },
+  { value: "wrong", label: "with a wrong signature" },
+  { value: "none", label: "not signed" },
+] as const;
+
+const nameOf = ({ event_type, version }: SandboxEvent) => `${event_type} ${version}`;
+const textOf = (event: SandboxEvent | undefined) => JSON.stringify(event?.sample ?? {}, null, 2);
+
+export function Composer({ events }: { readonly events: readonly SandboxEvent[] }) {
+  const [chosen, setChosen] = useState(events[0]);
+  const [body, setBody] = useState(textOf(events[0]));
+  const [sign, setSign] = useState<SandboxSending["sign"]>("right");
+  const send = useMutation({ mutationFn: api.sandbox.send });
+  const choose = (name: string) => {
+    const event = events.find((one) => nameOf(one) === name);
+    setChosen(event);
+    setBody(textOf(event));
+  };
+  const version = chosen === undefined ? {} : { version: chosen.version };
+  return (
+    <Stack component="section" aria-label="Compose a callback">
+      <h2>A callback</h2>
+      <Group align="end">
+        <NativeSelect
+          label="Event type and version"
+          data={events.map(nameOf)}
+          onChange={({ currentTarget }) => choose(currentTarget.value)}
+        />
+        <NativeSelect
+          label="Signature"
+          data={SIGNATURES}
+          onChange={({ currentTarget }) =>
+            setSign(SIGNATURES.find(({ value }) => value === currentTarget.value)?.value ?? "right")
+          }
+        />
+      </Group>
+      <JsonInput
+        label="Body, as it is signed and sent"
+        description="The same event_id again is a duplicate: it is answered, and changes nothing."
+        value={body}
+        onChange={setBody}
+        autosize
+        minRows={6}
+        validationError="This is not JSON; it is sent as it is."
+      />
+      <Group>
+        <Button loading={send.isPending} onClick={() => send.mutate({ body, sign, ...version })}>
+          Send it
+        </Button>
+        <Button variant="default" onClick={() => setBody(withNewId(body))}>
+          New event id
+        </Button>
+      </Group>
+      {send.isError && <Problem error={send.error} title="It could not be sent" />}
+      {send.data !== undefined && <Exchange exchange={send.data} />}
+    </Stack>
+  );
+}
+
+/** A body that is no JSON object stays what it is. */
+function withNewId(body: string): string {
+  try {
+    const event: unknown = JSON.parse(body);
+    if (typeof event !== "object" || event === null || Array.isArray(event)) return body;
+    return JSON.stringify({ ...event, event_id: `evt_${Math.random().toString(36).slice(2, 12)}` }, null, 2);
+  } catch {
+    return body;
+  }
+}

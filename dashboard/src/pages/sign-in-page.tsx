@@ -1,0 +1,80 @@
+import { Button, Center, Paper, PasswordInput, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import type { FormEvent } from "react";
+import { api, isStatus } from "../client.ts";
+import { PageTitle } from "../parts/page-title.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { signInSearch } from "../search.ts";
+import { beginSession, SESSION } from "../session.ts";
+import { EnvironmentBadge } from "../shell/environment-badge.tsx";
+
+const route = getRouteApi("/sign-in");
+
+export function SignInPage() {
+  // A receiver that does not say how one signs in takes its token.
+  const { data } = useQuery({
+    queryKey: ["sign-in"],
+    queryFn: () => api.session.methods().catch(() => null),
+  });
+  const methods = data?.methods ?? ["token"];
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Paper withBorder p="xl" w="100%" maw={420}>
+        <PageTitle title="Sign in to Oncehook">
+          <EnvironmentBadge environment={data?.environment ?? null} />
+        </PageTitle>
+        <Stack>
+          {methods.includes("oidc") && (
+            <Button component="a" href="/sign-in/oidc">
+              {data?.oidc_label ?? "Sign in with your organisation"}
+            </Button>
+          )}
+          {methods.includes("token") && <TokenForm />}
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
+
+function TokenForm() {
+  const router = useRouter();
+  const queries = useQueryClient();
+  const { back } = signInSearch(route.useSearch());
+  const signIn = useMutation({
+    mutationFn: beginSession,
+    onSuccess: (session) => {
+      queries.setQueryData(SESSION.queryKey, session);
+      router.history.push(back ?? "/");
+    },
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const token = new FormData(event.currentTarget).get("token");
+    if (typeof token === "string" && token !== "") signIn.mutate(token.trim());
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <PasswordInput
+          name="token"
+          label="Admin token"
+          description="ADMIN_TOKEN of the receiver; in development it is in data/, and the start says so."
+          autoComplete="current-password"
+          required
+          error={isStatus(signIn.error, 401) ? "This is not the receiver's admin token." : undefined}
+        />
+        <Button type="submit" loading={signIn.isPending}>
+          Sign in
+        </Button>
+        {signIn.isError && !isStatus(signIn.error, 401) && (
+          <Problem error={signIn.error} title="The sign-in did not succeed" />
+        )}
+        <Text size="sm" c="dimmed">
+          The token is sent once and kept nowhere in the browser; a cookie that scripts cannot read holds the
+          session.
+        </Text>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,100 @@
+import { Button, Group, NativeSelect, SimpleGrid, TextInput } from "@mantine/core";
+import type { FormEvent } from "react";
+
+export interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  /** A time of day where the reader is; in the address it is ISO 8601. */
+  readonly isTime?: boolean;
+  /** The only values that there are. */
+  readonly options?: readonly string[];
+  /** Some that there are. */
+  readonly suggestions?: readonly string[];
+  readonly placeholder?: string;
+}
+
+export type Filters = Readonly<Record<string, string | undefined>>;
+
+interface Props {
+  readonly fields: readonly FilterField[];
+  readonly filters: Filters;
+  readonly apply: (filters: Filters) => void;
+}
+
+/** Filters of a list. They are asked for together, when somebody says so: one search for all that is typed. */
+export function FilterForm({ fields, filters, apply }: Props) {
+  const set = fields.filter(({ name }) => filters[name] !== undefined).length;
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    apply(Object.fromEntries(fields.map((field) => [field.name, typedIn(field, data.get(field.name))])));
+  };
+  return (
+    <details className="filters" open={set > 0}>
+      <summary>{set === 0 ? "Filters" : `Filters (${set} set)`}</summary>
+      {/* What the address says is what the fields begin with. */}
+      <form key={JSON.stringify(filters)} onSubmit={submit} aria-label="Filters">
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm" mt="sm">
+          {fields.map((field) => (
+            <Field key={field.name} field={field} value={filters[field.name]} />
+          ))}
+        </SimpleGrid>
+        <Group mt="sm">
+          <Button type="submit">Apply the filters</Button>
+          {set > 0 && (
+            <Button
+              variant="default"
+              onClick={() => apply(Object.fromEntries(fields.map(({ name }) => [name, undefined])))}
+            >
+              Remove all filters
+            </Button>
+          )}
+        </Group>
+      </form>
+    </details>
+  );
+}
+
+function Field({ field, value = "" }: { readonly field: FilterField; readonly value: string | undefined }) {
+  const { name, label, options, suggestions, placeholder = "" } = field;
+  if (options !== undefined) {
+    const data = [{ value: "", label: "any" }, ...options.map((one) => ({ value: one, label: one }))];
+    return <NativeSelect name={name} label={label} defaultValue={value} data={data} />;
+  }
+  if (field.isTime === true)
+    return (
+      <TextInput type="datetime-local" step={1} name={name} label={label} defaultValue={localOf(value)} />
+    );
+  const list = `suggested-${name}`;
+  return (
+    <>
+      <TextInput
+        name={name}
+        label={label}
+        defaultValue={value}
+        placeholder={placeholder}
+        list={list}
+        autoComplete="off"
+      />
+      <datalist id={list}>
+        {suggestions?.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+function typedIn({ isTime }: FilterField, value: FormDataEntryValue | null): string | undefined {
+  const text = typeof value === "string" ? value.trim() : "";
+  if (text === "") return undefined;
+  return isTime === true ? new Date(text).toISOString() : text;
+}
+
+/** As the browser's field for dates and times has it: where the reader is, and without a zone. */
+function localOf(iso: string): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return "";
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}

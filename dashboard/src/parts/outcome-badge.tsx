@@ -1,0 +1,24 @@
+import { Badge } from "@mantine/core";
+
+interface Props {
+  readonly outcome: string;
+  /** The HTTP status that the platform got. */
+  readonly status?: number;
+}
+
+/** How a callback or an attempt ended, in words; the colour only repeats them. */
+export function OutcomeBadge({ outcome, status }: Props) {
+  return (
+    <Badge color={colorOf(outcome, status)} variant="light" tt="none" radius="sm">
+      {outcome.replaceAll("_", " ")}
+    </Badge>
+  );
+}
+
+/** Green: handled; grey: had been; orange: the sender is told no; red: it is asked to come again. */
+export function colorOf(outcome: string, status?: number): string {
+  if (outcome === "success" || outcome === "done" || outcome === "delivered") return "green";
+  if (outcome === "already_processed") return "gray";
+  if (status !== undefined) return status >= 500 ? "red" : "orange";
+  return outcome === "refused" || outcome === "waiting" || outcome === "paused" ? "orange" : "red";
+}

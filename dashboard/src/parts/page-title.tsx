@@ -1,0 +1,37 @@
+import { Group, Text, Title } from "@mantine/core";
+import { type ReactNode, useEffect, useRef } from "react";
+
+interface Props {
+  readonly title: string;
+  /** What the page answers, in a sentence. */
+  readonly says?: string;
+  /** Buttons beside it. */
+  readonly children?: ReactNode;
+}
+
+let shownBefore = false;
+
+/** The page's heading. Coming from another page it takes the focus, so that a screen reader tells of the new one. */
+export function PageTitle({ title, says, children }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} – Oncehook`;
+    if (shownBefore) heading.current?.focus({ preventScroll: true });
+    shownBefore = true;
+  }, [title]);
+  return (
+    <>
+      <Group justify="space-between" mb={says === undefined ? "md" : 4}>
+        <Title order={1} size="h2" ref={heading} tabIndex={-1}>
+          {title}
+        </Title>
+        {children}
+      </Group>
+      {says !== undefined && (
+        <Text c="dimmed" mb="md">
+          {says}
+        </Text>
+      )}
+    </>
+  );
+}

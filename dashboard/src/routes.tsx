@@ -1,0 +1,153 @@
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { NotFound } from "./parts/not-found.tsx";
+import { PageProblem } from "./parts/page-problem.tsx";
+import {
+  auditSearch,
+  callbackSearch,
+  failureSearch,
+  notificationSearch,
+  overviewSearch,
+  parseSearch,
+  signInSearch,
+  stringifySearch,
+} from "./search.ts";
+import { SESSION } from "./session.ts";
+import { Shell } from "./shell/shell.tsx";
+
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: signInSearch,
+  component: lazyRouteComponent(() => import("./pages/sign-in-page.tsx"), "SignInPage"),
+});
+
+/** All pages but the sign-in: for those who are signed in. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  errorComponent: PageProblem,
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queries.query({ ...SESSION });
+    if (session === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
+  },
+});
+
+const overview = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  validateSearch: overviewSearch,
+  component: lazyRouteComponent(() => import("./pages/overview/overview-page.tsx"), "OverviewPage"),
+});
+const callbacks = createRoute({
+  getParentRoute: () => inside,
+  path: "/callbacks",
+  validateSearch: callbackSearch,
+  component: lazyRouteComponent(() => import("./pages/callbacks/callbacks-page.tsx"), "CallbacksPage"),
+});
+const callback = createRoute({
+  getParentRoute: () => inside,
+  path: "/callbacks/$id",
+  component: lazyRouteComponent(() => import("./pages/callback/callback-page.tsx"), "CallbackPage"),
+});
+const event = createRoute({
+  getParentRoute: () => inside,
+  path: "/events/$source/$event_id",
+  component: lazyRouteComponent(() => import("./pages/event/event-page.tsx"), "EventPage"),
+});
+const refused = createRoute({
+  getParentRoute: () => inside,
+  path: "/refused",
+  validateSearch: callbackSearch,
+  component: lazyRouteComponent(() => import("./pages/refused/refused-page.tsx"), "RefusedPage"),
+});
+const failures = createRoute({
+  getParentRoute: () => inside,
+  path: "/failures",
+  validateSearch: failureSearch,
+  component: lazyRouteComponent(() => import("./pages/failures/failures-page.tsx"), "FailuresPage"),
+});
+const bulkReplays = createRoute({
+  getParentRoute: () => inside,
+  path: "/bulk-replays",
+  component: lazyRouteComponent(
+    () => import("./pages/bulk-replays/bulk-replays-page.tsx"),
+    "BulkReplaysPage",
+  ),
+});
+const notifications = createRoute({
+  getParentRoute: () => inside,
+  path: "/notifications",
+  validateSearch: notificationSearch,
+  component: lazyRouteComponent(
+    () => import("./pages/notifications/notifications-page.tsx"),
+    "NotificationsPage",
+  ),
+});
+const sources = createRoute({
+  getParentRoute: () => inside,
+  path: "/sources",
+  component: lazyRouteComponent(() => import("./pages/sources/sources-page.tsx"), "SourcesPage"),
+});
+const sandbox = createRoute({
+  getParentRoute: () => inside,
+  path: "/sandbox",
+  component: lazyRouteComponent(() => import("./pages/sandbox/sandbox-page.tsx"), "SandboxPage"),
+});
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: "/audit",
+  validateSearch: auditSearch,
+  component: lazyRouteComponent(() => import("./pages/audit/audit-page.tsx"), "AuditPage"),
+});
+const reference = createRoute({
+  getParentRoute: () => inside,
+  path: "/api",
+  component: lazyRouteComponent(() => import("./pages/reference/reference-page.tsx"), "ReferencePage"),
+});
+
+const PAGES = [
+  overview,
+  callbacks,
+  callback,
+  event,
+  refused,
+  failures,
+  bulkReplays,
+  notifications,
+  sources,
+  sandbox,
+  audit,
+  reference,
+] as const;
+
+export function createPages(queries: QueryClient) {
+  return createRouter({
+    routeTree: root.addChildren([signIn, inside.addChildren(PAGES)]),
+    context: { queries },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    defaultPreloadStaleTime: 0,
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createPages>;
+  }
+}

@@ -1,0 +1,84 @@
+import type { CallbackFilters, FailureFilter, Span } from "./contract.ts";
+
+/** What an address has behind its question mark, as it stands there. */
+type Raw = Readonly<Record<string, unknown>>;
+
+/** All values are texts: an event id of digits stays what it is. */
+export function parseSearch(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+export function stringifySearch(search: Raw): string {
+  const pairs = Object.entries(search).flatMap(([name, value]) => {
+    const text = textOf(value);
+    return text === undefined ? [] : [[name, text] as [string, string]];
+  });
+  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
+}
+
+/** The filters of an address. The router hands on what it does not know as well, so pages ask this once more. */
+export function callbackSearch(raw: Raw): CallbackFilters {
+  return picked(raw, CALLBACK_FILTERS);
+}
+
+/** In the order in which the page offers them. */
+export const CALLBACK_FILTERS = [
+  "from",
+  "to",
+  "source",
+  "event_type",
+  "event_id",
+  "status",
+  "outcome",
+  "remote_address",
+  "text",
+] as const satisfies readonly (keyof CallbackFilters)[];
+
+export function failureSearch(raw: Raw): FailureFilter {
+  const state = oneOf(raw.state, ["waiting", "exhausted"] as const);
+  return {
+    ...picked(raw, ["source", "event_type", "code"] as const),
+    ...(state === undefined ? {} : { state }),
+  };
+}
+
+export function overviewSearch(raw: Raw): { readonly span?: Span } {
+  const span = oneOf(raw.span, ["hour", "day", "month"] as const);
+  return span === undefined ? {} : { span };
+}
+
+export type DeliveryState = "waiting" | "delivered" | "dead";
+
+export function notificationSearch(raw: Raw): { readonly state?: DeliveryState } {
+  const state = oneOf(raw.state, ["waiting", "delivered", "dead"] as const);
+  return state === undefined ? {} : { state };
+}
+
+export function auditSearch(raw: Raw): { readonly action?: string; readonly who?: string } {
+  return picked(raw, ["action", "who"] as const);
+}
+
+/** Where to go on after the sign-in: an address of this page, and of no other host. */
+export function signInSearch(raw: Raw): { readonly back?: string } {
+  const back = textOf(raw.back);
+  return back !== undefined && /^\/(?![/\\])/.test(back) ? { back } : {};
+}
+
+/** Those that have a value. */
+function picked<Name extends string>(raw: Raw, names: readonly Name[]): { [N in Name]?: string } {
+  const found: { [N in Name]?: string } = {};
+  for (const name of names) {
+    const text = textOf(raw[name]);
+    if (text !== undefined) found[name] = text;
+  }
+  return found;
+}
+
+function oneOf<Value extends string>(value: unknown, values: readonly Value[]): Value | undefined {
+  return values.find((one) => one === value);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === "") return undefined;
+  return String(value);
+}

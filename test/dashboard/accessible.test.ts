@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { event, payment } from "../support/receiver.ts";
+import { signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 300_000;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** Every page, with its heading. */
+const PAGES = [
+  ["/callbacks", "Callbacks"],
+  ["/callbacks/1", "Callback 1"],
+  ["/events/platform/evt_1", "Event evt_1"],
+  ["/refused", "Refused"],
+  ["/failures", "Failures"],
+  ["/bulk-replays", "Bulk replays"],
+  ["/notifications", "Notifications"],
+  ["/sources", "Sources and handlers"],
+  ["/sandbox", "Sandbox"],
+  ["/audit", "Audit log"],
+  ["/api", "API reference"],
+  ["/", "Overview"],
+] as const;
+
+const failing = defineHandler({
+  type: "unreliable",
+  data: z.object({}),
+  handle() {
+    throw new Error("down");
+  },
+});
+
+/** What axe objects to, a line each. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+}
+
+/** Goes there without a reload, as a click would, and waits until what it shows has been read. */
+async function go(page: Page, [path, heading]: (typeof PAGES)[number]): Promise<void> {
+  const steps = `history.pushState({}, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`;
+  await page.evaluate(steps);
+  await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+  await page.getByText(/^Reading /).waitFor({ state: "hidden" });
+}
+
+it.each(["light", "dark"] as const)(
+  "has nothing that axe objects to, on any page: %s",
+  { timeout: LIMIT_MS },
+  (colorScheme) =>
+    withDashboard(
+      async ({ page, receiver, problems }) => {
+        await receiver.send(payment({ event_id: "evt_1" }));
+        await receiver.send(payment(), { secret: "another secret of the same length" });
+        await receiver.send(event("unreliable", {}, { event_id: "evt_2" }));
+        await page.goto("/sign-in");
+        await page.getByLabel("Admin token").waitFor();
+        const found: Record<string, string[]> = { "/sign-in": await violations(page) };
+        await signIn(page);
+        for (const shown of PAGES) {
+          await go(page, shown);
+          found[shown[0]] = await violations(page);
+        }
+        expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
+        expect(problems).toEqual([]);
+      },
+      { handlers: [failing], env: { RETRY_MAX: "0" } },
+      { colorScheme, reducedMotion: "reduce" },
+    ),
+);
+
+it("fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "e".repeat(200) }));
+      await page.goto("/sign-in");
+      await signIn(page);
+      const wide: string[] = [];
+      for (const shown of PAGES) {
+        await go(page, shown);
+        const width: unknown = await page.evaluate("document.documentElement.scrollWidth");
+        if (Number(width) > 360) wide.push(`${shown[0]}: ${width}`);
+      }
+      expect(wide).toEqual([]);
+    },
+    { handlers: [failing], env: { RETRY_MAX: "0" } },
+    { viewport: { width: 360, height: 740 } },
+  ),
+);

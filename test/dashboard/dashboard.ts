@@ -1,0 +1,60 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { withBrowser } from "../support/browser.ts";
+import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
+
+/** A browser on a busy machine takes its time. */
+const PATIENCE_MS = 60_000;
+
+export interface Dashboard {
+  readonly receiver: TestReceiver;
+  readonly browser: Browser;
+  readonly page: Page;
+  /** What a user should never meet: errors of scripts, of the policy, and requests to other hosts. */
+  readonly problems: string[];
+}
+
+/** Lends a receiver and a browser at its sign-in page. */
+export function withDashboard<T>(
+  use: (dashboard: Dashboard) => Promise<T>,
+  options: ReceiverOptions = {},
+  context: BrowserContextOptions = {},
+): Promise<T> {
+  return withReceiver(
+    "sqlite",
+    (receiver) =>
+      withBrowser(async (browser) => {
+        const page = await browser.newPage({ baseURL: receiver.adminOrigin, ...context });
+        page.setDefaultTimeout(PATIENCE_MS);
+        const problems = watch(page, receiver.adminOrigin);
+        return use({ receiver, browser, page, problems });
+      }),
+    options,
+  );
+}
+
+function watch(page: Page, origin: string): string[] {
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  page.on("console", (message) => {
+    // What the API refuses is shown by the page; the browser says it too.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      problems.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) problems.push(request.url());
+  });
+  return problems;
+}
+
+/** Sends the form of the sign-in. */
+export async function sendToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Admin token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Signs in, and waits until the page behind it is there. */
+export async function signIn(page: Page, token = TOKEN): Promise<void> {
+  await sendToken(page, token);
+  await page.getByRole("button", { name: "Sign in" }).waitFor({ state: "hidden" });
+}

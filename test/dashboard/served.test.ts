@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import Fastify from "fastify";
+import { expect, it } from "vitest";
+import { registerDashboard } from "../../src/admin/dashboard-routes.ts";
+import { withReceiver } from "../support/receiver.ts";
+
+/** The page as anybody gets it, without a token. */
+async function page(origin: string): Promise<{ response: Response; html: string }> {
+  const response = await fetch(origin);
+  return { response, html: await response.text() };
+}
+
+const assetsOf = (html: string) =>
+  [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+
+it("serves the page to everybody, with a nonce of its own for styles and no other host", () =>
+  withReceiver("sqlite", async ({ adminOrigin }) => {
+    const { response, html } = await page(adminOrigin);
+    expect([response.status, response.headers.get("content-type")]).toEqual([
+      200,
+      "text/html; charset=utf-8",
+    ]);
+    expect(response.headers.get("cache-control")).toBe("no-cache");
+    const policy = response.headers.get("content-security-policy") ?? "";
+    const [, nonce] = /style-src 'self' 'nonce-([\w-]{22})'/.exec(policy) ?? [];
+    expect(html).toContain(`nonce="${nonce}"`);
+    expect(html).not.toContain("CSP_NONCE");
+    expect(policy).toContain("default-src 'none'; script-src 'self';");
+    expect(policy).not.toMatch(/unsafe|http/);
+    const again = await page(adminOrigin);
+    expect(again.response.headers.get("content-security-policy")).not.toBe(policy);
+  }));
+
+it.each([
+  ["br, gzip", "br"],
+  ["gzip", "gzip"],
+  ["br;q=0, gzip;q=0.5", "gzip"],
+  ["identity", null],
+])("hands its files out for ever, compressed as the browser takes them: %s", (accepted, encoding) =>
+  withReceiver("sqlite", async ({ adminOrigin }) => {
+    const { html } = await page(adminOrigin);
+    const paths = assetsOf(html);
+    expect(paths.length).toBeGreaterThan(1);
+    for (const path of paths) {
+      const response = await fetch(adminOrigin + path, { headers: { "accept-encoding": accepted } });
+      expect([response.status, response.headers.get("content-encoding")]).toEqual([200, encoding]);
+      expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(response.headers.get("vary")).toBe("accept-encoding");
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect((await response.text()).length).toBeGreaterThan(100);
+    }
+  }),
+);
+
+it("answers the addresses of its pages with the page, and every other one with 404 as JSON", () =>
+  withReceiver("sqlite", async ({ adminOrigin, admin }) => {
+    for (const path of [
+      "/callbacks?status=5xx",
+      "/events/platform/evt%2F1",
+      "/failures",
+      "/api",
+      "/sign-in",
+    ]) {
+      const { response, html } = await page(adminOrigin + path);
+      expect([path, response.status, html.includes('id="root"')]).toEqual([path, 200, true]);
+    }
+    for (const path of ["/call-backs", "/api/v1/call-backs", "/assets/../package.json", "/assets/none.js"]) {
+      const { status, body } = await admin(path);
+      expect([path, status, body]).toEqual([path, 404, { error: "not found" }]);
+    }
+  }));
+
+it("keeps what the page shows for those who have the token", () =>
+  withReceiver("sqlite", async ({ adminOrigin }) => {
+    const response = await fetch(`${adminOrigin}/api/v1/callbacks`);
+    expect(response.status).toBe(401);
+  }));
+
+it("says where the page is not built which command builds it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "oncehook-no-dashboard-"));
+  const app = Fastify();
+  try {
+    registerDashboard(app, pathToFileURL(`${folder}/`));
+    const { statusCode, body } = await app.inject("/");
+    expect([statusCode, body]).toEqual([503, expect.stringContaining("npm run build:dashboard")]);
+  } finally {
+    await app.close();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { TOKEN } from "../support/secrets.ts";
+import { sendToken, signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 120_000;
+
+it("asks for the token, and goes on to the page that was asked for", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, problems }) => {
+    await page.goto("/failures?state=exhausted");
+    await page.waitForURL(/\/sign-in\?back=/);
+    await signIn(page);
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe("/failures?state=exhausted");
+    expect(problems).toEqual([]);
+  }),
+);
+
+it("says that a token is wrong, and shows nothing", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/callbacks");
+    await sendToken(page, "not-the-admin-token");
+    await page.getByText("This is not the receiver's admin token.").waitFor();
+    expect(new URL(page.url()).pathname).toBe("/sign-in");
+  }),
+);
+
+it("keeps the token nowhere that outlives the page, and in no address", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const kept = await page.evaluate(
+      "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, document.body.innerHTML])",
+    );
+    expect(kept).not.toContain(TOKEN);
+    expect(page.url()).not.toContain(TOKEN);
+  }),
+);
+
+it("goes on after the sign-in to no other host", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, receiver }) => {
+    await page.goto("/sign-in?back=//example.com/");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(page.url()).toBe(`${receiver.adminOrigin}/`);
+  }),
+);
+
+it("forgets everything when one signs out", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/notifications");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Notifications" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Admin token").waitFor();
+    await page.goto("/notifications");
+    await page.waitForURL(/\/sign-in/);
+  }),
+);
