@@ -7,8 +7,8 @@ import { registerSessions } from "./access/session-routes.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
+import { registerDashboard } from "./dashboard-routes.ts";
 import { describeApi } from "./describe-api.ts";
-import { DASHBOARD_ROUTES, registerDashboard } from "./dashboard-routes.ts";
 import { registerDescription } from "./description-route.ts";
 import { registerEventHistory } from "./event-history-route.ts";
 import { registerFailures } from "./failure-routes.ts";
@@ -42,16 +42,6 @@ const OPERATIONS = [
   registerSessions,
   registerAuditList,
 ];
-/** What needs no token: probes, metrics, the empty page, and the sandbox platform, which has a client of its own. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set([
-  "/healthz",
-  "/readyz",
-  "/metrics",
-  SANDBOX_AUTHORIZE_PATH,
-  SANDBOX_TOKEN_PATH,
-  ...DASHBOARD_ROUTES,
-]);
-
 /**
  * The listener for operators: health, metrics, and everything else for whoever has a token or is signed in (`access/guard.ts`).
  * It listens on the loopback address unless the configuration says otherwise.
@@ -83,6 +73,7 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     return reply.code(500).send({ error: "internal error" });
   });
   registerOperations(app, deps, door);
+  registerDashboard(app);
   const { provider } = deps.access;
   if (provider !== null) registerProvider(app, deps, provider, door);
   if (deps.sandbox !== null) registerSandbox(app, deps.sandbox.redirectUri);
@@ -99,14 +90,6 @@ export function describeAdminApi(): Promise<object> {
 function registerOperations(app: FastifyInstance, deps: AdminDeps, door: Door): void {
   for (const register of OPERATIONS) register(app, deps, door);
   registerDescription(app, describeAdminApi);
-function registerRoutes(app: FastifyInstance, deps: AdminDeps): void {
-  for (const register of OPERATIONS) register(app, deps);
-  registerDescription(app, (inner) => {
-    for (const register of OPERATIONS) register(inner, deps);
-    registerDescription(inner, () => {});
-  });
-  registerDashboard(app);
-  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox);
 }
 
 /** The validation says that some parameter is one too many, not which. */

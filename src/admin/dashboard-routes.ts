@@ -21,11 +21,8 @@ const PAGES = [
   "/api",
   "/sign-in",
 ];
-/** The page itself holds nothing: it is for everybody, and what it shows needs the token. */
-export const DASHBOARD_ROUTES: readonly string[] = [...PAGES, ASSET];
-
-/** They are no part of the admin API. */
-const NOT_OURS = { schema: { hide: true } };
+/** They are no part of the admin API, and for everybody. */
+const NOT_OURS = { schema: { hide: true, guard: { isOpen: true } } };
 const ABSENT =
   "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
 
