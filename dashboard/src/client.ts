@@ -1,17 +1,14 @@
 import { AdminError, createAdminClient } from "oncehook/admin-client";
-import { contractClient } from "./contract-client.ts";
-import { fetchAsOperator } from "./memory-token.ts";
 
-const typed = createAdminClient({ fetch: fetchAsOperator });
+/** The admin API of the listener that this page came from; the session's cookie goes along. */
+export const api = createAdminClient({});
 
-/** The admin API of the listener that this page came from. */
-export const api = {
-  ...contractClient,
-  failures: { ...typed.failures, ...contractClient.failures },
-  notifications: typed.notifications,
-  /** What the receiver says of its API, in OpenAPI 3.1. */
-  description: async (): Promise<unknown> => (await fetchAsOperator("/api/v1/openapi.json")).json(),
-};
+/** What the receiver says of its API, in OpenAPI 3.1. */
+export async function describeApi(): Promise<unknown> {
+  const response = await fetch("/api/v1/openapi.json");
+  if (!response.ok) throw new AdminError(response.status, `the description was answered ${response.status}`);
+  return response.json();
+}
 
 /** A refusal that no second question will change. */
 export function isFinal(error: unknown): boolean {

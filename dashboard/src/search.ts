@@ -1,4 +1,5 @@
-import type { CallbackFilters, FailureFilter, Span } from "./contract.ts";
+import type { CallbackFilters, FailureFilter } from "oncehook/admin-client";
+import type { Span } from "./views.ts";
 
 /** What an address has behind its question mark, as it stands there. */
 type Raw = Readonly<Record<string, unknown>>;
@@ -17,11 +18,13 @@ export function stringifySearch(search: Raw): string {
 }
 
 /** The filters of an address. The router hands on what it does not know as well, so pages ask this once more. */
-export function callbackSearch(raw: Raw): CallbackFilters {
+export function callbackSearch(raw: Raw): CallbackSearch {
   return picked(raw, CALLBACK_FILTERS);
 }
 
-/** In the order in which the page offers them. */
+/** `CallbackFilters` as they stand in an address. */
+type CallbackSearch = { readonly [Name in (typeof CALLBACK_FILTERS)[number]]?: string };
+
 export const CALLBACK_FILTERS = [
   "from",
   "to",

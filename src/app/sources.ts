@@ -116,7 +116,7 @@ function authenticationOf(
     token: token.header,
     jwt: jwt?.header ?? "",
   };
-  const useOf = (secret: ConfiguredSecret | undefined) =>
+  const noteOf = (secret: ConfiguredSecret | undefined) =>
     uses.find((use) => use.method === secret?.method && use.fingerprint === secret.fingerprint);
   return [...new Set(methods.flat())].map((method) => {
     const own = secrets.filter((secret) => secret.method === method);
@@ -126,8 +126,8 @@ function authenticationOf(
       secrets: own.map((secret) => ({
         name: secretName(secret, config),
         is_previous: secret.isPrevious,
-        last_used_at: useOf(secret)?.lastUsedAt ?? null,
-        advice: secret.isPrevious ? adviceOn(useOf(secret), useOf(own[0]), now).says : null,
+        last_used_at: noteOf(secret)?.lastUsedAt ?? null,
+        advice: secret.isPrevious ? adviceOn(noteOf(secret), noteOf(own[0]), now).says : null,
       })),
     };
   });

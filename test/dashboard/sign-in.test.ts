@@ -37,6 +37,19 @@ it("keeps the token nowhere that outlives the page, and in no address", { timeou
   }),
 );
 
+it("holds the session in a cookie that no script reads, over a reload", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page }) => {
+    await page.goto("/failures");
+    await signIn(page);
+    const cookies = await page.context().cookies();
+    expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+      { httpOnly: true, sameSite: "Strict" },
+    ]);
+    await page.reload();
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+  }),
+);
+
 it("goes on after the sign-in to no other host", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver }) => {
     await page.goto("/sign-in?back=//example.com/");

@@ -6,7 +6,7 @@ import { api, isStatus } from "../client.ts";
 import { PageTitle } from "../parts/page-title.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { signInSearch } from "../search.ts";
-import { beginSession, SESSION } from "../session.ts";
+import { SESSION } from "../session.ts";
 import { EnvironmentBadge } from "../shell/environment-badge.tsx";
 
 const route = getRouteApi("/sign-in");
@@ -42,7 +42,7 @@ function TokenForm() {
   const queries = useQueryClient();
   const { back } = signInSearch(route.useSearch());
   const signIn = useMutation({
-    mutationFn: beginSession,
+    mutationFn: (token: string) => api.session.begin({ token }),
     onSuccess: (session) => {
       queries.setQueryData(SESSION.queryKey, session);
       router.history.push(back ?? "/");

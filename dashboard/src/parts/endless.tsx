@@ -1,7 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import type { Page } from "../contract.ts";
+import type { Page } from "../views.ts";
 import { Time } from "./time.tsx";
 
 /** A bounded search goes on by itself past so many pages in which it has found nothing; then it asks. */

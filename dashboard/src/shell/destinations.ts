@@ -1,4 +1,4 @@
-import type { SessionView } from "../contract.ts";
+import type { SessionView } from "oncehook/admin-client";
 
 /** The navigation, in the order of how often it is needed. */
 const ALL = [

@@ -1,6 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
+import type { AuditEntryView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { AuditEntryView } from "../../contract.ts";
 import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { Loading } from "../../parts/loading.tsx";

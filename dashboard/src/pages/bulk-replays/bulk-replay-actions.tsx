@@ -1,7 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { BulkReplayView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { BulkReplayView } from "../../contract.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";
 

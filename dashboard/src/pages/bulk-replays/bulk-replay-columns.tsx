@@ -1,5 +1,5 @@
 import { Progress, Text } from "@mantine/core";
-import type { BulkReplayView } from "../../contract.ts";
+import type { BulkReplayView } from "oncehook/admin-client";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import type { Column } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";

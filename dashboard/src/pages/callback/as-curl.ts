@@ -1,4 +1,4 @@
-import type { CallbackView } from "../../contract.ts";
+import type { CallbackView } from "oncehook/admin-client";
 
 /** Headers that say something to the receiver; those of the connection, and what was signed, are made anew. */
 const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-agent"]);

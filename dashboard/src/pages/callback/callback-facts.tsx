@@ -1,4 +1,4 @@
-import type { CallbackView } from "../../contract.ts";
+import type { CallbackView } from "oncehook/admin-client";
 import { Facts } from "../../parts/facts.tsx";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";

@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import type { CallbackView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { CallbackView } from "../../contract.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";

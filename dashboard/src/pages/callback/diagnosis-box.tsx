@@ -1,5 +1,5 @@
 import { Alert, Text } from "@mantine/core";
-import type { Diagnosis } from "../../contract.ts";
+import type { Diagnosis } from "../../views.ts";
 
 /** Why the signature did not verify, and what to do. */
 export function DiagnosisBox({ diagnosis }: { readonly diagnosis: Diagnosis }) {

@@ -1,4 +1,4 @@
-import type { CallbackView } from "../../contract.ts";
+import type { CallbackView } from "oncehook/admin-client";
 
 /** Endings before anything was verified: docs/errors.md has them above the 401 ones. */
 const UNCHECKED = new Set([

@@ -1,6 +1,6 @@
+import type { CallbackFilters, CallbackView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
 import { api } from "../../client.ts";
-import type { CallbackFilters, CallbackView } from "../../contract.ts";
 import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { Nothing } from "../../parts/nothing.tsx";

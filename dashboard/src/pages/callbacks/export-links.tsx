@@ -1,6 +1,6 @@
 import { Anchor, Group, Text } from "@mantine/core";
+import type { CallbackFilters } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { CallbackFilters } from "../../contract.ts";
 
 /** Everything that the filters let through, as a file. */
 export function ExportLinks({ filters }: { readonly filters: CallbackFilters }) {

@@ -1,6 +1,6 @@
-import { useEffect, useState } from "react";
-import type { CallbackFilters, CallbackView } from "../../contract.ts";
-import { stringifySearch } from "../../search.ts";
+import type { CallbackFilters, CallbackView } from "oncehook/admin-client";
+import { type Dispatch, type SetStateAction, useEffect, useState } from "react";
+import { api } from "../../client.ts";
 
 const MOST_ROWS = 200;
 
@@ -29,25 +29,34 @@ const NOTHING: Heard = { rows: [], held: [], hasGap: false };
 export function useLive(filters: CallbackFilters, isOn: boolean, isPaused: boolean): Live {
   const [heard, setHeard] = useState(NOTHING);
   const [state, setState] = useState<Live["state"]>("off");
-  const search = stringifySearch({ ...filters });
+  // The filters are new objects with each drawing of the page.
+  const key = JSON.stringify(filters);
   useEffect(() => {
     setHeard(NOTHING);
     setState(isOn ? "connecting" : "off");
     if (!isOn) return;
-    const source = new EventSource(`/api/v1/live${search}`);
-    source.onopen = () => setState("live");
-    // It connects again by itself, with the id of the last callback, unless it was refused.
-    source.onerror = () => setState(source.readyState === EventSource.CLOSED ? "lost" : "connecting");
-    source.addEventListener("callback", ({ data }: MessageEvent<string>) => {
-      const callback = JSON.parse(data) as CallbackView;
-      setHeard((was) => ({ ...was, held: [callback, ...was.held].slice(0, MOST_ROWS) }));
-    });
-    source.addEventListener("gap", () => setHeard((was) => ({ ...was, hasGap: true })));
-    return () => source.close();
-  }, [search, isOn]);
+    const over = new AbortController();
+    listen(JSON.parse(key) as CallbackFilters, over.signal, setHeard, setState).catch(() => setState("lost"));
+    return () => over.abort();
+  }, [key, isOn]);
   useEffect(() => {
     if (isPaused || heard.held.length === 0) return;
     setHeard((was) => ({ ...was, rows: [...was.held, ...was.rows].slice(0, MOST_ROWS), held: [] }));
   }, [isPaused, heard.held]);
   return { rows: heard.rows, held: heard.held.length, hasGap: heard.hasGap, state };
+}
+
+async function listen(
+  filters: CallbackFilters,
+  signal: AbortSignal,
+  setHeard: Dispatch<SetStateAction<Heard>>,
+  setState: (state: Live["state"]) => void,
+): Promise<void> {
+  for await (const told of api.live(filters, { signal })) {
+    if (told.event === "away") setState("connecting");
+    else setState("live");
+    if (told.event === "gap") setHeard((was) => ({ ...was, hasGap: true }));
+    if (told.event === "callback")
+      setHeard((was) => ({ ...was, held: [told.callback, ...was.held].slice(0, MOST_ROWS) }));
+  }
 }

@@ -1,4 +1,4 @@
-import type { EventHistoryView } from "../../contract.ts";
+import type { EventHistoryView } from "oncehook/admin-client";
 import { Facts } from "../../parts/facts.tsx";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";

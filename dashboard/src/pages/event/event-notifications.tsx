@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { NotificationView } from "../../contract.ts";
+import type { NotificationView } from "oncehook/admin-client";
 import { DeliveryList } from "../notifications/delivery-list.tsx";
 
 /** What was written in the handler's transaction to be told elsewhere. */

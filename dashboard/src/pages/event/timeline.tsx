@@ -1,10 +1,10 @@
 import { Button, Group, Text } from "@mantine/core";
-import type { Moment } from "../../contract.ts";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
+import type { Moment } from "../../views.ts";
 
 interface Props {
   /** Oldest first. */

@@ -1,9 +1,9 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { FailureView, ReplayView } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
-import type { FailureView, ReplayView } from "../../contract.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";

@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import type { FailureView } from "../../contract.ts";
+import type { FailureView } from "oncehook/admin-client";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import type { Column } from "../../parts/rows.tsx";

@@ -1,9 +1,10 @@
 import { Stack, Text } from "@mantine/core";
-import type { ReplayView, Statement } from "../../contract.ts";
+import type { ReplayView } from "oncehook/admin-client";
 import { Dialog } from "../../parts/dialog.tsx";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { Rows } from "../../parts/rows.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
+import type { Statement } from "../../views.ts";
 
 interface Props {
   readonly replay: ReplayView;

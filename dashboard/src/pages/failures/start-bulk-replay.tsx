@@ -2,9 +2,9 @@ import { Button, NumberInput, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import type { FailureFilter } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
-import type { FailureFilter } from "../../contract.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Problem } from "../../parts/problem.tsx";
 

@@ -1,4 +1,4 @@
-import type { NotificationView } from "../../contract.ts";
+import type { NotificationView } from "oncehook/admin-client";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { Time } from "../../parts/time.tsx";
 

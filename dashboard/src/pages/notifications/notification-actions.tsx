@@ -1,8 +1,8 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { NotificationView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { NotificationView } from "../../contract.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";

@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import type { NotificationView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { NotificationView } from "../../contract.ts";
 import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { Loading } from "../../parts/loading.tsx";

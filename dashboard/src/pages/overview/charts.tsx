@@ -1,6 +1,7 @@
+import type { OverviewView } from "oncehook/admin-client";
+import type { Bucket } from "../../views.ts";
 import "@mantine/charts/styles.css";
 import { BarChart, LineChart } from "@mantine/charts";
-import type { Bucket, OverviewView } from "../../contract.ts";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";

@@ -1,6 +1,6 @@
 import { Alert } from "@mantine/core";
+import type { OverviewView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
-import type { OverviewView } from "../../contract.ts";
 import { PageLink } from "../../parts/page-link.tsx";
 
 /** Where to do something about it. */

@@ -1,6 +1,6 @@
 import { Paper, SimpleGrid, Text } from "@mantine/core";
+import type { OverviewView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
-import type { OverviewView } from "../../contract.ts";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { Time } from "../../parts/time.tsx";
 import { groupsOf } from "./outcome-groups.ts";

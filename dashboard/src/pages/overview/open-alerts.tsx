@@ -1,6 +1,6 @@
-import type { Alert } from "../../contract.ts";
 import { Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
+import type { Alert } from "../../views.ts";
 
 /** Alerts that are open now; nothing where there is none. */
 export function OpenAlerts({ alerts }: { readonly alerts: readonly Alert[] }) {

@@ -1,4 +1,4 @@
-import type { Bucket } from "../../contract.ts";
+import type { Bucket } from "../../views.ts";
 
 type Outcomes = Bucket["outcomes"];
 

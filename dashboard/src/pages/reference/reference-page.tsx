@@ -1,6 +1,6 @@
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { api } from "../../client.ts";
+import { describeApi } from "../../client.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -11,7 +11,7 @@ import { Properties } from "./properties.tsx";
 export function ReferencePage() {
   const reference = useQuery({
     queryKey: ["description"],
-    queryFn: async () => (await api.description()) as Description,
+    queryFn: async () => (await describeApi()) as Description,
     staleTime: Number.POSITIVE_INFINITY,
   });
   return (

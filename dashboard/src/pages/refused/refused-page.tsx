@@ -1,6 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
+import type { CallbackView } from "oncehook/admin-client";
 import { useState } from "react";
-import type { CallbackView } from "../../contract.ts";
 import { FilterForm } from "../../parts/filter-form.tsx";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";

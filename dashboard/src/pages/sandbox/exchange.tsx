@@ -1,4 +1,4 @@
-import type { SandboxExchangeView } from "../../contract-setup.ts";
+import type { SandboxExchangeView } from "oncehook/admin-client";
 import { Facts } from "../../parts/facts.tsx";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { TextBlock } from "../../parts/text-block.tsx";

@@ -1,8 +1,8 @@
 import { Stack } from "@mantine/core";
-import type { HandlerView } from "../../contract-setup.ts";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { Nothing } from "../../parts/nothing.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
+import type { HandlerView } from "../../views.ts";
 
 const COLUMNS: readonly Column<HandlerView>[] = [
   { head: "Event type", cell: ({ event_type }) => event_type },

@@ -1,5 +1,5 @@
 import { Group, Stack, Text } from "@mantine/core";
-import type { SourcesView } from "../../contract-setup.ts";
+import type { SourcesView } from "oncehook/admin-client";
 import { Copy } from "../../parts/copy.tsx";
 
 /** What to register with the authorization server. */

@@ -1,8 +1,8 @@
 import { Group, Stack, Text } from "@mantine/core";
-import type { SourceView } from "../../contract-setup.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
+import type { SourceView } from "../../views.ts";
 import { ReachCheck } from "./reach-check.tsx";
 
 type Authentication = SourceView["authentication"][number];

@@ -1,7 +1,7 @@
 import { Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import type { SourcesView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import type { SourcesView } from "../../contract-setup.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { Problem } from "../../parts/problem.tsx";

@@ -1,0 +1,175 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler, signHmac } from "../../src/index.ts";
+import { event, payment } from "../support/receiver.ts";
+import { SECRET } from "../support/secrets.ts";
+import { sendToken, signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 120_000;
+const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
+const VIEWER = "a-token-for-looking-only";
+
+function unreliable() {
+  const state = { down: true };
+  const handler = defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    migrations: [
+      {
+        name: "shelves",
+        up: async ({ query }) => {
+          await query.schema
+            .createTable("shelves")
+            .addColumn("id", "text", (column) => column.primaryKey())
+            .execute();
+        },
+      },
+    ],
+    async handle({ event, tx }) {
+      if (state.down) throw new Error("the warehouse is closed");
+      await tx.execute("insert into shelves (id) values (?)", [event.event_id]);
+      return { shelf: 7 };
+    },
+  });
+  return { state, handler };
+}
+
+it(
+  "shows callbacks as they are answered, and holds them back while it is paused",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver, problems }) => {
+        await page.goto("/callbacks");
+        await signIn(page);
+        await page.getByText("Live", { exact: true }).waitFor();
+        await receiver.send(payment({ event_id: "evt_live" }));
+        await page.getByRole("link", { name: "evt_live" }).waitFor();
+        await page.getByRole("button", { name: "Pause" }).click();
+        await receiver.send(payment({ event_id: "evt_held" }));
+        await page.getByText("Paused; 1 new").waitFor();
+        expect(await page.getByRole("link", { name: "evt_held" }).count()).toBe(0);
+        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("link", { name: "evt_held" }).waitFor();
+        expect(problems).toEqual([]);
+      },
+      { env: OPEN },
+    ),
+);
+
+it("tells an event's whole story on its page, and shows what a dry run would write", {
+  timeout: LIMIT_MS,
+}, () => {
+  const { state, handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt/a b" }));
+      await page.goto("/callbacks");
+      await signIn(page);
+      await page.getByRole("link", { name: "evt/a b" }).click();
+      await page.getByRole("heading", { name: "Event evt/a b" }).waitFor();
+      await page.getByText("The handler ran in a callback").waitFor();
+      await page.getByText("Kept for a person").waitFor();
+      state.down = false;
+      await page.getByRole("button", { name: "Dry run: evt/a b" }).click();
+      await page.getByRole("dialog").getByText("insert into shelves").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Retry now: evt/a b" }).click();
+      await page.getByText("evt/a b was run now: success.").waitFor();
+      await page.getByText("The record was completed").waitFor();
+      await page.getByText("The handler ran as a replay").waitFor();
+      expect(await receiver.count("shelves")).toBe(1);
+      expect(problems).toEqual([]);
+    },
+    { handlers: [handler], env: OPEN },
+  );
+});
+
+it("replays all failures of a filter, and shows how far that is", { timeout: LIMIT_MS }, () => {
+  const { state, handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver }) => {
+      for (let at = 0; at < 3; at += 1)
+        await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
+      state.down = false;
+      await page.goto("/failures?event_type=unreliable");
+      await signIn(page);
+      await page.getByRole("button", { name: "Replay all of these" }).click();
+      await page.getByRole("button", { name: "Start the replay" }).click();
+      await page.getByRole("heading", { name: "Bulk replays" }).waitFor();
+      await page.getByText("3 of 3: 3 handled").waitFor();
+      await page.getByText("event_type unreliable").waitFor();
+      expect(await receiver.count("oncehook_failures")).toBe(0);
+      await page.getByRole("link", { name: "Audit log" }).click();
+      await page.getByText("bulk_replay.start").waitFor();
+    },
+    { handlers: [handler], env: OPEN, bulkPollMs: 50 },
+  );
+});
+
+it("says why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      const refused = payment();
+      await receiver.send(refused, { headers: { "x-signature": `sha256=${"0".repeat(64)}` } });
+      await page.goto("/refused");
+      await signIn(page);
+      await page.getByText("Send the 64 digits alone").waitFor();
+      const right = signHmac(SECRET, Buffer.from(JSON.stringify(refused)));
+      expect(await page.content()).not.toContain(right);
+    },
+    { env: OPEN },
+  ),
+);
+
+it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver, problems }) => {
+      await page.goto("/sandbox");
+      await signIn(page);
+      await page.getByLabel("Event type and version").selectOption("payment_notify v1");
+      await page.getByRole("button", { name: "Send it" }).click();
+      await page.getByText("Answered 200").waitFor();
+      expect(await receiver.count("oncehook_records")).toBe(1);
+      await page.getByRole("button", { name: "Walk the flow" }).click();
+      await page.getByRole("list", { name: "It signed in" }).waitFor();
+      expect(problems).toEqual([]);
+    },
+    { env: OPEN },
+  ),
+);
+
+it("shows to a viewer everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
+  const { handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt_v" }));
+      await page.goto("/failures");
+      await sendToken(page, VIEWER);
+      await page.getByRole("link", { name: "evt_v" }).waitFor();
+      for (const name of [/Retry now/, /Dry run/, /Discard/, /Replay all/])
+        expect(await page.getByRole("button", { name }).count()).toBe(0);
+    },
+    { handlers: [handler], env: { ...OPEN, ADMIN_VIEWER_TOKEN: VIEWER } },
+  );
+});
+
+it("counts on the overview what has just come, and says what needs a person", { timeout: LIMIT_MS }, () => {
+  const { handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      for (let at = 0; at < 3; at += 1) await receiver.send(payment());
+      await receiver.send(event("unreliable", {}));
+      await page.goto("/");
+      await signIn(page);
+      await page.getByText("1 event has failed at every attempt").waitFor();
+      await page.getByText("Both as a table").click();
+      const table = page.getByRole("table", { name: "Callbacks over time" });
+      await table.getByRole("cell", { name: "3", exact: true }).first().waitFor();
+      await page.getByRole("link", { name: "Look at them" }).click();
+      await page.getByRole("heading", { name: "Failures" }).waitFor();
+      expect(problems).toEqual([]);
+    },
+    { handlers: [handler], env: OPEN },
+  );
+});
