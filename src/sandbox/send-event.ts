@@ -54,7 +54,7 @@ export async function sendEvent(
 ): Promise<Sent> {
   const url = `${origin}${path}`;
   const { body, version } = composed;
-  const apiVersion = version === undefined ? {} : { "x-api-version": version };
+  const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
   const requestHeaders = { ...(await headersFor(composed, authentication)), ...apiVersion };
   const begun = performance.now();
   const sending = { method: "POST", headers: requestHeaders, body, timeLimitMs, certificate } as const;

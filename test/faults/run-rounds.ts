@@ -14,6 +14,8 @@ export interface Asked {
   /** Instead of what a short or full run brings. */
   readonly times?: number | undefined;
   readonly say: (line: string) => void;
+  /** Told of each round when it has ended: a full run takes hours, and may be cut short. */
+  readonly told?: (ended: Ended) => void;
 }
 
 export const NOT_ASKED = "not asked for";
@@ -32,7 +34,7 @@ export interface Ended {
 }
 
 /** Runs rounds one after the other; each is judged by itself, and a failed one keeps none of the others from running. */
-export async function runRounds({ names, seed, isShort, times, say }: Asked): Promise<Ended[]> {
+export async function runRounds({ names, seed, isShort, times, say, told }: Asked): Promise<Ended[]> {
   const machine = new Machine();
   const ended: Ended[] = [];
   try {
@@ -48,6 +50,7 @@ export async function runRounds({ names, seed, isShort, times, say }: Asked): Pr
       const end = await runOne(round, place);
       for (const fault of end.faults) say(`  WRONG: ${fault}`);
       ended.push(end);
+      told?.(end);
     }
   } finally {
     await machine.destroy();

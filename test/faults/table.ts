@@ -31,34 +31,36 @@ export function verdictOf(ended: readonly Ended[]): string {
  */
 export function tableOf(ended: readonly Ended[]): string {
   const asked = ended.filter(({ notRun }) => notRun !== NOT_ASKED);
-  const rows = asked.map(({ round, ran, seconds, notRun, isRight }) => {
-    if (ran === undefined) {
-      return [
-        round.title,
-        isRight === false ? "failed" : `not run: ${notRun}`,
-        ...Array(6).fill(""),
-        mark(isRight),
-      ];
-    }
-    const sum = (of: "deliveries" | "events" | "acknowledged" | "lost" | "doubled"): string =>
-      ran.audits.reduce((total, audit) => total + audit[of], 0).toLocaleString("en");
-    return [
-      round.title,
-      ran.count.toLocaleString("en"),
-      sum("deliveries"),
-      sum("events"),
-      sum("acknowledged"),
-      sum("lost"),
-      sum("doubled"),
-      seconds.toFixed(0),
-      mark(isRight),
-    ];
-  });
-  const lines = [HEAD, HEAD.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`);
-  return [...lines, ...figuresOf(ended)].join("\n");
+  return [lineOf(HEAD), lineOf(HEAD.map(() => "---")), ...asked.map(rowOf), ...figuresOf(ended)].join("\n");
 }
 
-function figuresOf(ended: readonly Ended[]): string[] {
+/** The table's row of one round. */
+export function rowOf({ round, ran, seconds, notRun, isRight }: Ended): string {
+  if (ran === undefined) {
+    const why = isRight === false ? "failed" : `not run: ${notRun}`;
+    return lineOf([round.title, why, ...Array(6).fill(""), mark(isRight)]);
+  }
+  const sum = (of: "deliveries" | "events" | "acknowledged" | "lost" | "doubled"): string =>
+    ran.audits.reduce((total, audit) => total + audit[of], 0).toLocaleString("en");
+  return lineOf([
+    round.title,
+    ran.count.toLocaleString("en"),
+    sum("deliveries"),
+    sum("events"),
+    sum("acknowledged"),
+    sum("lost"),
+    sum("doubled"),
+    seconds.toFixed(0),
+    mark(isRight),
+  ]);
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** What rounds counted of their own. */
+export function figuresOf(ended: readonly Ended[]): string[] {
   const lines = ended.flatMap(({ round, ran }) => {
     const figures = Object.entries(ran?.figures ?? {});
     if (figures.length === 0) return [];

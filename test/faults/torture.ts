@@ -1,8 +1,8 @@
 /** `npm run torture`: breaks everything, many times, and holds the books against each other. See docs/reliability.md. */
 import { parseArgs } from "node:util";
 import { ROUNDS } from "./rounds/index.ts";
-import { runRounds } from "./run-rounds.ts";
-import { tableOf, verdictOf } from "./table.ts";
+import { type Ended, runRounds } from "./run-rounds.ts";
+import { figuresOf, rowOf, tableOf, verdictOf } from "./table.ts";
 
 const USAGE = `npm run torture -- [options]
   --round <names>   separated by commas; default: all of ${ROUNDS.map(({ name }) => name).join(", ")}
@@ -56,8 +56,9 @@ async function run(values: Values): Promise<void> {
     return refuse("--times takes a whole number, and at least 1");
   }
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const told = (end: Ended): void => say([`  ${rowOf(end)}`, ...figuresOf([end])].join("\n"));
   say(`seed ${seed}`);
-  const ended = await runRounds({ names, seed, isShort: values.short, times, say });
+  const ended = await runRounds({ names, seed, isShort: values.short, times, say, told });
   say(`\n${tableOf(ended)}\n\n${verdictOf(ended)}\nseed ${seed}`);
   process.exitCode = ended.every(({ isRight }) => isRight !== false) ? 0 : 1;
 }
