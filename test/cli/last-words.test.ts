@@ -118,7 +118,9 @@ describe("a disk that does not flush", () => {
       await withServer(async (server, log, target) => {
         expect((await server.send(posting("e1"))).status).toBe(200);
         disk.begin("does not flush");
-        expect([500, 503]).toContain((await server.send(posting("e2"))).status);
+        // A write of the receiver's own may meet the disk first: then the process has ended before it could answer.
+        const refused = server.send(posting("e2")).then(({ status }) => status);
+        expect([500, 503, "no answer"]).toContain(await refused.catch(() => "no answer"));
         expect(await server.ended).toBe(1);
         expect(log().find(({ level }) => level === 60)?.msg).toContain(
           "the disk did not take what was committed",
