@@ -67,9 +67,7 @@ function sendPage(reply: FastifyReply, html: string): FastifyReply {
     .headers({
       "cache-control": "no-cache",
       "content-security-policy": policy,
-      "cross-origin-opener-policy": "same-origin",
       "referrer-policy": "no-referrer",
-      "x-frame-options": "DENY",
     })
     .type("text/html; charset=utf-8")
     .send(html.replaceAll("CSP_NONCE", nonce));

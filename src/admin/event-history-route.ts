@@ -2,9 +2,9 @@ import type { FastifyInstance } from "fastify";
 import type { EventKey } from "../domain/index.ts";
 import type { Store, StoredFailure, StoredRecord } from "../store/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { EVENT_PARAMS, type EventParams, eventKeyOf } from "./event-params.ts";
 import { presentNotification } from "./notification-routes.ts";
 import { operation } from "./operation.ts";
-import { NO_NUL } from "./paging.ts";
 import { presentFailure, presentRecord } from "./present.ts";
 import type { EventHistoryView } from "./shapes.ts";
 import { BEGINNING, type KnownOfEvent, type TimelinePlace, timelineAfter } from "./timeline.ts";
@@ -13,10 +13,6 @@ const MOST_ENTRIES = 200;
 const MOST_NOTIFICATIONS = 200;
 const LOOK_UP_MS = 5_000;
 
-const PARAMS = {
-  type: "object",
-  properties: { source: { type: "string", pattern: NO_NUL }, event_id: { type: "string", pattern: NO_NUL } },
-} as const;
 const QUERY = {
   type: "object",
   properties: {
@@ -39,7 +35,7 @@ const HISTORY = operation({
   summary: "One event, with everything that happened to it",
   description:
     "Callbacks, and attempts beside them, are known as long as the callback log keeps them (`LOG_RETENTION_DAYS`).",
-  params: PARAMS,
+  params: EVENT_PARAMS,
   querystring: QUERY,
   answers: {
     200: { says: "What is known of it.", content: "EventHistory" },
@@ -48,7 +44,7 @@ const HISTORY = operation({
 });
 
 interface Asked {
-  readonly Params: { readonly source: string; readonly event_id: string };
+  readonly Params: EventParams;
   readonly Querystring: { readonly limit: number; readonly cursor?: string };
 }
 
@@ -60,7 +56,7 @@ export function registerEventHistory(app: FastifyInstance, { store, callbackLog 
     async ({ params, query }, reply) => {
       // What has been answered must be visible, also where its row still waits to be written.
       await callbackLog.flush();
-      const key = { source: params.source, eventId: params.event_id };
+      const key = eventKeyOf(params);
       const place = placeOf(query.cursor);
       const known = await knownOf(key, place, query.limit, store);
       if (isUnknown(known))

@@ -2,19 +2,10 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { EventKey, JsonObject } from "../domain/index.ts";
 import type { ReplayEnding } from "../retry/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
+import { EVENT_PARAMS, type EventParams, eventKeyOf } from "./event-params.ts";
 import { operation } from "./operation.ts";
-import { NO_NUL } from "./paging.ts";
 import type { ReplayView } from "./shapes.ts";
 
-interface Key {
-  readonly source: string;
-  readonly event_id: string;
-}
-
-const PARAMS = {
-  type: "object",
-  properties: { source: { type: "string", pattern: NO_NUL }, event_id: { type: "string", pattern: NO_NUL } },
-} as const;
 const QUERY = {
   type: "object",
   properties: { dry_run: { type: "boolean", default: false } },
@@ -28,7 +19,7 @@ const REPLAY = operation({
   action: "failure.replay",
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
-  params: PARAMS,
+  params: EVENT_PARAMS,
   querystring: QUERY,
   answers: {
     200: { says: "It was run; `outcome` says how it ended.", content: "Replay" },
@@ -39,7 +30,7 @@ const REPLAY = operation({
 const DISCARD = operation({
   summary: "Discard a failure",
   action: "failure.discard",
-  params: PARAMS,
+  params: EVENT_PARAMS,
   answers: {
     204: { says: "It is gone." },
     404: { says: "There is no such failure." },
@@ -50,22 +41,22 @@ const DISCARD = operation({
 /** `POST /api/v1/failures/:source/:event_id/replay` and `DELETE /api/v1/failures/:source/:event_id`. */
 export function registerFailures(app: FastifyInstance, deps: AdminDeps): void {
   const { discard, log } = deps;
-  app.post<{ Params: Key; Querystring: { dry_run: boolean } }>(
+  app.post<{ Params: EventParams; Querystring: { dry_run: boolean } }>(
     "/api/v1/failures/:source/:event_id/replay",
     { schema: REPLAY },
     async (request, reply) => {
       const { dry_run } = request.query;
-      const { ending, view } = await (dry_run ? rehearsed : replayed)(keyOf(request.params), deps);
+      const { ending, view } = await (dry_run ? rehearsed : replayed)(eventKeyOf(request.params), deps);
       log.info({ ...request.params, dry_run, ending: nameOf(ending) }, "an operator replayed a failure");
       if (view !== undefined) return reply.send(view);
       return ending === "absent" ? absent(reply) : leased(reply);
     },
   );
-  app.delete<{ Params: Key }>(
+  app.delete<{ Params: EventParams }>(
     "/api/v1/failures/:source/:event_id",
     { schema: DISCARD },
     async (request, reply) => {
-      const ending = await discard(keyOf(request.params));
+      const ending = await discard(eventKeyOf(request.params));
       if (ending !== "discarded") return ending === "absent" ? absent(reply) : leased(reply);
       log.info({ ...request.params }, "an operator discarded a failure");
       return reply.code(204).send();
@@ -134,10 +125,6 @@ function absent(reply: FastifyReply): FastifyReply {
   return reply
     .code(404)
     .send({ error: "no failure under this source and event_id; it may have been retried since" });
-}
-
-function keyOf({ source, event_id }: Key): EventKey {
-  return { source, eventId: event_id };
 }
 
 function nameOf(ending: ReplayEnding): string {

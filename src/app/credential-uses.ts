@@ -22,12 +22,11 @@ export interface ConfiguredSecret extends Credential {
  * for the next.
  */
 export async function createCredentialNotes(
-  config: Config,
+  secrets: readonly ConfiguredSecret[],
   store: Store,
   clock: Clock,
   log: Log,
 ): Promise<(credential: Credential) => void> {
-  const secrets = await configuredSecrets(config);
   const failed = (err: unknown) => log.debug({ err }, "the use of a secret could not be noted");
   await store.noteConfigured(secrets, clock.now()).catch(failed);
   const noted = new Map<ConfiguredSecret, number>();

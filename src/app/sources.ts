@@ -5,7 +5,7 @@ import { addressesOf } from "../http/index.ts";
 import type { LogReading, Reach } from "../reach/index.ts";
 import type { SeenCredential } from "../store/index.ts";
 import type { Inner } from "./assemble.ts";
-import { type ConfiguredSecret, configuredSecrets } from "./credential-uses.ts";
+import type { ConfiguredSecret } from "./credential-uses.ts";
 import { adviceOn } from "./doctor/check-secrets.ts";
 import { startsFlows } from "./platform.ts";
 import { methodsInWords } from "./platform-scheme.ts";
@@ -19,22 +19,16 @@ type SourceView = SourcesView["items"][number];
 const SIGNED_IN = "user_authorized";
 const OAUTH = "oauth";
 
-/**
- * What platforms register, and whether it leads here.
- * @throws ConfigError when the file with the platform's keys cannot be used
- */
-export async function createSources(
+/** What platforms register, and whether it leads here. */
+export function createSources(
   config: Config,
   { receiver, source, callbackLog }: Inner,
+  secrets: readonly ConfiguredSecret[],
   origins: OwnOrigins,
-): Promise<Sources> {
+): Sources {
   const { store, clock } = receiver;
-  const secrets = await configuredSecrets(config);
   const addresses = () => registeredAddresses(config, baseUrl(config, origins));
-  const log: LogReading = {
-    flush: () => callbackLog.flush(),
-    list: (page) => store.listCallbacks(page, {}),
-  };
+  const log: LogReading = { flush: () => callbackLog.flush(), rows: store.callbacks };
   const addressesOfSource = (name: string): readonly string[] | undefined => {
     if (name === source.name) return addresses().map(({ url }) => url);
     return name === OAUTH && oauthOf(config, receiver, origins) !== null ? [config.redirect.uri] : undefined;

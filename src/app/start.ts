@@ -14,7 +14,7 @@ import { adminAccess, ownVersion } from "./access.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
-import { createCredentialNotes } from "./credential-uses.ts";
+import { type ConfiguredSecret, configuredSecrets, createCredentialNotes } from "./credential-uses.ts";
 import { diagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { leaseTiming } from "./lease-timing.ts";
@@ -98,7 +98,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
-  const noteCredential = await createCredentialNotes(config, store, clock, logger);
+  const secrets = await configuredSecrets(config);
+  const noteCredential = await createCredentialNotes(secrets, store, clock, logger);
   const given = { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger, tracer };
   const inner = assemble({ ...given, namedSecrets });
   undo.push(
@@ -110,7 +111,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const destinations = destinationsOf(config);
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
-  const admin = await adminListener(config, inner, tokens, destinations, state, origins);
+  const admin = await adminListener(config, { ...inner, secrets }, tokens, destinations, state, origins);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
@@ -151,7 +152,7 @@ function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {
 
 async function adminListener(
   config: Config,
-  inner: Inner,
+  inner: Inner & { readonly secrets: readonly ConfiguredSecret[] },
   tokens: KeptTokens,
   destinations: readonly string[],
   state: { readonly serving: boolean },
@@ -176,7 +177,7 @@ async function adminListener(
     discard: (key) => discard(key, timing, receiver),
     countNow: inner.rollups.writeDown,
     isServing: () => state.serving,
-    sources: await createSources(config, inner, origins),
+    sources: createSources(config, inner, inner.secrets, origins),
     sandbox: createSandbox(config, inner, origins),
   });
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoggedCallback, Page } from "../store/index.ts";
+import type { CallbackStore, LoggedCallback } from "../store/index.ts";
 
-/** The callback log, newest first. */
+/** The callback log. */
 export interface LogReading {
   /** Makes visible what this process has still to write. */
   flush(): Promise<void>;
-  list(page: Page): Promise<readonly LoggedCallback[]>;
+  readonly rows: Pick<CallbackStore, "newestIds" | "after">;
 }
 
 const LOOK_FOR_MS = 3_000;
@@ -15,9 +15,9 @@ const PAGE = 100;
 const MOST_PAGES = 20;
 
 /** Where the log ends now: rows after that have greater ids. */
-export async function endOf(log: LogReading): Promise<number> {
-  const [newest] = await log.list({ limit: 1 });
-  return newest?.id ?? 0;
+export async function endOf({ rows }: LogReading): Promise<number> {
+  const [newest = 0] = await rows.newestIds(1);
+  return newest;
 }
 
 /** Looks for a row after `end` for some seconds: another process may have to write it first. */
@@ -40,13 +40,12 @@ async function look(
   end: number,
   isOurs: (row: LoggedCallback) => boolean,
 ): Promise<LoggedCallback | undefined> {
-  let page: Page = { limit: PAGE };
+  let last = end;
   for (let count = 0; count < MOST_PAGES; count += 1) {
-    const rows = (await log.list(page)).filter(({ id }) => id > end);
+    const rows = await log.rows.after(last, PAGE);
     const found = rows.find(isOurs);
-    const last = rows.at(-1);
-    if (found !== undefined || last === undefined || rows.length < PAGE) return found;
-    page = { limit: PAGE, before: last.id };
+    if (found !== undefined || rows.length < PAGE) return found;
+    last = rows.at(-1)?.id ?? last;
   }
   return undefined;
 }

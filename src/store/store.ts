@@ -176,7 +176,6 @@ export interface Store {
   readonly audit: AuditStore;
   /** Adds rows to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogRow[]): Promise<void>;
-  listCallbacks(page: Page, filter: { eventId?: string }): Promise<LoggedCallback[]>;
   /** The rows of one event, oldest first. */
   callbacksOf(key: EventKey, stretch: Stretch): Promise<LoggedCallback[]>;
   listRecords(page: Page, filter: { eventId?: string }): Promise<StoredRecord[]>;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { diagnosisOf } from "../../src/domain/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
 const PREFIX = diagnosisOf([{ code: "prefix", says: "`sha256=` stands before the signature." }]);
@@ -14,7 +15,7 @@ describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
         logRow({ requestId: "refused", outcome: "signature_malformed", diagnosis: PREFIX }),
         logRow({ requestId: "last" }),
       ]);
-      const rows = await store.listCallbacks({ limit: 9 }, {});
+      const rows = await listCallbacks(store, { limit: 9 });
       expect(rows.map(({ requestId, diagnosis }) => [requestId, diagnosis])).toEqual([
         ["last", undefined],
         ["refused", PREFIX],
@@ -26,6 +27,8 @@ describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const row = logRow({ eventId: "e1" });
       await store.once(newRecord("e1"), async () => ({ result: {}, logRow: row }), committing());
-      expect((await store.listCallbacks({ limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty("diagnosis");
+      expect((await listCallbacks(store, { limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty(
+        "diagnosis",
+      );
     }));
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
+import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -11,19 +12,19 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const rows = [1, 2, 3].map((n) => logRow({ requestId: `r${n}`, eventId: n === 2 ? "e2" : "e1" }));
       await store.appendCallbacks(rows);
-      const first = await store.listCallbacks({ limit: 2 }, {});
+      const first = await listCallbacks(store, { limit: 2 });
       expect(first.map(({ requestId }) => requestId)).toEqual(["r3", "r2"]);
-      const second = await store.listCallbacks({ limit: 2, before: first[1]!.id }, {});
+      const second = await listCallbacks(store, { limit: 2, before: first[1]!.id });
       expect(second.map(({ requestId }) => requestId)).toEqual(["r1"]);
       expect(
-        (await store.listCallbacks({ limit: 9 }, { eventId: "e1" })).map((row) => row.requestId),
+        (await listCallbacks(store, { limit: 9 }, { eventId: "e1" })).map((row) => row.requestId),
       ).toEqual(["r3", "r1"]);
     }));
 
   it("stores log rows that hold what PostgreSQL's text cannot", () =>
     withStore(dialect, async (store) => {
       await store.appendCallbacks([logRow({ url: "/a\u0000b", eventType: "t\u0000", error: "lone \ud800" })]);
-      const [row] = await store.listCallbacks({ limit: 1 }, {});
+      const [row] = await listCallbacks(store, { limit: 1 });
       expect(row).toMatchObject({ url: "/a\uFFFDb", eventType: "t\uFFFD", error: "lone \uFFFD" });
     }));
 
@@ -80,9 +81,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
           records: 0,
           stale: 2,
         });
-        expect((await store.listCallbacks({ limit: 9 }, {})).map(({ requestId }) => requestId)).toEqual([
-          "new",
-        ]);
+        expect((await listCallbacks(store, { limit: 9 })).map(({ requestId }) => requestId)).toEqual(["new"]);
         expect(await store.find(newRecord("e1"), within(1_000))).toBeDefined();
         expect(
           await store.sweep({ callbacks: at(50), strangersKept: 10_000, records: at(1), now }),
@@ -108,7 +107,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       const limits = { callbacks: new Date(0), strangersKept: 20, now: new Date() };
       expect(await store.sweep(limits)).toMatchObject({ callbacks: 1_480 });
       expect(await store.sweep(limits)).toMatchObject({ callbacks: 0 });
-      const left = await store.listCallbacks({ limit: 200 }, {});
+      const left = await listCallbacks(store, { limit: 200 });
       expect(left).toHaveLength(21);
       expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["s1499", "e1"]);
     }));

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
 const NOW = new Date();
@@ -15,7 +16,7 @@ async function handle(store: Store, eventId: string): Promise<void> {
 }
 
 async function logOf(store: Store, eventId: string): Promise<string[]> {
-  return (await store.listCallbacks({ limit: 9 }, { eventId })).map(({ requestId }) => requestId);
+  return (await listCallbacks(store, { limit: 9 }, { eventId })).map(({ requestId }) => requestId);
 }
 
 describe.each(DIALECTS)("the log of an event on %s", (dialect) => {

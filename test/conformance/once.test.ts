@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Migration, sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
 const migrations: Migration[] = [EFFECTS];
@@ -28,7 +29,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
           ["e1", 1],
           ["e1", 2],
         ]);
-        const [callback] = await store.listCallbacks({ limit: 10 }, { eventId: "e1" });
+        const [callback] = await listCallbacks(store, { limit: 10 }, { eventId: "e1" });
         expect(callback).toMatchObject(logRow({ eventId: "e1" }));
       },
       { migrations },

@@ -9,7 +9,7 @@ import { logRow } from "../support/log-row.ts";
 /** With the callback log of a database to which nobody has called. */
 function reach(address: string): Promise<Reach> {
   return withStore("sqlite", (store) => {
-    const log: LogReading = { flush: async () => {}, list: (page) => store.listCallbacks(page, {}) };
+    const log: LogReading = { flush: async () => {}, rows: store.callbacks };
     return reachAddress(address, log);
   });
 }
@@ -33,7 +33,7 @@ it("finds the row of its request below those of a busy log", () =>
         void store.appendCallbacks([ours, ...others]).then(() => response.writeHead(401).end());
       },
       async (origin) => {
-        const log: LogReading = { flush: async () => {}, list: (page) => store.listCallbacks(page, {}) };
+        const log: LogReading = { flush: async () => {}, rows: store.callbacks };
         expect(await reachAddress(origin + PATH, log)).toMatchObject({ reached: true, status: 401 });
       },
     );

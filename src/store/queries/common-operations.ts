@@ -9,7 +9,7 @@ import { callbackQueries } from "./callbacks.ts";
 import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
-import { listCallbacks, listRecords } from "./lists.ts";
+import { listRecords } from "./lists.ts";
 import { callbacksOfEvent } from "./of-event.ts";
 import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
@@ -40,7 +40,6 @@ export function commonOperations(
     heard: heardQueries(access),
     sessions: sessionQueries(access),
     audit: auditQueries(access),
-    listCallbacks: (page, filter) => listCallbacks(access, page, filter),
     callbacksOf: (key, stretch) => callbacksOfEvent(access, key, stretch),
     listRecords: (page, filter) => listRecords(access, page, filter),
     hitRate: (key, windowMs, now) => hitRate(access, key, windowMs, now),

@@ -7,7 +7,7 @@ import type { Access } from "./access.ts";
 import { withDeliveries } from "./outbox-views.ts";
 import { toLoggedCallback } from "./rows.ts";
 
-/** What the index by event holds, and the one row that the event's record names (see `callbacksOf` in lists.ts). */
+/** What the index by event holds, and the one row that the event's record names (see `idsOfEvent` in callback-walks.ts). */
 export async function callbacksOfEvent(
   { read }: Access,
   { source, eventId }: EventKey,
