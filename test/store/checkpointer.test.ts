@@ -10,7 +10,7 @@ import {
   type CheckpointRules,
   type Rest,
 } from "../../src/store/sqlite/checkpointer.ts";
-import { Connection } from "../../src/store/sqlite/connection.ts";
+import { Connection, KEPT_LOG_BYTES } from "../../src/store/sqlite/connection.ts";
 import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
@@ -65,10 +65,10 @@ function threadThat(does: string): Pick<CheckpointRules, "code"> {
   return { code: new URL(`data:text/javascript,${encodeURIComponent(code)}`) };
 }
 
-/** One commit of some pages. */
-function write({ writer, connection }: Parts): Promise<void> {
+/** One commit of some pages, unless it shall be of more. */
+function write({ writer, connection }: Parts, bytes = 20_000): Promise<void> {
   return writer.submit("", performance.now() + 10_000, () => ({
-    value: void connection.run("INSERT INTO t VALUES (zeroblob(20000))"),
+    value: void connection.run("INSERT INTO t VALUES (zeroblob(?))", bytes),
     keep: true,
   }));
 }
@@ -92,6 +92,22 @@ describe("the write-ahead log of SQLite", () => {
         written += 3 * 5 * PAGE;
       }
       expect((await stat(`${parts.path}-wal`)).size).toBeLessThan(longest);
+    }));
+
+  it("gives back the room that it took for a reader who kept it from beginning anew", () =>
+    withWriter(async (parts) => {
+      const size = async () => (await stat(`${parts.path}-wal`)).size;
+      const reader = new DatabaseSync(parts.path, { readOnly: true });
+      try {
+        reader.exec("BEGIN");
+        reader.prepare("SELECT count(*) FROM t").get();
+        while ((await size()) <= KEPT_LOG_BYTES) await write(parts, 2_000_000);
+        reader.exec("ROLLBACK");
+      } finally {
+        reader.close();
+      }
+      const writeAndMeasure = () => write(parts).then(size);
+      await expect.poll(writeAndMeasure, { timeout: 10_000 }).toBeLessThanOrEqual(KEPT_LOG_BYTES);
     }));
 
   it("is copied into the database soon after a commit, with nobody writing any more", () =>

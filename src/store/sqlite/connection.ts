@@ -6,6 +6,8 @@ const STATEMENTS_KEPT = 256;
 const OPENING_PATIENCE_MS = 5_000;
 /** In pages: 128 MB. */
 const LONGEST_LOG = 32_768;
+/** The log's file is as long as the log ever was, unless SQLite is told to shorten it; this is twice its usual length. */
+export const KEPT_LOG_BYTES = 64 * 1_024 * 1_024;
 /** In pages; SQLite's own choice. */
 const USUAL_LOG = 1_000;
 
@@ -40,6 +42,7 @@ export class Connection {
     // The log is copied by `Checkpointer` long before, where it may be; this is for the day it cannot.
     const longest = this.mayCheckpointBeside ? LONGEST_LOG : USUAL_LOG;
     this.database.exec(`PRAGMA wal_autocheckpoint = ${longest}`);
+    this.database.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
