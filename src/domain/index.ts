@@ -1,3 +1,4 @@
+export { atMost } from "./at-most.ts";
 export { type CallbackFilter, matchesCallback, OUTCOMES, rareOutcomes } from "./callback-filter.ts";
 export type { CallbackLogRow } from "./callback-log.ts";
 export { type Clock, systemClock } from "./clock.ts";

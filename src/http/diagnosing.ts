@@ -1,5 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock, Diagnosis, DiagnosisCode, Log, Outcome, Refused } from "../domain/index.ts";
+import {
+  atMost,
+  type Clock,
+  type Diagnosis,
+  type DiagnosisCode,
+  type Log,
+  type Outcome,
+  type Refused,
+} from "../domain/index.ts";
 import { diagnose, type Expected, isDiagnosable } from "../verify/index.ts";
 import type { Incoming } from "./incoming.ts";
 
@@ -36,7 +44,7 @@ const WARN_EVERY_MS = 60_000;
 export function createDiagnosing(deps: DiagnosingDeps): Diagnosing {
   const diagnoses = createAllowance(DIAGNOSES_A_SECOND);
   const bytes = createAllowance(BYTES_A_SECOND);
-  const tell = sparingWarning(deps);
+  const tell = createTelling(deps);
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -115,20 +123,20 @@ function createAllowance(aSecond: number): Allowance {
 }
 
 /** Counts each diagnosis; the log is told once a minute of each code, with what to do. */
-function sparingWarning({
+function createTelling({
   clock,
   log,
   diagnosed,
 }: DiagnosingDeps): (diagnosis: Diagnosis, of: Incoming) => void {
-  const told = new Map<DiagnosisCode, { at: number; since: number }>();
+  const told = new Map<DiagnosisCode, { isDue: (now: Date) => boolean; count: number }>();
   return ({ code, says, do: advice }, { requestId, address }) => {
     diagnosed(code);
-    const now = clock.now().getTime();
-    const before = told.get(code) ?? { at: Number.NEGATIVE_INFINITY, since: 0 };
-    const count = before.since + 1;
-    const isDue = now - before.at >= WARN_EVERY_MS || now < before.at;
-    told.set(code, isDue ? { at: now, since: 0 } : { at: before.at, since: count });
-    if (!isDue) return;
+    const since = told.get(code) ?? { isDue: atMost(1, WARN_EVERY_MS), count: 0 };
+    told.set(code, since);
+    since.count += 1;
+    if (!since.isDue(clock.now())) return;
+    const { count } = since;
+    since.count = 0;
     const fields = { diagnosis: code, request_id: requestId, remote_address: address, count };
     log.warn(fields, `a callback was refused as not authentic: ${says} What to do: ${advice}`);
   };

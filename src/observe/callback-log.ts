@@ -1,4 +1,4 @@
-import type { CallbackLogRow, Clock, Diagnosis, Log } from "../domain/index.ts";
+import { atMost, type CallbackLogRow, type Clock, type Diagnosis, type Log } from "../domain/index.ts";
 import type { TraceIds } from "../trace/index.ts";
 import { type WriteLine, writeLogLine } from "./log-line.ts";
 import type { Metrics } from "./metrics.ts";
@@ -67,7 +67,7 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
     lengthOf,
     failed,
   });
-  const admit = createAdmission(rejectedPerMinute);
+  const admit = atMost(rejectedPerMinute, MINUTE_MS);
 
   function leftOut(tally: MinuteTally, reason: "rejected_bound" | "buffer_full"): void {
     metrics.logRowsDropped(reason, 1);
@@ -81,7 +81,7 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
       if (!buffer.add(kept)) leftOut(full, "buffer_full");
     },
     admitRejected(now) {
-      const isAdmitted = admit(now.getTime());
+      const isAdmitted = admit(now);
       if (!isAdmitted) leftOut(refused, "rejected_bound");
       return isAdmitted;
     },
@@ -118,26 +118,11 @@ function lengthOf(row: CallbackLogRow): number {
   return url.length + requestHeaders.length + requestBody.length + responseBody.length + (error?.length ?? 0);
 }
 
-/** At most so many a minute; a clock that is set back begins a new minute. */
-function createAdmission(perMinute: number): (now: number) => boolean {
-  let begun = Number.NEGATIVE_INFINITY;
-  let admitted = 0;
-  return (now) => {
-    if (now - begun >= MINUTE_MS || now < begun) {
-      begun = now;
-      admitted = 0;
-    }
-    if (admitted >= perMinute) return false;
-    admitted += 1;
-    return true;
-  };
-}
-
 /** A database that is away fails every second; saying so once a minute is enough. */
 function sparingWarning(logger: Log, clock: Clock): (error: unknown, rows: number) => void {
-  const mayWarn = createAdmission(1);
+  const mayWarn = atMost(1, MINUTE_MS);
   return (error, rows) => {
-    if (!mayWarn(clock.now().getTime())) return;
+    if (!mayWarn(clock.now())) return;
     logger.warn({ err: error, rows }, "the callback log could not be stored; it is kept and tried again");
   };
 }

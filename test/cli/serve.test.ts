@@ -1,13 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
-import { freePort } from "../support/free-port.ts";
+import { withNpmStart } from "../support/npm-start.ts";
 import { type ServerProcess, startServer } from "../support/process.ts";
-import { event, payment, SECRET, TOKEN } from "../support/receiver.ts";
-import { until } from "../support/until.ts";
+import { event, payment } from "../support/receiver.ts";
 
 const UNLIMITED = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
@@ -70,39 +66,15 @@ describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
 
 describe("npm start", () => {
   it("hands SIGTERM on, so that the receiver drains and npm exits 0, its log complete and in order", () =>
-    withDatabase("sqlite", async (target) => {
-      const [port, adminPort] = [await freePort(), await freePort()];
-      const npm = spawn("npm", ["start"], {
-        env: { ...process.env, ...npmEnvironment(target, port, adminPort) },
-        stdio: ["ignore", "pipe", "ignore"],
-      });
-      const output = text(npm.stdout);
-      await until(() =>
-        fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      );
-      npm.kill("SIGTERM");
-      expect(await once(npm, "exit")).toEqual([0, null]);
-      const messages = (await output)
-        .split("\n")
-        .flatMap((line) => (line.startsWith("{") ? [JSON.parse(line).msg] : []));
-      expect(messages.slice(-3)).toEqual(["serving", "draining", "stopped"]);
-      await expect(fetch(`http://127.0.0.1:${adminPort}/healthz`)).rejects.toThrow();
-    }));
+    withDatabase("sqlite", (target) =>
+      withNpmStart(target, async ({ adminUrl, stop }) => {
+        const { ending, messages } = await stop();
+        expect(ending).toEqual([0, null]);
+        expect(messages.slice(-3)).toEqual(["serving", "draining", "stopped"]);
+        await expect(fetch(`${adminUrl}/healthz`)).rejects.toThrow();
+      }),
+    ));
 });
-
-function npmEnvironment(target: Target, port: number, adminPort: number): Record<string, string> {
-  return {
-    APP_ENV: "test",
-    SIGNING_SECRET: SECRET,
-    ADMIN_TOKEN: TOKEN,
-    PORT: String(port),
-    ADMIN_PORT: String(adminPort),
-    DATABASE_URL: target.url,
-  };
-}
 
 /** Delivers every event, acknowledged ones again, and kills the process after so many answers. */
 async function deliverUntilKilled(

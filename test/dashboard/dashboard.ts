@@ -6,12 +6,15 @@ import { TOKEN } from "../support/secrets.ts";
 /** A browser on a busy machine takes its time. */
 const PATIENCE_MS = 60_000;
 
-export interface Dashboard {
-  readonly receiver: TestReceiver;
+export interface OpenedPage {
   readonly browser: Browser;
   readonly page: Page;
   /** What a user should never meet: errors of scripts, of the policy, and requests to other hosts. */
   readonly problems: string[];
+}
+
+export interface Dashboard extends OpenedPage {
+  readonly receiver: TestReceiver;
 }
 
 /** Lends a receiver and a browser at its sign-in page. */
@@ -22,15 +25,23 @@ export function withDashboard<T>(
 ): Promise<T> {
   return withReceiver(
     "sqlite",
-    (receiver) =>
-      withBrowser(async (browser) => {
-        const page = await browser.newPage({ baseURL: receiver.adminOrigin, ...context });
-        page.setDefaultTimeout(PATIENCE_MS);
-        const problems = watch(page, receiver.adminOrigin);
-        return use({ receiver, browser, page, problems });
-      }),
+    (receiver) => withPage(receiver.adminOrigin, (opened) => use({ receiver, ...opened }), context),
     options,
   );
+}
+
+/** Lends a page at this origin. */
+export function withPage<T>(
+  origin: string,
+  use: (opened: OpenedPage) => Promise<T>,
+  context: BrowserContextOptions = {},
+): Promise<T> {
+  return withBrowser(async (browser) => {
+    const opened = await browser.newContext({ baseURL: origin, ...context });
+    opened.setDefaultTimeout(PATIENCE_MS);
+    const page = await opened.newPage();
+    return use({ browser, page, problems: watch(page, origin) });
+  });
 }
 
 function watch(page: Page, origin: string): string[] {

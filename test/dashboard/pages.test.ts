@@ -139,6 +139,20 @@ it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS 
   ),
 );
 
+it("says whether what is registered with the platform leads here", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, receiver, problems }) => {
+    await page.goto("/sources");
+    await signIn(page);
+    await page.getByRole("button", { name: "Check that they are reachable" }).click();
+    await page.getByText(`Reached: ${receiver.publicOrigin}/api/v1/platform/callback`).waitFor();
+    await page
+      .getByText(/an address of this machine/)
+      .first()
+      .waitFor();
+    expect(problems).toEqual([]);
+  }),
+);
+
 it("shows to a viewer everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(

@@ -1,4 +1,4 @@
-import type { Clock, Log } from "../../domain/index.ts";
+import { atMost, type Clock, type Log } from "../../domain/index.ts";
 import type { AuditStore, Role } from "../../store/index.ts";
 
 /** How many rows strangers may cause in an hour, in each process. */
@@ -20,16 +20,14 @@ export type NoteRefusal = (refusal: Refusal) => void;
 
 /** Bounded, since anybody can be refused: the next row says how many were left out before it. */
 export function createRefusals(audit: AuditStore, clock: Clock, log: Log): NoteRefusal {
-  let hour = { endsAt: 0, rows: 0 };
+  const mayWrite = atMost(MOST_ROWS, HOUR_MS);
   let leftOut = 0;
   return ({ remoteAddress, who, reason, attempt }) => {
     const at = clock.now();
-    if (at.getTime() >= hour.endsAt) hour = { endsAt: at.getTime() + HOUR_MS, rows: 0 };
-    if (hour.rows >= MOST_ROWS) {
+    if (!mayWrite(at)) {
       leftOut += 1;
       return;
     }
-    hour.rows += 1;
     const detail = { reason, ...(leftOut === 0 ? {} : { left_out_before: leftOut }) };
     leftOut = 0;
     const what = attempt ?? { role: null, action: "session.refused", subject: null };

@@ -1,0 +1,42 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { type OperatorsTest, withOperators } from "../support/operators.ts";
+import { withPage } from "./dashboard.ts";
+
+const LIMIT_MS = 120_000;
+
+/** Goes to the provider by the button, signs in there and consents. */
+async function signInAtProvider(page: Page, { platform, base }: OperatorsTest, login: string): Promise<void> {
+  await page.goto(base);
+  await page.getByRole("link", { name: new URL(platform.issuer).host }).click();
+  await page.locator("input[name=login]").fill(login);
+  await page.locator("input[name=password]").fill("any");
+  await page.locator("button[type=submit]").click();
+  await page.getByRole("heading", { name: "Authorize" }).waitFor();
+  await page.locator("button[type=submit]").click();
+}
+
+it("signs an operator in by the provider's button, and shows under whose name", { timeout: LIMIT_MS }, () =>
+  withOperators("sqlite", (test) =>
+    withPage(test.base, async ({ page }) => {
+      await signInAtProvider(page, test, "ada");
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await page.getByText("ada@example.com").first().waitFor();
+      expect(page.url()).toBe(`${test.base}/`);
+      // The way back has left neither its code nor its state where a reload would send them again.
+      await page.reload();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+    }),
+  ),
+);
+
+it("tells whom the provider knows and neither list does that he may not come in", { timeout: LIMIT_MS }, () =>
+  withOperators("sqlite", (test) =>
+    withPage(test.base, async ({ page }) => {
+      await signInAtProvider(page, test, "mallory");
+      await page.getByText(/on neither list/).waitFor();
+      await page.goto(`${test.base}/callbacks`);
+      await page.waitForURL(/\/sign-in/);
+    }),
+  ),
+);
