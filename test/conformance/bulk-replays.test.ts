@@ -105,6 +105,21 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(other.id)).toMatchObject(NOTHING);
     }));
 
+  it("do not try what a later one has tried: of two that go on side by side, none undoes what the other noted", () =>
+    withStore(dialect, async (store) => {
+      for (const id of ["e1", "e2"]) await fail(store, id);
+      const earlier = await begin(store);
+      const later = await begin(store);
+      const tried = async (id: string, bulk: number) => {
+        await store.failures.leaseOne(key(id), lease("a", T0));
+        await store.failures.release(key(id), "a", undefined, bulk);
+      };
+      await tried("e1", earlier.id);
+      await tried("e1", later.id);
+      expect(idsOf(await store.bulkReplays.next(earlier, 9))).toEqual(["e2"]);
+      expect(idsOf(await store.bulkReplays.next(later, 9))).toEqual(["e2"]);
+    }));
+
   it("do not count a failure whose lease was lost to somebody else", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");

@@ -61,7 +61,10 @@ export async function countMatching(
   return { upToId, total: counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0) };
 }
 
-/** Those that a bulk replay is to try next, by their ids. */
+/**
+ * Those that a bulk replay is to try next, by their ids. A failure names the last one that tried it: what a later one has tried the
+ * earlier one leaves to it, or the two would give each other the same failures again and again.
+ */
 export const nextOf =
   (access: Access): BulkReplayStore["next"] =>
   async ({ id, filter, afterId, upToId, begunAt }, limit) => {
@@ -71,7 +74,7 @@ export const nextOf =
           .select(["id", "source", "event_id"])
           .where("id", ">", afterId)
           .where("id", "<=", upToId)
-          .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "!=", id)]))
+          .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "<", id)]))
           .orderBy("id")
           .limit(limit);
         // SQLite gives the highest id once more where its row is gone, to a failure that came later.
