@@ -49,6 +49,14 @@ async function withListening(
   }
 }
 
+/** As a receiver that was started in the folder leaves it. */
+async function writeGeneratedToken(folder: string): Promise<void> {
+  const secrets = { SIGNING_SECRET: SECRET, ENCRYPTION_KEY: "k".repeat(43), ADMIN_TOKEN: TOKEN };
+  await mkdir(join(folder, "data"));
+  const file = join(folder, "data", "secrets.development.json");
+  await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
+}
+
 const came = ({ arrived }: Laptop, count: number) => until(() => arrived.length >= count, LIMIT_MS);
 const ids = ({ arrived }: Laptop) => arrived.map(({ eventId }) => eventId);
 
@@ -233,10 +241,7 @@ describe("oncehook listen", () => {
   it("takes the token that was generated in its folder, where none is set", () =>
     withFolder((folder) =>
       withDeployed(async (_receiver, from) => {
-        const secrets = { SIGNING_SECRET: SECRET, ENCRYPTION_KEY: "k".repeat(43), ADMIN_TOKEN: TOKEN };
-        await mkdir(join(folder, "data"));
-        const file = join(folder, "data", "secrets.development.json");
-        await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
+        await writeGeneratedToken(folder);
         const args = ["--from", from, "--to", "http://127.0.0.1:9/hook"];
         await withListening(
           args,
@@ -373,6 +378,13 @@ describe("oncehook listen says what to do", () => {
   it("without a token, and leaves no generated one behind", () =>
     withFolder(async (folder) => {
       const words = await refusal(["--from", "http://127.0.0.1:9", ...TO], {}, folder);
+      expect(words).toContain("ADMIN_TOKEN: is not set");
+    }));
+
+  it("without a token for a receiver elsewhere, which is not sent the one that was generated here", () =>
+    withFolder(async (folder) => {
+      await writeGeneratedToken(folder);
+      const words = await refusal(["--from", "https://nobody.invalid", ...TO], {}, folder);
       expect(words).toContain("ADMIN_TOKEN: is not set");
     }));
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { behindAProxy } from "./behind-a-proxy.ts";
+import { letsListen } from "./listens-through.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
 import { holdsItsPromises } from "./proxy-promises.ts";
 import { startCaddy } from "./start-caddy.ts";
@@ -14,7 +15,11 @@ describe("deploy/caddy/Caddyfile", () => {
     it.skip(notRun("caddy", "a receiver behind a real Caddy"), () => {});
     return;
   }
-  holdsItsPromises((use, env) => behindAProxy((files) => startCaddy(program, files), use, env));
+  type Use = Parameters<typeof behindAProxy>[1];
+  const lend = (use: Use, env?: Record<string, string>) =>
+    behindAProxy((files) => startCaddy(program, files), use, env);
+  holdsItsPromises(lend);
+  letsListen(lend, (use, env) => behindAProxy((files) => startCaddy(program, files, true), use, env));
 
   it("is valid as it stands, with nothing set", async () => {
     const args = ["validate", "--config", "deploy/caddy/Caddyfile", "--adapter", "caddyfile"];

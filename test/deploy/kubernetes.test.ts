@@ -15,6 +15,8 @@ const job = only("Job").spec;
 const pod = deployment.template;
 const [receiver] = pod.spec.containers;
 const [migration] = job.template.spec.containers;
+const [, KUBERNETES = ""] =
+  /^\*\*Kubernetes\.\*\* ([\s\S]*?)\n\n/m.exec(readFileSync("docs/production.md", "utf8")) ?? [];
 const labelsOf = (template: { metadata: { labels: Record<string, string> } }) => template.metadata.labels;
 const isIn = (selector: Record<string, string>, labels: Record<string, string>) =>
   Object.entries(selector).every(([name, value]) => labels[name] === value);
@@ -112,6 +114,27 @@ describe("deploy/kubernetes", () => {
       expect(container.image).toBe(migration.image);
     },
   );
+
+  it("makes a Job of another name for each version, since the template of one that exists cannot be changed", () => {
+    expect(job.template.spec.restartPolicy).toBe("Never");
+    const { name, generateName } = only("Job").metadata;
+    expect([name, generateName]).toEqual([undefined, "oncehook-migrate-"]);
+    // kubectl apply refuses what has no name of its own.
+    const told = [readFileSync(`${FOLDER}/migrate-job.yaml`, "utf8"), KUBERNETES].map((text) =>
+      /kubectl (\w+) -f (?:it|deploy\/kubernetes\/migrate-job\.yaml)/.exec(text)?.slice(1, 2),
+    );
+    expect(told).toEqual([["create"], ["create"]]);
+  });
+
+  it("is told of in an order that works: the namespace, the Secret in it, and what needs both", () => {
+    const steps = [
+      "kubectl apply -f deploy/kubernetes/namespace.yaml",
+      "the Secret",
+      "kubectl apply -k deploy/kubernetes",
+    ].map((step) => KUBERNETES.indexOf(step));
+    expect(steps).not.toContain(-1);
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  });
 
   it("probes addresses that answer on a real receiver", () =>
     withReceiver("sqlite", async ({ adminOrigin }) => {

@@ -5,7 +5,7 @@ import { parseAllDocuments } from "yaml";
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: { readonly name: string; readonly generateName?: string; readonly namespace?: string };
   // biome-ignore lint/suspicious/noExplicitAny: every kind has another form; the schemas hold it.
   readonly spec?: any;
   readonly data?: Record<string, string>;

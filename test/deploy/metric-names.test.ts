@@ -6,7 +6,9 @@ import { alertRules, dashboard, dashboardQueries, field, recordedRules } from ".
 /** What Prometheus itself keeps of each target. */
 const OF_PROMETHEUS = ["up"];
 const WORDS = new Set(
-  "sum max by without rate increase and or unless histogram_quantile max_over_time predict_linear".split(" "),
+  "sum max by without rate increase and or unless absent changes offset histogram_quantile avg_over_time min_over_time max_over_time quantile_over_time predict_linear".split(
+    " ",
+  ),
 );
 
 /** The names of metrics in a query: words that are neither of the language, nor labels, nor their values. */

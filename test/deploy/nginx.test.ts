@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { payment } from "../support/receiver.ts";
 import { behindAProxy, signature } from "./behind-a-proxy.ts";
+import { letsListen } from "./listens-through.ts";
 import { notRun, onThePath } from "./on-the-path.ts";
 import { ask, exchange, PATIENT_MS, STRANGER } from "./proxy-client.ts";
 import { holdsItsPromises } from "./proxy-promises.ts";
@@ -18,6 +19,7 @@ describe("deploy/nginx/oncehook.conf", () => {
   const lend = (use: Parameters<typeof behindAProxy>[1], env?: Record<string, string>) =>
     behindAProxy((files) => startNginx(program, files), use, env);
   holdsItsPromises(lend);
+  letsListen(lend, (use, env) => behindAProxy((files) => startNginx(program, files, true), use, env));
 
   it("answers 429 with Retry-After before the receiver's own limit does", () =>
     lend(async (proxied) => {

@@ -14,8 +14,9 @@ export interface ProxyFiles {
 /**
  * Starts nginx with deploy/nginx/oncehook.conf itself. Only what a site replaces in the included files is replaced:
  * addresses, ports, the networks that may call, the paths of the certificate and of the log.
+ * @param isHeard whether the location that `oncehook listen` calls is no comment
  */
-export async function startNginx(program: string, files: ProxyFiles): Promise<ProxyProcess> {
+export async function startNginx(program: string, files: ProxyFiles, isHeard = false): Promise<ProxyProcess> {
   const { folder, httpPort, httpsPort, upstream } = files;
   const included = join(folder, "oncehook");
   await cp("deploy/nginx/oncehook", included, { recursive: true });
@@ -33,6 +34,7 @@ export async function startNginx(program: string, files: ProxyFiles): Promise<Pr
   ]);
   await replace(join(included, "upstream.conf"), [["127.0.0.1:8080", upstream]]);
   await replace(join(included, "allowed.conf"), [["203.0.113.0/24", "127.0.0.0/29"]]);
+  if (isHeard) await replace(join(included, "heard.conf"), [[/^#(?=location| {4}|\})/gm, ""]]);
   await writeFile(join(folder, "nginx.conf"), main(folder));
   return startProxy(
     program,

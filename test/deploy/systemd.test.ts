@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { notRun, onThePath } from "./on-the-path.ts";
 
 const program = onThePath("systemd-analyze");
+const HARDENING = readFileSync("docs/hardening.md", "utf8");
 const UNIT = readFileSync("deploy/oncehook.service", "utf8");
 /** Tenths of systemd's exposure: docs/hardening.md says 1.3, other versions of systemd count a little differently. */
 const THRESHOLD = 20;
@@ -42,6 +44,27 @@ async function complaints(unit: string): Promise<string[]> {
     );
 }
 
+describe("docs/hardening.md", () => {
+  it("puts the unit's files where the unit looks for them, on a machine that has no such folder yet", async () => {
+    const [, block = ""] = /```\n(useradd [\s\S]*?)```/.exec(HARDENING) ?? [];
+    const root = await mkdtemp(join(tmpdir(), "oncehook-root-"));
+    try {
+      await mkdir(join(root, "etc/systemd/system"), { recursive: true });
+      await writeFile(join(root, "production.env"), "");
+      await cp("deploy", join(root, "deploy"), { recursive: true });
+      const lines = block.split("\n").filter((line) => line.startsWith("install "));
+      for (const line of lines) {
+        await promisify(execFile)("sh", ["-c", line.replaceAll(" /etc/", ` ${root}/etc/`)], { cwd: root });
+      }
+      const [, environment = ""] = /^EnvironmentFile=(\S+)$/m.exec(UNIT) ?? [];
+      expect((await stat(join(root, environment))).mode & 0o777).toBe(0o600);
+      expect(await readFile(join(root, "etc/systemd/system/oncehook.service"), "utf8")).toBe(UNIT);
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
+  });
+});
+
 describe("deploy/oncehook.service", () => {
   if (program === undefined) {
     it.skip(notRun("systemd-analyze", "the unit, verified and measured"), () => {});
@@ -57,6 +80,21 @@ describe("deploy/oncehook.service", () => {
     ["a value that does not exist", UNIT.replace("Restart=always", "Restart=allways")],
   ])("would be found fault with for %s", async (_title, unit) => {
     expect(await complaints(unit)).not.toEqual([]);
+  });
+
+  it("can be given ports below 1024 by the lines of docs/hardening.md, and by nothing less", async () => {
+    const lines = /```ini\n(\[Service\]\n[\s\S]*?)```/.exec(HARDENING)?.[1] ?? "";
+    const set = Object.fromEntries(
+      [...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    expect(set).toEqual({
+      // The right must be within the bound, and counts only in the machine's own user name space.
+      CapabilityBoundingSet: "CAP_NET_BIND_SERVICE",
+      AmbientCapabilities: "CAP_NET_BIND_SERVICE",
+      PrivateUsers: "no",
+    });
+    for (const name of Object.keys(set)) expect(UNIT).toMatch(new RegExp(`^${name}=`, "m"));
+    expect(await complaints(`${UNIT}\n${lines}`)).toEqual([]);
   });
 
   it("leaves the receiver little to do harm with, and would be told so if it left more", async () => {

@@ -123,6 +123,37 @@ describe("a request's traceparent", () => {
     ),
   );
 
+  it("makes nobody's callback recorded where a ratio is, neither by its flag nor by its choice of the trace's id", () =>
+    withTraced(
+      "sqlite",
+      async (receiver, collector) => {
+        for (const id of [TRACE_ID, "1".padStart(32, "0")]) {
+          const headers = { traceparent: `00-${id}-b7ad6b7169203331-01` };
+          expect((await receiver.send(payment(), { headers })).status).toBe(200);
+        }
+        // It sends what is left.
+        await receiver.stop();
+        expect(collector.spans()).toEqual([]);
+      },
+      { env: { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.000001" } },
+    ));
+
+  it.each([
+    ["the ratio picks it", "parentbased_traceidratio"],
+    ["the caller is to decide", "parentbased_always_off"],
+  ])("is the parent of all that is recorded where %s", (_case, sampler) =>
+    withTraced(
+      "sqlite",
+      async (receiver, collector) => {
+        await receiver.send(payment(), { headers: { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` } });
+        const { root, tree } = await collector.trace(ROOT);
+        expect(root).toMatchObject({ traceId: TRACE_ID, parentSpanId: "b7ad6b7169203331" });
+        expect(tree).toEqual([ROOT, "verify", "identify", ["once", "handler payment_notify", "commit"]]);
+      },
+      { env: { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: "1" } },
+    ),
+  );
+
   it("is not followed where the sampler decides by itself", () =>
     withTraced(
       "sqlite",

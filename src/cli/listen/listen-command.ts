@@ -53,12 +53,12 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions): P
     sinceSeconds: since === undefined ? undefined : secondsOf(since),
     statePath: state,
     isJson: json === true,
-    token: await tokenOf(),
+    token: await tokenOf(receiver),
   };
 }
 
-async function tokenOf(): Promise<string> {
-  const token = process.env.ADMIN_TOKEN?.trim() || (await savedAdminToken(process.env, process.cwd()));
+async function tokenOf(receiver: URL): Promise<string> {
+  const token = process.env.ADMIN_TOKEN?.trim() || (await generatedToken(receiver));
   if (token === undefined) {
     throw new UserMistake(
       "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
@@ -66,6 +66,11 @@ async function tokenOf(): Promise<string> {
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new UserMistake("ADMIN_TOKEN: expected printable characters without spaces");
+}
+
+/** What was generated here opens a receiver of this machine alone, and is nothing for another one to see. */
+async function generatedToken({ hostname }: URL): Promise<string | undefined> {
+  return isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
 }
 
 function addressOf(option: string, text: string, example: string): URL {
