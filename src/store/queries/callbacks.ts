@@ -10,8 +10,9 @@ import { isoTime, toLoggedCallback } from "./rows.ts";
 
 const TABLE = "oncehook_callbacks";
 /** Bodies may be long, so that a search begins with few rows, and takes more at a time as long as that is quick. */
-const FIRST_STEP = 64;
-const MOST_STEP = 20_000;
+const STEPS = { first: 64, most: 20_000 } as const;
+/** A long body takes SQLite half a millisecond to compare with a text, and after a thousand short ones there may be long ones. */
+const STEPS_WITH_BODIES = { first: 4, most: 32 } as const;
 /** On SQLite a step holds everybody up while it runs; PostgreSQL holds nobody up, and each question takes its time. */
 const STEP_MS = { sqlite: 4, postgres: 25 } as const;
 
@@ -53,8 +54,9 @@ async function search(
   const range = await idsBetween(access, filter, before);
   const walk = walkFor(access, filter, range.from);
   const found: LoggedCallback[] = [];
+  const { first, most } = access.dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
   let { below } = range;
-  for (let step = FIRST_STEP; ; ) {
+  for (let step: number = first; ; ) {
     const begun = performance.now();
     // One more than asked for tells whether there is another page.
     const { rows, reached } = await walk(below, step, limit + 1 - found.length);
@@ -64,7 +66,7 @@ async function search(
     below = reached;
     const now = performance.now();
     if (now >= end) return { callbacks: found, next: below, searchedUntil: await timeOf(access, below) };
-    step = nextStep(step, now - begun, STEP_MS[access.dialect]);
+    step = Math.min(nextStep(step, now - begun, STEP_MS[access.dialect]), most);
     await nextTurn();
   }
 }
@@ -75,8 +77,8 @@ function fullPage(callbacks: readonly LoggedCallback[]): FoundCallbacks {
 }
 
 function nextStep(step: number, took: number, wanted: number): number {
-  if (took > wanted) return Math.max(FIRST_STEP / 4, Math.floor(step / 2));
-  return took < wanted / 2 ? Math.min(step * 2, MOST_STEP) : step;
+  if (took > wanted) return Math.max(1, Math.floor(step / 2));
+  return took < wanted / 2 ? step * 2 : step;
 }
 
 /** Null where the row has been deleted meanwhile. */
