@@ -4,7 +4,7 @@ import type { CallbackFilter } from "../../domain/index.ts";
 import type { CallbackSearch, CallbackStore, FoundCallbacks, LoggedCallback } from "../callback-store.ts";
 import type { CallbackRow } from "../tables.ts";
 import type { Access } from "./access.ts";
-import { idsBetween } from "./callback-times.ts";
+import { idsBetween, noteLate } from "./callback-times.ts";
 import { amongIds, walkFor } from "./callback-walks.ts";
 import { isoTime, toLoggedCallback } from "./rows.ts";
 
@@ -20,6 +20,7 @@ const STEP_MS = { sqlite: 4, postgres: 25 } as const;
 export function callbackQueries(access: Access): CallbackStore {
   return {
     search: (filter, request) => search(access, filter, request),
+    noteLate: (oldest, now) => noteLate(access, oldest, now),
     async get(id) {
       const row = await access.read.selectFrom(TABLE).selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? undefined : toLoggedCallback(row);
@@ -54,7 +55,8 @@ async function search(
   const range = await idsBetween(access, filter, before);
   const walk = walkFor(access, filter, range.from);
   const found: LoggedCallback[] = [];
-  const { first, most } = access.dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
+  const { first, most } =
+    access.dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
   let { below } = range;
   for (let step: number = first; ; ) {
     const begun = performance.now();
