@@ -4,21 +4,17 @@ import type { AdminDeps } from "./admin-deps.ts";
 import { exportLines } from "./callback-export.ts";
 import { FILTER_QUERY, type FilterQuery, filterOf } from "./callback-filters.ts";
 import { operation } from "./operation.ts";
-import { PAGE_QUERY, type PageQuery } from "./paging.ts";
+import { BOUNDED_LOOK, BUDGET_MS, PAGE_QUERY, type PageQuery } from "./paging.ts";
 import { presentCallback } from "./present.ts";
 import { readerOf } from "./reader.ts";
 import type { FoundPage } from "./shapes.ts";
 
-/** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
-const BUDGET_MS = 75;
 /** Each searches for half of the time. */
 const MOST_EXPORTS = 4;
 
 const LIST = operation({
   summary: "The callback log",
-  description:
-    "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
-    "a `next_cursor`, which goes on looking.",
+  description: BOUNDED_LOOK,
   querystring: strict({ ...PAGE_QUERY, ...FILTER_QUERY }),
   answers: {
     200: {

@@ -1,15 +1,8 @@
 import type { CallbackFilter, CallbackLogRow } from "../domain/index.ts";
+import type { Search } from "./page.ts";
 
 export interface LoggedCallback extends CallbackLogRow {
   readonly id: number;
-}
-
-export interface CallbackSearch {
-  readonly limit: number;
-  /** Only rows with an id below it. */
-  readonly before?: number;
-  /** How long it may look; one step is always done, however long that takes. */
-  readonly budgetMs: number;
 }
 
 /** What one search has found. */
@@ -29,7 +22,7 @@ export interface FoundCallbacks {
  */
 export interface CallbackStore {
   /** A bounded look: what is not found within its time is found when it goes on. */
-  search(filter: CallbackFilter, search: CallbackSearch): Promise<FoundCallbacks>;
+  search(filter: CallbackFilter, search: Search): Promise<FoundCallbacks>;
   /** Before rows are stored that came long ago: when the oldest of them came, and now. */
   noteLate(oldest: Date, now: Date): Promise<void>;
   get(id: number): Promise<LoggedCallback | undefined>;

@@ -41,7 +41,7 @@ export type {
   StoredDelivery,
   StoredNotification,
 } from "./outbox-store.ts";
-export type { Page } from "./page.ts";
+export type { Found, Page, Search } from "./page.ts";
 export type { PreparationClaim, PreparationStore } from "./preparation-store.ts";
 export type { RollupSlot, RollupStore } from "./rollup-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";

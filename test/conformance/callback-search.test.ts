@@ -217,7 +217,8 @@ describe("a search for a text on sqlite", () => {
         expect(callbacks).toEqual([]);
         return performance.now() - begun;
       };
-      const quickest = async (text: string) => Math.min(await msFor(text), await msFor(text), await msFor(text));
+      const quickest = async (text: string) =>
+        Math.min(await msFor(text), await msFor(text), await msFor(text));
       // About four times; with LIKE it was two thousand times.
       expect(await quickest(`${"a".repeat(199)}b`)).toBeLessThan(100 * (await quickest("zb")));
     }));

@@ -238,7 +238,7 @@ async function outbox(store: Store): Promise<void> {
   await store.outbox.delivered([due?.id ?? 0], "a", NOON);
   await store.outbox.giveUp(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])
-    for (const filter of [{}, { state: "dead" }, { state: "waiting" }] as const)
+    for (const filter of [{}, { state: "dead" }, { state: "waiting" }, { state: "delivered" }] as const)
       await store.outbox.list(page, filter);
   await store.outbox.counts();
   await store.outbox.waitingByChannel();
