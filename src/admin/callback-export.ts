@@ -9,15 +9,16 @@ const PAGE = 50;
 const BUDGET_MS = 20;
 const COLUMNS = Object.keys(CALLBACK.shape) as (keyof CallbackView)[];
 
-/** Everything that matches, newest first, page by page as it is read. */
+/** Everything that matches, newest first, page by page as it is read; it ends where the reader has gone, found something or not. */
 export async function* exportLines(
   callbacks: CallbackStore,
   filter: CallbackFilter,
   format: "ndjson" | "csv",
+  gone: AbortSignal,
 ): AsyncGenerator<string, void, void> {
   if (format === "csv") yield csvLine(COLUMNS);
   const lineOf = format === "csv" ? csvRow : (view: CallbackView) => `${JSON.stringify(view)}\n`;
-  for (let before: number | null | undefined; before !== null; ) {
+  for (let before: number | null | undefined; before !== null && !gone.aborted; ) {
     const begun = performance.now();
     const search = { limit: PAGE, budgetMs: BUDGET_MS, ...(before === undefined ? {} : { before }) };
     const found = await callbacks.search(filter, search);

@@ -4,18 +4,17 @@ import type { AdminDeps } from "./admin-deps.ts";
 import { exportLines } from "./callback-export.ts";
 import { FILTER_QUERY, type FilterQuery, filterOf } from "./callback-filters.ts";
 import { operation } from "./operation.ts";
-import { PAGE_QUERY, type PageQuery } from "./paging.ts";
+import { BOUNDED_LOOK, BUDGET_MS, PAGE_QUERY, type PageQuery } from "./paging.ts";
 import { presentCallback } from "./present.ts";
+import { readerOf } from "./reader.ts";
 import type { FoundPage } from "./shapes.ts";
 
-/** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
-const BUDGET_MS = 75;
+/** Each searches for half of the time. */
+const MOST_EXPORTS = 4;
 
 const LIST = operation({
   summary: "The callback log",
-  description:
-    "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
-    "a `next_cursor`, which goes on looking.",
+  description: BOUNDED_LOOK,
   querystring: strict({ ...PAGE_QUERY, ...FILTER_QUERY }),
   answers: {
     200: {
@@ -47,7 +46,8 @@ const GET = operation({
 const EXPORT = operation({
   summary: "The callback log as a file",
   description:
-    "The same filters without a page: everything that matches, newest first, for as long as the reader takes it. In CSV, cells " +
+    "The same filters without a page: everything that matches, newest first, for as long as the reader takes it: who takes nothing for a " +
+    "minute is cut off. In CSV, cells " +
     "that a spreadsheet would run begin with an apostrophe.",
   querystring: strict({
     format: { type: "string", enum: ["ndjson", "csv"], default: "ndjson" },
@@ -58,6 +58,7 @@ const EXPORT = operation({
       says: "One callback a line, as JSON or as CSV with a head.",
       content: { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
     },
+    503: { says: "As many exports run on this process as may." },
   },
 });
 
@@ -86,15 +87,24 @@ export function registerCallbacks(app: FastifyInstance, { store, callbackLog, cl
     if (row !== undefined) return presentCallback(row);
     return reply.code(404).send({ error: "there is no such callback; it may be past LOG_RETENTION_DAYS" });
   });
+  let exports = 0;
   app.get<{ Querystring: FilterQuery & { format: "ndjson" | "csv" } }>(
     "/api/v1/callbacks/export",
     { schema: EXPORT },
     async ({ query: { format, ...query } }, reply) => {
-      const lines = exportLines(store.callbacks, filterOf(query), format);
+      const filter = filterOf(query);
+      if (exports >= MOST_EXPORTS) {
+        const error = `${MOST_EXPORTS} exports run on this process, and no more may; try again when one has ended`;
+        return reply.code(503).header("retry-after", "10").send({ error });
+      }
+      exports += 1;
+      reply.raw.once("close", () => {
+        exports -= 1;
+      });
+      const lines = exportLines(store.callbacks, filter, format, readerOf(reply.raw));
       await callbackLog.flush();
       const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
       const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
-      // The reader's end destroys the stream, and with it the search.
       const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
       stream.on("error", (error) => {
         if ((error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "./admin-deps.ts";
 import { FAILURE_FILTER, type FailureFilterQuery, failureFilter } from "./failure-filter.ts";
 import { operation } from "./operation.ts";
-import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
+import { BOUNDED_LOOK, foundPageOf, NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
 import { presentFailure, presentRecord } from "./present.ts";
 
 const EVENT_QUERY = {
@@ -35,12 +35,13 @@ export function registerLists(app: FastifyInstance, { store }: AdminDeps): void 
     {
       schema: operation({
         summary: "Failed events, waiting for a retry or for a person",
+        description: BOUNDED_LOOK,
         querystring: strict(FAILURE_QUERY),
         answers: { 200: { says: "A page of them.", content: { pageOf: "Failure" } } },
       }),
     },
     async ({ query }) =>
-      pageOf(query, (page) => store.failures.list(page, failureFilter(query)), presentFailure),
+      foundPageOf(query, (search) => store.failures.search(failureFilter(query), search), presentFailure),
   );
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type { ListedNotification, StoredDelivery } from "../store/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { operation } from "./operation.ts";
-import { NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
+import { BOUNDED_LOOK, foundPageOf, NO_NUL, PAGE_QUERY, type PageQuery } from "./paging.ts";
 import type { NotificationView } from "./shapes.ts";
 
 const QUERY = {
@@ -45,6 +45,7 @@ const count = (properties: object = {}) => ({
 });
 const LIST = operation({
   summary: "Notifications and how far their deliveries are",
+  description: BOUNDED_LOOK,
   querystring: QUERY,
   answers: { 200: { says: "A page of them.", content: { pageOf: "Notification" } } },
 });
@@ -90,7 +91,7 @@ export function registerNotifications(app: FastifyInstance, deps: AdminDeps): vo
     { schema: LIST },
     async ({ query }) => {
       const filter = query.state === undefined ? {} : { state: query.state };
-      return pageOf(query, (page) => deps.store.outbox.list(page, filter), presentNotification);
+      return foundPageOf(query, (search) => deps.store.outbox.search(filter, search), presentNotification);
     },
   );
   app.post<{ Params: { id: number } }>(

@@ -1,8 +1,14 @@
-import type { Page } from "../store/index.ts";
+import type { Found, Page, Search } from "../store/index.ts";
 import type { PageOf } from "./shapes.ts";
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
+/** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
+export const BUDGET_MS = 75;
+/** What the description of the API says of that. */
+export const BOUNDED_LOOK =
+  "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
+  "a `next_cursor`, which goes on looking.";
 
 /** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
 export const NO_NUL = "^[^\\u0000]*$";
@@ -33,4 +39,15 @@ export async function pageOf<Row extends { id: number }, Item>(
   const shown = rows.slice(0, limit);
   const last = rows.length > limit ? shown.at(-1) : undefined;
   return { items: shown.map(present), next_cursor: last === undefined ? null : String(last.id) };
+}
+
+/** Where a filter may leave little over: a page of what a bounded look finds, and where it goes on. */
+export async function foundPageOf<Row, Item>(
+  { limit, cursor }: PageQuery,
+  search: (search: Search) => Promise<Found<Row>>,
+  present: (row: Row) => Item,
+): Promise<PageOf<Item>> {
+  const before = cursor === undefined ? {} : { before: Number(cursor) };
+  const { rows, next } = await search({ limit, ...before, budgetMs: BUDGET_MS });
+  return { items: rows.map(present), next_cursor: next === null ? null : String(next) };
 }

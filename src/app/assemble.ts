@@ -23,6 +23,7 @@ import type { Store } from "../store/index.ts";
 import type { Tracer } from "../trace/index.ts";
 import type { Credential, NamedSecret, Scheme } from "../verify/index.ts";
 import { createObserver } from "./observer.ts";
+import { storeCallbacks } from "./store-callbacks.ts";
 import { createRollupWriter, type RollupWriter } from "./write-rollups.ts";
 
 interface Given {
@@ -75,7 +76,7 @@ export function assemble(given: Given): Inner {
     },
   });
   const callbackLog = createCallbackLog({
-    append: (rows) => store.appendCallbacks(rows),
+    append: (rows) => storeCallbacks(store, rows, clock.now()),
     logger,
     write: lineWriter(logger),
     clock,

@@ -97,6 +97,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const channels = await notificationChannels(config, logger);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
+  await store.noteLongestRun(config.requestTimeoutMs);
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialNotes(secrets, store, clock, logger);

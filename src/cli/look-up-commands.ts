@@ -53,7 +53,13 @@ export function failuresCommand(): Command {
     .action(async (options: ListOptions) => {
       const filter = filterOf(options);
       const query = { ...pagingOf(options), ...filter };
-      const list = await askAdmin(options, ({ failures }) => failures.list(query));
+      const list = await askAdmin(options, async ({ failures }) => {
+        // A page without items that has a cursor is a look that has come to nothing yet.
+        let page = await failures.list(query);
+        while (page.items.length === 0 && page.next_cursor !== null)
+          page = await failures.list({ ...query, cursor: page.next_cursor });
+        return page;
+      });
       const rows = list.items.map((failure) => [
         failure.event_id,
         failure.source,

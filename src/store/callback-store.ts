@@ -1,15 +1,8 @@
 import type { CallbackFilter, CallbackLogRow } from "../domain/index.ts";
+import type { Search } from "./page.ts";
 
 export interface LoggedCallback extends CallbackLogRow {
   readonly id: number;
-}
-
-export interface CallbackSearch {
-  readonly limit: number;
-  /** Only rows with an id below it. */
-  readonly before?: number;
-  /** How long it may look; one step is always done, however long that takes. */
-  readonly budgetMs: number;
 }
 
 /** What one search has found. */
@@ -24,11 +17,14 @@ export interface FoundCallbacks {
 
 /**
  * The callback log as it is read. Ids grow with the time, nearly: a row gets its id when its callback is answered, and on
- * PostgreSQL rows may become visible in another order than that of their ids.
+ * PostgreSQL rows may become visible in another order than that of their ids. Rows that waited for a database that was away get
+ * theirs far later, which is noted beside them.
  */
 export interface CallbackStore {
   /** A bounded look: what is not found within its time is found when it goes on. */
-  search(filter: CallbackFilter, search: CallbackSearch): Promise<FoundCallbacks>;
+  search(filter: CallbackFilter, search: Search): Promise<FoundCallbacks>;
+  /** Before rows are stored that came long ago: when the oldest of them came, and now. */
+  noteLate(oldest: Date, now: Date): Promise<void>;
   get(id: number): Promise<LoggedCallback | undefined>;
   /** The rows with an id above it, oldest first. */
   after(id: number, limit: number): Promise<LoggedCallback[]>;

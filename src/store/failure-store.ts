@@ -1,6 +1,6 @@
 import type { EventKey, FaultCode } from "../domain/index.ts";
 import type { Lease } from "./lease.ts";
-import type { Page } from "./page.ts";
+import type { Found, Page, Search } from "./page.ts";
 
 /** An event whose attempts have failed, waiting for its retry or for a person. */
 export interface StoredFailure extends EventKey {
@@ -60,7 +60,10 @@ export interface FailureStore {
   /** True when there was one. */
   remove(key: EventKey): Promise<boolean>;
   get(key: EventKey): Promise<StoredFailure | undefined>;
-  list(page: Page, filter: FailureFilter): Promise<StoredFailure[]>;
+  /** A bounded look: what is not found within its time is found when it goes on. */
+  search(filter: FailureFilter, search: Search): Promise<Found<StoredFailure>>;
+  /** A page, however long it takes to find. */
+  list(page: Page, filter: FailureFilter): Promise<readonly StoredFailure[]>;
   counts(): Promise<Record<StoredFailure["state"], number>>;
   /** When the next retry is due, in ISO 8601; null where none waits. */
   nextAttemptAt(): Promise<string | null>;

@@ -1,6 +1,6 @@
 import type { EventKey, JsonObject } from "../domain/index.ts";
 import type { Lease } from "./lease.ts";
-import type { Page } from "./page.ts";
+import type { Found, Page, Search } from "./page.ts";
 
 /** What a handler asked to be sent, as it was committed with its event. */
 export interface StoredNotification {
@@ -86,7 +86,10 @@ export interface OutboxStore {
    * `leased`: there are none but those that are being tried right now, whose effect could still happen.
    */
   discard(notificationId: number, channel: string | undefined, now: Date): Promise<number | "leased">;
-  list(page: Page, filter: NotificationFilter): Promise<ListedNotification[]>;
+  /** A bounded look: what is not found within its time is found when it goes on. */
+  search(filter: NotificationFilter, search: Search): Promise<Found<ListedNotification>>;
+  /** A page, however long it takes to find. */
+  list(page: Page, filter: NotificationFilter): Promise<readonly ListedNotification[]>;
   /** The notifications of one event, oldest first. */
   ofEvent(event: HandledEvent, limit: number): Promise<ListedNotification[]>;
   /** Those that are not delivered. */

@@ -41,7 +41,7 @@ export type {
   StoredDelivery,
   StoredNotification,
 } from "./outbox-store.ts";
-export type { Page } from "./page.ts";
+export type { Found, Page, Search } from "./page.ts";
 export type { PreparationClaim, PreparationStore } from "./preparation-store.ts";
 export type { RollupSlot, RollupStore } from "./rollup-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
@@ -189,6 +189,8 @@ export interface Store {
   credentialUses(credentials: readonly CredentialUse[]): Promise<SeenCredential[]>;
   /** Notes the base address that this database is used with, once the service listens. */
   noteBaseUrl(url: string): Promise<void>;
+  /** Notes how long a run may take, in milliseconds, before there is one: what is found by its time is looked for so much around it. */
+  noteLongestRun(ms: number): Promise<void>;
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
   /**

@@ -199,6 +199,7 @@ export interface Tables {
   oncehook_settings: { name: string; value: string };
   oncehook_records: RecordRow;
   oncehook_callbacks: CallbackRow;
+  oncehook_late_callbacks: { oldest: StoredTime; stored_at: StoredTime };
   oncehook_failures: FailureRow;
   oncehook_attempts: AttemptRow;
   oncehook_bulk_replays: BulkReplayRow;

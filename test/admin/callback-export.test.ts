@@ -2,13 +2,16 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { exportLines } from "../../src/admin/callback-export.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
+import type { CallbackStore } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
 
 const headers = { authorization: `Bearer ${TOKEN}` };
 const exporting = ({ adminOrigin }: TestReceiver, query: string) =>
@@ -106,6 +109,43 @@ describe("an export of the callback log", () => {
       expect(lines.length).toBeGreaterThanOrEqual(500);
     }),
   );
+
+  it("looks no further once its reader has gone, also where it finds nothing", () =>
+    withStore("sqlite", async (store) => {
+      await store.appendCallbacks(Array.from({ length: 700 }, () => logRow()));
+      const [reader, searches] = [new AbortController(), [] as number[]];
+      const search: CallbackStore["search"] = (filter, request) => {
+        searches.push(request.before ?? 0);
+        if (searches.length === 3) reader.abort();
+        return store.callbacks.search(filter, { ...request, budgetMs: 0 });
+      };
+      const callbacks = { ...store.callbacks, search };
+      const lines = exportLines(callbacks, { source: "nobody" }, "ndjson", reader.signal);
+      expect(await lines.next()).toEqual({ done: true, value: undefined });
+      expect(searches).toHaveLength(3);
+    }));
+
+  it("is given to so many at once, and to the next one when one has ended", () =>
+    withReceiver("sqlite", async (receiver) => {
+      await append(receiver.target, 300, { requestBody: "x".repeat(60_000) });
+      const unread = async () => {
+        const request = get(`${receiver.adminOrigin}/api/v1/callbacks/export`, { headers });
+        const [response] = await once(request, "response");
+        response.pause();
+        response.on("error", () => {});
+        return response;
+      };
+      const open = await Promise.all([unread(), unread(), unread(), unread()]);
+      expect(open.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+      const refused = await exporting(receiver, "");
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "10"]);
+      expect(await refused.json()).toEqual({
+        error: "4 exports run on this process, and no more may; try again when one has ended",
+      });
+      open[0].destroy();
+      await until(async () => (await exporting(receiver, "?outcome=handler_failed")).status === 200);
+      for (const response of open) response.destroy();
+    }));
 
   it("ends with its reader, and with the process", () =>
     withDatabase("sqlite", async (target) => {

@@ -81,6 +81,45 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
+  it("finds them beside those that a handler asked for long before it ended", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        await store.noteLongestRun(60_000);
+        const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const notify = (eventId: string, then: () => Promise<void> = async () => {}) =>
+          store.once(
+            newRecord(eventId),
+            async ({ enqueue }) => {
+              await enqueue({ topic: eventId, payload: {} });
+              await then();
+              return { result: {} };
+            },
+            committing(),
+          );
+        time.seconds = 0;
+        // On SQLite one handler runs after the other.
+        const waiting = async () => {
+          asked.resolve();
+          if (dialect === "postgres") await gate.promise;
+        };
+        const slow = notify("slow", waiting);
+        await asked.promise;
+        time.seconds = 40;
+        const events = ["a", "b", "c", "d", "e", "f"];
+        for (const eventId of events.slice(0, 3)) await notify(eventId);
+        gate.resolve();
+        await slow;
+        for (const eventId of events.slice(3)) await notify(eventId);
+        for (const eventId of [...events, "slow"]) {
+          const [record] = await store.listRecords({ limit: 1 }, { eventId });
+          const found = await store.outbox.ofEvent(record!, 10);
+          expect(found.map(({ topic }) => topic)).toEqual([eventId]);
+        }
+      },
+      { clock: { now: () => at(time.seconds) } },
+    ));
+
   it("is told nothing of an event that has none", () =>
     withStore(dialect, async (store) => {
       const never = { ...KEY, createdAt: T0.toISOString(), processedAt: T0.toISOString() };

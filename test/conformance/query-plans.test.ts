@@ -19,7 +19,8 @@ const SEALED: Record<SealedKind, string[]> = {
 const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
-const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects)/;
+const BOOKS =
+  /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects|late_callbacks)/;
 /** One of each kind alone, and all of them together. */
 const EACH: CallbackFilter = {
   from: NOON.toISOString(),
@@ -136,6 +137,7 @@ async function everyOperation(store: Store): Promise<void> {
   await callbacks(store);
   await alerts(store);
   await access(store);
+  await store.noteLongestRun(30_000);
   await store.noteBaseUrl("http://127.0.0.1:8080");
   await store.hitRate("k", 60_000, NOON);
   const heard = { receivedAt: NOON, sealed: Buffer.of(1) };
@@ -173,6 +175,7 @@ async function bulkReplays({ bulkReplays }: Store): Promise<void> {
 
 async function callbacks({ callbacks, rollups }: Store): Promise<void> {
   for (const filter of FILTERS) await callbacks.search(filter, { limit: 10, budgetMs: 0 });
+  await callbacks.noteLate(NOON, LATER);
   await callbacks.search({}, { limit: 10, budgetMs: 0, before: 1_000 });
   await callbacks.get(1);
   await callbacks.after(0, 10);
@@ -235,7 +238,7 @@ async function outbox(store: Store): Promise<void> {
   await store.outbox.delivered([due?.id ?? 0], "a", NOON);
   await store.outbox.giveUp(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])
-    for (const filter of [{}, { state: "dead" }, { state: "waiting" }] as const)
+    for (const filter of [{}, { state: "dead" }, { state: "waiting" }, { state: "delivered" }] as const)
       await store.outbox.list(page, filter);
   await store.outbox.counts();
   await store.outbox.waitingByChannel();

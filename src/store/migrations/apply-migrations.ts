@@ -8,12 +8,22 @@ import { access } from "./0004-access.ts";
 import { rollups } from "./0005-rollups.ts";
 import { attempts } from "./0006-attempts.ts";
 import { diagnosis } from "./0007-diagnosis.ts";
+import { lateCallbacks } from "./0008-late-callbacks.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
-const STEPS: readonly SchemaStep[] = [init, heard, alerts, access, rollups, attempts, diagnosis];
+const STEPS: readonly SchemaStep[] = [
+  init,
+  heard,
+  alerts,
+  access,
+  rollups,
+  attempts,
+  diagnosis,
+  lateCallbacks,
+];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
 /**

@@ -33,10 +33,15 @@ function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBu
   return sql`(CAST(${given} AS text) IS NULL OR outcome IN (SELECT value FROM json_each(${given})))`;
 }
 
-/** With the collation "C" PostgreSQL folds the letters A to Z alone, as SQLite always does. */
+/**
+ * With the collation "C" PostgreSQL folds the letters A to Z alone, as SQLite's `lower` always does. SQLite holds everybody up
+ * while it compares, and its `LIKE` begins the whole comparison anew at each letter, which a text of one letter many times and
+ * bodies of the same make hundreds of times slower than `instr`.
+ */
 function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
+  const given = text ?? null;
+  if (dialect === "sqlite")
+    return sql`(CAST(${given} AS text) IS NULL OR instr(lower(request_body), lower(${given})) > 0)`;
   const pattern = text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;
-  return dialect === "postgres"
-    ? sql`(CAST(${pattern} AS text) IS NULL OR request_body COLLATE "C" ILIKE ${pattern} ESCAPE '\\')`
-    : sql`(CAST(${pattern} AS text) IS NULL OR request_body LIKE ${pattern} ESCAPE '\\')`;
+  return sql`(CAST(${pattern} AS text) IS NULL OR request_body COLLATE "C" ILIKE ${pattern} ESCAPE '\\')`;
 }

@@ -3,11 +3,12 @@ import type { CallbackFilter } from "../../domain/index.ts";
 import type { StoredInteger, StoredTime } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { idList } from "./id-list.ts";
+import { longestRunMs } from "./longest-run.ts";
 import { isoTime } from "./rows.ts";
 
 /**
- * How much later than others that came at the same time a row may have got its id: a handler's time limit, the wait for a
- * place, the clocks of several processes. It costs a look at so much more of the log at each end.
+ * How much later than others that came at the same time a row may have got its id, beside the longest run: the wait for its
+ * group, the clocks of several processes. It costs a look at so much more of the log at each end.
  */
 const SLACK_MS = 120_000;
 
@@ -25,15 +26,52 @@ export async function idsBetween(
   { from, to }: Pick<CallbackFilter, "from" | "to">,
   before: number,
 ): Promise<IdRange> {
-  const shifted = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISOString();
   if (from === undefined && to === undefined) return { from: 0, below: before };
-  const all = await allIds(access);
+  const [all, longestRun] = await Promise.all([allIds(access), longestRunMs(access)]);
+  const slack = SLACK_MS + longestRun;
   const below = Math.min(before, all.below);
   const [first, end] = await Promise.all([
-    from === undefined ? all.from : firstSince(access, shifted(from, -SLACK_MS), all.from, below),
-    to === undefined ? below : firstSince(access, shifted(to, SLACK_MS), all.from, below),
+    from === undefined
+      ? all.from
+      : beginning(access, from, slack).then((t) => firstSince(access, t, all.from, below)),
+    to === undefined ? below : ending(access, to, slack).then((t) => firstSince(access, t, all.from, below)),
   ]);
   return { from: first, below: end };
+}
+
+export async function noteLate({ write }: Access, oldest: Date, now: Date): Promise<void> {
+  // The same rows are noted again where they could not be stored: one note of them is enough.
+  await write
+    .insertInto("oncehook_late_callbacks")
+    .values({ oldest: oldest.toISOString(), stored_at: now.toISOString() })
+    .onConflict((conflict) => conflict.column("oldest").doUpdateSet({ stored_at: now.toISOString() }))
+    .execute();
+}
+
+/** No row that came before it has an id above one of `from`: late ones that were stored after `from` came no earlier. */
+async function beginning({ read }: Access, from: string, slack: number): Promise<string> {
+  const late = await read
+    .selectFrom("oncehook_late_callbacks")
+    .select((eb) => eb.fn.min("oldest").as("oldest"))
+    .where("stored_at", ">", shifted(from, -slack))
+    .executeTakeFirst();
+  const oldest = late?.oldest;
+  return shifted(oldest && isoTime(oldest) < from ? isoTime(oldest) : from, -slack);
+}
+
+/** No row that came since has an id below one from before `to`: late ones of those were stored by then. */
+async function ending({ read }: Access, to: string, slack: number): Promise<string> {
+  const late = await read
+    .selectFrom("oncehook_late_callbacks")
+    .select((eb) => eb.fn.max("stored_at").as("stored_at"))
+    .where("oldest", "<", to)
+    .executeTakeFirst();
+  const stored = late?.stored_at;
+  return shifted(stored && isoTime(stored) > to ? isoTime(stored) : to, slack);
+}
+
+function shifted(time: string, ms: number): string {
+  return new Date(Date.parse(time) + ms).toISOString();
 }
 
 async function allIds({ read }: Access): Promise<IdRange> {

@@ -3,25 +3,16 @@ import { type CallbackFilter, rareOutcomes } from "../../domain/index.ts";
 import type { CallbackRow, StoredInteger } from "../tables.ts";
 import type { Dialect } from "../transaction.ts";
 import type { Access } from "./access.ts";
+import type { Look } from "./bounded-walk.ts";
 import { conditionsOf } from "./callback-conditions.ts";
 
 type Row = Selectable<CallbackRow>;
-
-/**
- * Looks at the next `step` rows with an id below, newest first, and returns at most `limit` of those that are meant. `reached`
- * is the oldest id that was looked at; undefined where there is none below it.
- */
-export type Walk = (
-  below: number,
-  step: number,
-  limit: number,
-) => Promise<{ readonly rows: readonly Row[]; readonly reached: number | undefined }>;
 
 /** The next ids below, newest first, of rows that an index holds together. */
 type Ids = (below: number, step: number) => Promise<readonly number[]>;
 
 /** By the index that holds the fewest rows: of one event, of outcomes that are rare, or the table's own. */
-export function walkFor(access: Access, filter: CallbackFilter, from: number): Walk {
+export function walkFor(access: Access, filter: CallbackFilter, from: number): Look<Row> {
   const conditions = conditionsOf(access.dialect, filter);
   const { eventId } = filter;
   if (eventId !== undefined) return alongIds(access, conditions, idsOfEvent(access, eventId, from));
@@ -37,7 +28,7 @@ export function amongIds(dialect: Dialect, ids: readonly number[]): RawBuilder<u
     : sql`id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
-function alongAll({ read }: Access, conditions: RawBuilder<unknown>, from: number): Walk {
+function alongAll({ read }: Access, conditions: RawBuilder<unknown>, from: number): Look<Row> {
   return async (below, step, limit) => {
     const last = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_callbacks
       WHERE id < ${below} AND id >= ${from} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`.execute(read);
@@ -49,7 +40,7 @@ function alongAll({ read }: Access, conditions: RawBuilder<unknown>, from: numbe
   };
 }
 
-function alongIds({ dialect, read }: Access, conditions: RawBuilder<unknown>, idsBelow: Ids): Walk {
+function alongIds({ dialect, read }: Access, conditions: RawBuilder<unknown>, idsBelow: Ids): Look<Row> {
   return async (below, step, limit) => {
     const ids = await idsBelow(below, step);
     if (ids.length === 0) return { rows: [], reached: undefined };

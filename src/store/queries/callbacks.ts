@@ -1,24 +1,25 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Selectable, sql } from "kysely";
 import type { CallbackFilter } from "../../domain/index.ts";
-import type { CallbackSearch, CallbackStore, FoundCallbacks, LoggedCallback } from "../callback-store.ts";
+import type { CallbackStore, FoundCallbacks } from "../callback-store.ts";
+import type { Search } from "../page.ts";
 import type { CallbackRow } from "../tables.ts";
 import type { Access } from "./access.ts";
-import { idsBetween } from "./callback-times.ts";
+import { boundedWalk, type Steps } from "./bounded-walk.ts";
+import { idsBetween, noteLate } from "./callback-times.ts";
 import { amongIds, walkFor } from "./callback-walks.ts";
 import { isoTime, toLoggedCallback } from "./rows.ts";
 
 const TABLE = "oncehook_callbacks";
 /** Bodies may be long, so that a search begins with few rows, and takes more at a time as long as that is quick. */
-const FIRST_STEP = 64;
-const MOST_STEP = 20_000;
-/** On SQLite a step holds everybody up while it runs; PostgreSQL holds nobody up, and each question takes its time. */
-const STEP_MS = { sqlite: 4, postgres: 25 } as const;
+const STEPS: Steps = { first: 64, most: 20_000 };
+/** A long body takes SQLite half a millisecond to compare with a text, and after a thousand short ones there may be long ones. */
+const STEPS_WITH_BODIES: Steps = { first: 4, most: 32 };
 
 /** The requests of `CallbackStore`, in SQL that both databases speak. */
 export function callbackQueries(access: Access): CallbackStore {
   return {
     search: (filter, request) => search(access, filter, request),
+    noteLate: (oldest, now) => noteLate(access, oldest, now),
     async get(id) {
       const row = await access.read.selectFrom(TABLE).selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? undefined : toLoggedCallback(row);
@@ -40,43 +41,21 @@ export function callbackQueries(access: Access): CallbackStore {
   };
 }
 
-/**
- * Looks at the rows from the newest on, a step at a time with a turn of the event loop between, until it has found enough, has
- * come to the end, or its time is over.
- */
 async function search(
   access: Access,
   filter: CallbackFilter,
-  { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: CallbackSearch,
+  { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: Search,
 ): Promise<FoundCallbacks> {
-  const end = performance.now() + budgetMs;
+  const begun = performance.now();
   const range = await idsBetween(access, filter, before);
-  const walk = walkFor(access, filter, range.from);
-  const found: LoggedCallback[] = [];
-  let { below } = range;
-  for (let step = FIRST_STEP; ; ) {
-    const begun = performance.now();
-    // One more than asked for tells whether there is another page.
-    const { rows, reached } = await walk(below, step, limit + 1 - found.length);
-    found.push(...rows.map(toLoggedCallback));
-    if (found.length > limit) return fullPage(found.slice(0, limit));
-    if (reached === undefined) return { callbacks: found, next: null, searchedUntil: null };
-    below = reached;
-    const now = performance.now();
-    if (now >= end) return { callbacks: found, next: below, searchedUntil: await timeOf(access, below) };
-    step = nextStep(step, now - begun, STEP_MS[access.dialect]);
-    await nextTurn();
-  }
-}
-
-function fullPage(callbacks: readonly LoggedCallback[]): FoundCallbacks {
+  const steps = access.dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
+  const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - begun) };
+  const { rows, next } = await boundedWalk(access.dialect, steps, left, walkFor(access, filter, range.from));
+  const callbacks = rows.map(toLoggedCallback);
+  if (next === null) return { callbacks, next, searchedUntil: null };
   const last = callbacks.at(-1);
-  return { callbacks, next: last?.id ?? null, searchedUntil: last?.receivedAt ?? null };
-}
-
-function nextStep(step: number, took: number, wanted: number): number {
-  if (took > wanted) return Math.max(FIRST_STEP / 4, Math.floor(step / 2));
-  return took < wanted / 2 ? Math.min(step * 2, MOST_STEP) : step;
+  const searchedUntil = last?.id === next ? last.receivedAt : await timeOf(access, next);
+  return { callbacks, next, searchedUntil };
 }
 
 /** Null where the row has been deleted meanwhile. */

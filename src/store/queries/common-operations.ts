@@ -10,6 +10,7 @@ import { credentialUses, noteConfigured, noteCredential } from "./credential-use
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
 import { listRecords } from "./lists.ts";
+import { noteLongestRun } from "./longest-run.ts";
 import { callbacksOfEvent } from "./of-event.ts";
 import { outboxQueries } from "./outbox.ts";
 import { preparationQueries } from "./preparations.ts";
@@ -47,6 +48,7 @@ export function commonOperations(
     noteConfigured: (credentials, now) => noteConfigured(access, credentials, now),
     credentialUses: (credentials) => credentialUses(access, credentials),
     noteBaseUrl: (url) => writeSetting(access.write, "base_url", url),
+    noteLongestRun: (ms) => noteLongestRun(access, ms),
     sweep: (olderThan) => sweep(access, olderThan),
   };
 }

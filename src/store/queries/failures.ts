@@ -1,7 +1,7 @@
 import type { EventKey } from "../../domain/index.ts";
 import type { FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
 import type { Access } from "./access.ts";
-import { listFailures } from "./failure-lists.ts";
+import { searchFailures } from "./failure-lists.ts";
 import { isoTime, storableText, toFailure } from "./rows.ts";
 import { release, reschedule } from "./settle-failure.ts";
 import { unleased } from "./unleased.ts";
@@ -24,7 +24,9 @@ export function failureQueries(access: Access): FailureStore {
     release: (...given) => release(access, ...given),
     remove: (key) => remove(access, key),
     get: (key) => get(access, key),
-    list: (page, filter) => listFailures(access, page, filter),
+    search: (filter, search) => searchFailures(access, filter, search),
+    list: async (page, filter) =>
+      (await searchFailures(access, filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows,
     counts: () => counts(access),
     nextAttemptAt: () => nextAttemptAt(access),
     waitingTypes: () => waitingTypes(access),

@@ -4,6 +4,7 @@ import type { HandledEvent, ListedNotification } from "../outbox-store.ts";
 import type { LoggedCallback, Stretch } from "../store.ts";
 import type { CallbackRow, NotificationRow, StoredInteger } from "../tables.ts";
 import type { Access } from "./access.ts";
+import { longestRunMs } from "./longest-run.ts";
 import { withDeliveries } from "./outbox-views.ts";
 import { toLoggedCallback } from "./rows.ts";
 
@@ -27,11 +28,14 @@ export async function callbacksOfEvent(
     .slice(0, limit);
 }
 
-/** Ids are given in the order of time but for this: a handler may ask long before its transaction writes the row. */
+/**
+ * Ids are given in the order of time but for this and the longest run: a handler may ask long before its transaction writes the
+ * row. On SQLite one runs after the other, so that the longest run comes between no others.
+ */
 const EARLIER_MS = 15_000;
 const LATER_MS = 5_000;
 /** Beyond it the clock was set, and the look is given up rather than the time of others. */
-const MOST_LOOKED_AT = 50_000;
+const MOST_LOOKED_AT = { sqlite: 50_000, postgres: 1_000_000 } as const;
 
 /**
  * The notifications of a handled event, oldest first. No index has them by event, since every notification would pay for it:
@@ -42,11 +46,12 @@ export async function notificationsOfEvent(
   { source, eventId, createdAt, processedAt }: HandledEvent,
   limit: number,
 ): Promise<ListedNotification[]> {
-  const { read } = access;
-  const from = await firstSince(read, new Date(Date.parse(createdAt) - EARLIER_MS));
+  const { dialect, read } = access;
+  const earlierMs = EARLIER_MS + (dialect === "postgres" ? await longestRunMs(access) : 0);
+  const from = await firstSince(read, new Date(Date.parse(createdAt) - earlierMs));
   const to = await firstSince(read, new Date(Date.parse(processedAt ?? createdAt) + LATER_MS));
   const { rows } = await sql<Selectable<NotificationRow>>`SELECT * FROM oncehook_notifications
-    WHERE id >= ${from} AND id < ${Math.min(to, from + MOST_LOOKED_AT)}
+    WHERE id >= ${from} AND id < ${Math.min(to, from + MOST_LOOKED_AT[dialect])}
       AND event_id = ${eventId} AND source = ${source}
     ORDER BY id LIMIT ${limit}`.execute(read);
   return withDeliveries(access, rows);

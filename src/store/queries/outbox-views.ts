@@ -1,8 +1,9 @@
 import { type Selectable, sql } from "kysely";
 import type { ListedNotification, NotificationFilter } from "../outbox-store.ts";
-import type { Page } from "../store.ts";
+import type { Found, Page, Search } from "../page.ts";
 import type { NotificationRow, StoredInteger } from "../tables.ts";
 import type { Access } from "./access.ts";
+import { boundedWalk, type Look, type Steps } from "./bounded-walk.ts";
 import { toDelivery, toNotification } from "./rows.ts";
 
 const NOTIFICATIONS = "oncehook_notifications";
@@ -10,22 +11,48 @@ const DELIVERIES = "oncehook_deliveries";
 /** The condition of the index, word for word: SQLite does not conclude it from another one. */
 const NOT_DONE = sql<boolean>`state IN ('waiting', 'dead')`;
 
+/** Two thousand take about a millisecond or two; where they lie on the disk, more. */
+const STEPS: Steps = { first: 256, most: 2_000 };
+
 /** Notifications, newest first, with their deliveries. */
-export async function list(
+export async function search(
   access: Access,
-  page: Page,
-  filter: NotificationFilter,
-): Promise<ListedNotification[]> {
-  const { read } = access;
-  let query = read.selectFrom(NOTIFICATIONS).selectAll().orderBy("id", "desc").limit(page.limit);
-  if (filter.state === undefined) {
-    if (page.before !== undefined) query = query.where("id", "<", page.before);
-  } else {
-    const shown = await idsWith(access, page, filter.state);
-    if (shown.length === 0) return [];
-    query = query.where("id", "in", shown);
+  { state }: NotificationFilter,
+  request: Search,
+): Promise<Found<ListedNotification>> {
+  const found = await idsOf(access, state, request);
+  if (found.rows.length === 0) return { rows: [], next: found.next };
+  const shown = access.read
+    .selectFrom(NOTIFICATIONS)
+    .selectAll()
+    .where("id", "in", [...found.rows]);
+  return {
+    rows: await withDeliveries(access, await shown.orderBy("id", "desc").execute()),
+    next: found.next,
+  };
+}
+
+async function idsOf(
+  access: Access,
+  state: NotificationFilter["state"],
+  request: Search,
+): Promise<Found<number>> {
+  if (state === "delivered") {
+    const { rows, next } = await boundedWalk(access.dialect, STEPS, request, lookForDelivered(access));
+    return { rows: rows.map(({ id }) => Number(id)), next };
   }
-  return withDeliveries(access, await query.execute());
+  const { limit } = request;
+  // One more than asked for tells whether there is another page.
+  const page = { ...request, limit: limit + 1 };
+  const ids = state === undefined ? await allIds(access, page) : await idsWith(access, page, state);
+  const rows = ids.slice(0, limit);
+  return { rows, next: ids.length > limit ? (rows.at(-1) ?? null) : null };
+}
+
+async function allIds({ read }: Access, { before, limit }: Page): Promise<number[]> {
+  let query = read.selectFrom(NOTIFICATIONS).select("id").orderBy("id", "desc").limit(limit);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return (await query.execute()).map(({ id }) => Number(id));
 }
 
 export async function withDeliveries(
@@ -47,12 +74,7 @@ export async function withDeliveries(
 }
 
 /** The ids of a page of notifications that have a delivery in this state. */
-async function idsWith(
-  access: Access,
-  page: Page,
-  state: NonNullable<NotificationFilter["state"]>,
-): Promise<number[]> {
-  if (state === "delivered") return deliveredIds(access, page);
+async function idsWith(access: Access, page: Page, state: "waiting" | "dead"): Promise<number[]> {
   let query = access.read
     .selectFrom(DELIVERIES)
     .select("notification_id")
@@ -68,13 +90,21 @@ async function idsWith(
   return [...new Set([...ids, ...fresh])].sort((one, other) => other - one).slice(0, page.limit);
 }
 
-/** Nearly all are delivered, so that a walk from the newest one finds them sooner than an index of them all. */
-async function deliveredIds({ read }: Access, { before, limit }: Page): Promise<number[]> {
-  const { rows } = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_notifications AS n
-    WHERE id < ${before ?? Number.MAX_SAFE_INTEGER} AND 0 < (SELECT count(*) FROM oncehook_deliveries AS d
-      WHERE d.notification_id = n.id AND d.state = 'delivered')
-    ORDER BY id DESC LIMIT ${limit}`.execute(read);
-  return rows.map(({ id }) => Number(id));
+/**
+ * Nearly all are delivered, so that a walk from the newest one finds them sooner than an index of them all; where they are not,
+ * it takes its time.
+ */
+function lookForDelivered({ read }: Access): Look<{ id: StoredInteger }> {
+  return async (below, step, limit) => {
+    const ends = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_notifications
+      WHERE id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`.execute(read);
+    const reached = ends.rows[0] === undefined ? undefined : Number(ends.rows[0].id);
+    const { rows } = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_notifications AS n
+      WHERE id < ${below} AND id >= ${reached ?? 0} AND 0 < (SELECT count(*) FROM oncehook_deliveries AS d
+        WHERE d.notification_id = n.id AND d.state = 'delivered')
+      ORDER BY id DESC LIMIT ${limit}`.execute(read);
+    return { rows, reached };
+  };
 }
 
 /** Those that have no deliveries yet. */

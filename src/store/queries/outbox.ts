@@ -6,7 +6,7 @@ import type { Access } from "./access.ts";
 import { idList } from "./id-list.ts";
 import { notificationsOfEvent } from "./of-event.ts";
 import { discard, revive } from "./outbox-by-hand.ts";
-import { counts, list, waitingByChannel } from "./outbox-views.ts";
+import { counts, search, waitingByChannel } from "./outbox-views.ts";
 import { storableText, toDelivery, toNotification } from "./rows.ts";
 import { unleased } from "./unleased.ts";
 
@@ -25,7 +25,9 @@ export function outboxQueries(access: Access): OutboxStore {
     giveUp: (id, owner, error) => giveUp(access, id, owner, error),
     revive: (id, channels, now) => revive(access, id, channels, now),
     discard: (id, channel, now) => discard(access, id, channel, now),
-    list: (page, filter) => list(access, page, filter),
+    search: (filter, request) => search(access, filter, request),
+    list: async (page, filter) =>
+      (await search(access, filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows,
     ofEvent: (event, limit) => notificationsOfEvent(access, event, limit),
     counts: () => counts(access),
     waitingByChannel: () => waitingByChannel(access),

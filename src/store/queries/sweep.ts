@@ -38,6 +38,7 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
       ? 0
       : await alongIds(access, "oncehook_records", "created_at", limits.records, NOT_OAUTH, indexCallbacks);
   const stale =
+    (await byTime(access, "oncehook_late_callbacks", "oldest", "stored_at", callbacks.toISOString())) +
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await byTime(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
     (await byTime(access, "oncehook_sessions", "id_sha256", "expires_at", now.toISOString())) +

@@ -66,7 +66,7 @@ export function FailuresPage() {
           again={() => void list.refetch()}
         />
       )}
-      {list.isSuccess && rows.length === 0 && (
+      {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         <Nothing>
           No event that fits has failed. What fails is kept here, encrypted, until it is handled or discarded.
         </Nothing>

@@ -69,7 +69,7 @@ export function NotificationsPage() {
           again={() => void list.refetch()}
         />
       )}
-      {list.isSuccess && rows.length === 0 && (
+      {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
         <Nothing>
           No notification fits. Handlers queue them with notify, and payment_notify does so by itself.
         </Nothing>

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { storeCallbacks } from "../../src/app/store-callbacks.ts";
+import type { CallbackFilter, CallbackLogRow } from "../../src/domain/index.ts";
+import type { Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { listCallbacks } from "../support/list-callbacks.ts";
+import { logRow } from "../support/log-row.ts";
+
+const START = Date.parse("2026-05-06T07:00:00.000Z");
+const MINUTE = 60;
+const at = (seconds: number) => new Date(START + seconds * 1_000);
+const cameAt = (requestId: string, seconds: number): CallbackLogRow =>
+  logRow({ requestId, receivedAt: at(seconds).toISOString() });
+
+/** One callback every five minutes, stored as it came: so few that a search by time asks for the time of each. */
+async function fresh(store: Store, from: number, to: number): Promise<void> {
+  for (let minute = from; minute < to; minute += 5)
+    await storeCallbacks(store, [cameAt(`fresh ${minute}`, minute * MINUTE)], at(minute * MINUTE));
+}
+
+async function found(store: Store, filter: CallbackFilter): Promise<readonly string[]> {
+  return (await listCallbacks(store, { limit: 1_000 }, filter)).map(({ requestId }) => requestId).reverse();
+}
+
+/** Half an hour of callbacks, ten minutes without a database after it, and half an hour once more. */
+async function outage(store: Store): Promise<string[]> {
+  await fresh(store, 0, 30);
+  await fresh(store, 40, 41);
+  const waited = [30, 31, 32, 33, 34, 35].map((minute) => cameAt(`waited ${minute}`, minute * MINUTE));
+  await storeCallbacks(store, waited, at(40 * MINUTE + 1));
+  await fresh(store, 45, 70);
+  return waited.map(({ requestId }) => requestId);
+}
+
+describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect) => {
+  it("are found by when they came, although others that came later were stored before them", () =>
+    withStore(dialect, async (store) => {
+      const waited = await outage(store);
+      const during = { from: at(30 * MINUTE).toISOString(), to: at(36 * MINUTE).toISOString() };
+      expect(await found(store, during)).toEqual(waited);
+    }));
+
+  it("lead no search astray for those that came while they waited, or long after", () =>
+    withStore(dialect, async (store) => {
+      // Another process had its database all the time.
+      await fresh(store, 0, 40);
+      const old = [0, 1, 2, 3, 4, 5].map((second) => cameAt(`waited ${second}`, 10 * MINUTE + second));
+      await storeCallbacks(store, old, at(40 * MINUTE));
+      await fresh(store, 40, 60);
+      for (const minute of [5, 15, 20, 25, 30, 35, 40, 55]) {
+        const filter = {
+          from: at(minute * MINUTE).toISOString(),
+          to: at((minute + 1) * MINUTE).toISOString(),
+        };
+        expect(await found(store, filter)).toEqual([`fresh ${minute}`]);
+      }
+      expect(await found(store, { from: at(20 * MINUTE).toISOString() })).toHaveLength(8);
+    }));
+
+  it("are found as well where a handler took as long as it may", () =>
+    withStore(dialect, async (store) => {
+      await store.noteLongestRun(600_000);
+      await store.noteLongestRun(30_000);
+      await fresh(store, 0, 15);
+      await store.appendCallbacks([cameAt("slow", 3 * MINUTE)]);
+      await fresh(store, 15, 60);
+      const filter = { from: at(2 * MINUTE).toISOString(), to: at(4 * MINUTE).toISOString() };
+      expect(await found(store, filter)).toEqual(["slow"]);
+    }));
+
+  it("are looked around for no longer than they are kept", () =>
+    withStore(dialect, async (store) => {
+      await outage(store);
+      const sweep = () => store.sweep({ callbacks: at(86_400), strangersKept: 0, now: at(0) });
+      expect((await sweep()).stale).toBe(1);
+      expect((await sweep()).stale).toBe(0);
+    }));
+});
