@@ -27,3 +27,14 @@ it("keeps the headers readable beside one whose name is long", { timeout: LIMIT_
     { viewport: { width: 1_200, height: 800 } },
   ),
 );
+
+it("offers no command for an OAuth redirect, and says why", { timeout: LIMIT_MS }, () =>
+  withDashboard(async ({ page, receiver }) => {
+    await fetch(`${receiver.publicOrigin}/api/platform/oauth-callback?code=a&state=b`);
+    await page.goto("/callbacks/1");
+    await signIn(page);
+    await page.getByText("the code of an OAuth redirect works once").waitFor();
+    await page.getByText("Not authentic: it was refused").waitFor();
+    expect(await page.getByRole("button", { name: "Copy as curl" }).count()).toBe(0);
+  }),
+);
