@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { asCurl } from "../../dashboard/src/pages/callback/as-curl.ts";
-import type { CallbackView } from "../../src/admin-client/index.ts";
+import { asCurl, whyNoCurl } from "../../dashboard/src/pages/callback/as-curl.ts";
+import type { CallbackView, SourcesView } from "../../src/admin-client/index.ts";
+import { rawExchange } from "../support/raw-exchange.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
 import { SECRET } from "../support/secrets.ts";
 
 const run = promisify(execFile);
 const LIMIT_MS = 60_000;
+const CALLBACK_TOKEN = "a-token-of-some-length";
 
 /** Lends a folder in which `oncehook` is the project's own command. */
 async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
@@ -50,3 +52,37 @@ it(
       expect(JSON.parse(stdout)).toEqual({ status: "already_processed" });
     }),
 );
+
+it("says why a callback cannot be copied: of a redirect, a body that is not kept, no request at all", () =>
+  withReceiver("sqlite", async (receiver) => {
+    const newest = async () => {
+      const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
+      const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
+      return whyNoCurl((body as { items: CallbackView[] }).items[0]!, sources.items);
+    };
+    await receiver.send(payment({}, { order_id: "o".repeat(70_000) }));
+    expect(await newest()).toContain("the length and the hash");
+    await receiver.send({}, { raw: "no json at all" });
+    expect(await newest()).toContain("the length and the hash");
+    await fetch(`${receiver.publicOrigin}/api/platform/oauth-callback?code=a&state=b`);
+    expect(await newest()).toContain("works once");
+    await fetch(`${receiver.publicOrigin}/api/platform/callback`);
+    expect(await newest()).toContain("before its body was taken");
+    await rawExchange(receiver.publicOrigin, "NOT HTTP\r\n\r\n");
+    expect(await newest()).toContain("no HTTP request");
+    await receiver.send(payment());
+    expect(await newest()).toBeUndefined();
+  }));
+
+it("says that a command line which signs is of no use where a token authenticates", () =>
+  withReceiver(
+    "sqlite",
+    async (receiver) => {
+      await receiver.send(payment(), { headers: { authorization: `Bearer ${CALLBACK_TOKEN}` } });
+      const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
+      const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
+      const [callback] = (body as { items: CallbackView[] }).items;
+      expect(whyNoCurl(callback!, sources.items)).toContain("authenticated by token");
+    },
+    { env: { AUTH_METHOD: "token", CALLBACK_TOKEN } },
+  ));

@@ -99,6 +99,8 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
 
     await page.getByRole("button", { name: `Retry now: ${failed}` }).click();
     await page.getByText(`${failed} was run now: success.`).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
     expect(await countOf(target, "orders", `event_id = '${failed}'`)).toBe(1);
     await watching.getByRole("link", { name: failed }).click();
     await watching.getByText("The handler ran as a replay").waitFor();

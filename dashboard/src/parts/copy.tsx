@@ -1,4 +1,6 @@
-import { Button, CopyButton } from "@mantine/core";
+import { Button, Textarea } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
+import { useEffect, useRef } from "react";
 
 const SHOWN_MS = 2_000;
 
@@ -9,13 +11,32 @@ interface Props {
 }
 
 export function Copy({ text, what }: Props) {
+  const { copied, copy, error } = useClipboard({ timeout: SHOWN_MS });
   return (
-    <CopyButton value={text} timeout={SHOWN_MS}>
-      {({ copied, copy }) => (
-        <Button size="compact-sm" variant="default" onClick={copy} aria-live="polite">
-          {copied ? "Copied" : `Copy ${what}`}
-        </Button>
-      )}
-    </CopyButton>
+    <>
+      <Button size="compact-sm" variant="default" onClick={() => copy(text)} aria-live="polite">
+        {copied ? "Copied" : `Copy ${what}`}
+      </Button>
+      {error !== null && <ByHand key={text} text={text} />}
+    </>
+  );
+}
+
+/** A browser gives its clipboard to no page that came over plain HTTP from another machine, and asks some users first. */
+function ByHand({ text }: { readonly text: string }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  return (
+    <Textarea
+      ref={field}
+      label="It could not be copied: the browser gives this page no clipboard."
+      description="It is selected here; copy it with the keyboard (Ctrl or ⌘ and C)."
+      value={text}
+      readOnly
+      w="100%"
+    />
   );
 }

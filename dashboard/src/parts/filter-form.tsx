@@ -13,6 +13,8 @@ export interface FilterField {
   readonly placeholder?: string;
 }
 
+const TIME_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 export type Filters = Readonly<Record<string, string | undefined>>;
 
 interface Props {
@@ -27,7 +29,11 @@ export function FilterForm({ fields, filters, apply }: Props) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
-    apply(Object.fromEntries(fields.map((field) => [field.name, typedIn(field, data.get(field.name))])));
+    const typed = fields.map((field) => {
+      const { name } = field;
+      return [name, typedIn(field, data.get(name), filters[name])];
+    });
+    apply(Object.fromEntries(typed));
   };
   return (
     <details className="filters" open={set > 0}>
@@ -63,7 +69,13 @@ function Field({ field, value = "" }: { readonly field: FilterField; readonly va
   }
   if (field.isTime === true)
     return (
-      <TextInput type="datetime-local" step={1} name={name} label={label} defaultValue={localOf(value)} />
+      <TextInput
+        type="datetime-local"
+        step={1}
+        name={name}
+        label={`${label} (${TIME_ZONE})`}
+        defaultValue={localOf(value)}
+      />
     );
   const list = `suggested-${name}`;
   return (
@@ -85,10 +97,22 @@ function Field({ field, value = "" }: { readonly field: FilterField; readonly va
   );
 }
 
-function typedIn({ isTime }: FilterField, value: FormDataEntryValue | null): string | undefined {
+/** @param was what the address says */
+function typedIn(
+  { isTime }: FilterField,
+  value: FormDataEntryValue | null,
+  was: string | undefined,
+): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   if (text === "") return undefined;
-  return isTime === true ? new Date(text).toISOString() : text;
+  return isTime === true ? instantOf(text, was) : text;
+}
+
+/** The field has neither milliseconds nor the two hours of a night when clocks go back: untouched, it stands for what was. */
+function instantOf(local: string, was: string | undefined): string {
+  const instant = new Date(local).toISOString();
+  if (was === undefined || localOf(was) === "") return instant;
+  return instant === new Date(localOf(was)).toISOString() ? was : instant;
 }
 
 /** As the browser's field for dates and times has it: where the reader is, and without a zone. */

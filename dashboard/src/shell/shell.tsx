@@ -31,7 +31,14 @@ export function Shell() {
       </a>
       <AppShell.Header className={environment === "production" ? "production" : ""}>
         <Group h="100%" px="md" gap="sm" wrap="nowrap">
-          <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+          <Burger
+            opened={isOpen}
+            onClick={toggle}
+            hiddenFrom="sm"
+            size="sm"
+            aria-label="Navigation"
+            aria-expanded={isOpen}
+          />
           <Text fw={700}>Oncehook</Text>
           <EnvironmentBadge environment={environment} />
           <Group ml="auto" visibleFrom="sm">

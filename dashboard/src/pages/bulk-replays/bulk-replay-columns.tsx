@@ -4,6 +4,7 @@ import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import type { Column } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 import { BulkReplayActions } from "./bulk-replay-actions.tsx";
+import { filterInWords } from "./filter-in-words.ts";
 
 export const COLUMNS: readonly Column<BulkReplayView>[] = [
   {
@@ -17,7 +18,7 @@ export const COLUMNS: readonly Column<BulkReplayView>[] = [
   },
   {
     head: "Failures",
-    cell: ({ filter, per_second }) => `${filterOf(filter)}; ${per_second} a second at most`,
+    cell: ({ filter, per_second }) => `${filterInWords(filter)}; ${per_second} a second at most`,
   },
   { head: "State", cell: ({ state }) => <OutcomeBadge outcome={state} /> },
   { head: "Progress", cell: (replay) => <Done replay={replay} /> },
@@ -36,9 +37,4 @@ function Done({ replay }: { readonly replay: BulkReplayView }) {
       </Text>
     </>
   );
-}
-
-function filterOf(filter: BulkReplayView["filter"]): string {
-  const set = Object.entries(filter).filter(([, value]) => value !== undefined && value !== null);
-  return set.length === 0 ? "all" : set.map(([name, value]) => `${name} ${value}`).join(", ");
 }

@@ -1,4 +1,5 @@
 import type { CallbackView } from "oncehook/admin-client";
+import type { SourceView } from "../../views.ts";
 
 /** Headers that say something to the receiver; those of the connection, and what was signed, are made anew. */
 const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-agent"]);
@@ -18,6 +19,31 @@ export function asCurl({ method, url, headers, body }: CallbackView, origin: str
     `  -H "X-Signature: $(printf %s "$body" | oncehook sign)" \\`,
     `  --data-raw "$body"`,
   ].join("\n");
+}
+
+/**
+ * Why a callback cannot be sent again from the log, in a sentence; undefined where it can.
+ * @param sources those that the receiver has
+ */
+export function whyNoCurl(
+  { source, method, body }: CallbackView,
+  sources: readonly SourceView[],
+): string | undefined {
+  if (method === "") return "It cannot be copied as curl: it was no HTTP request that could be read.";
+  if (source === "oauth") return "It cannot be copied as curl: the code of an OAuth redirect works once.";
+  if (source === null) return "It cannot be copied as curl: it was turned away before its body was taken.";
+  if (isPlaceholder(body))
+    return "It cannot be copied as curl: the log keeps the length and the hash of this body, and not all of it.";
+  const { authentication } = sources.find((one) => one.source === source) ?? { authentication: [] };
+  const methods = authentication.map((one) => one.method);
+  return methods.includes("hmac")
+    ? undefined
+    : `It cannot be copied as curl: ${source} is authenticated by ${methods.join(" and ") || "nothing that is known here"}, and the command line signs by hmac alone.`;
+}
+
+/** What the log has in place of a body that is too long, or neither JSON nor a form. */
+function isPlaceholder(body: string): boolean {
+  return /^\{"(?:truncated|unparsed)":true,"bytes":\d+,"sha256":"[0-9a-f]{64}"[,}]/.test(body);
 }
 
 /** A word of the shell, whatever is in it. */

@@ -19,9 +19,13 @@ export function LiveSwitch({ live, isPaused, setPaused }: Props) {
   const canPause = live.state === "live" || live.state === "connecting";
   return (
     <Group gap="sm">
-      <Text size="sm" role="status">
-        {isPaused && canPause ? `Paused; ${live.held} new` : SAYS[live.state]}
-        {live.hasGap && "; more came than is shown, load the page again to see all"}
+      <Text size="sm">
+        <span role="status">
+          {isPaused && canPause ? "Paused" : SAYS[live.state]}
+          {live.hasGap && "; more came than is shown, load the page again to see all"}
+        </span>
+        {/* A screen reader would read each of the numbers out. */}
+        {isPaused && canPause && `; ${live.held} new`}
       </Text>
       {canPause && (
         <Button variant="default" size="compact-sm" onClick={() => setPaused(!isPaused)}>

@@ -1,4 +1,4 @@
-import { Alert, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
@@ -7,6 +7,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { FailureActions } from "../failures/failure-actions.tsx";
+import { FailureEnds, type Replayed } from "../failures/failure-ends.tsx";
 import { EventFacts } from "./event-facts.tsx";
 import { EventNotifications } from "./event-notifications.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -16,6 +17,7 @@ const route = getRouteApi("/inside/events/$source/$event_id");
 export function EventPage() {
   const key = route.useParams();
   const [said, setSaid] = useState<string>();
+  const [replayed, setReplayed] = useState<Replayed>();
   const story = useInfiniteQuery({
     queryKey: ["event", key.source, key.event_id],
     queryFn: ({ pageParam }) =>
@@ -42,8 +44,10 @@ export function EventPage() {
       />
       <Stack gap="xl">
         {newest !== undefined && <EventFacts story={newest} />}
-        <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
-        {newest?.failure != null && <FailureActions failure={newest.failure} onEnd={setSaid} />}
+        <FailureEnds said={said} replayed={replayed} close={() => setReplayed(undefined)} />
+        {newest?.failure != null && (
+          <FailureActions failure={newest.failure} onEnd={setSaid} onReplay={setReplayed} />
+        )}
         <section aria-labelledby="timeline">
           <h2 id="timeline">What happened</h2>
           {moments.length === 0 && <Text c="dimmed">The log holds nothing of this event any more.</Text>}

@@ -1,24 +1,33 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { FailureView, ReplayView } from "oncehook/admin-client";
-import { useState } from "react";
+import type { FailureView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";
-import { ReplayResult } from "./replay-result.tsx";
+import type { Replayed } from "./failure-ends.tsx";
 
-interface Props {
-  readonly failure: FailureView;
+interface Asked {
+  readonly dry_run: boolean;
+  readonly button: HTMLButtonElement;
+}
+
+/** Told of the ends of actions. */
+export interface Ends {
   /** Told of what came of a replay or a discard: with the failure these buttons go too. */
   readonly onEnd: (says: string) => void;
+  /** Given how a replay ended, or what a dry run would have done, with the button that asked for it. */
+  readonly onReplay: (replayed: Replayed) => void;
+}
+
+interface Props extends Ends {
+  readonly failure: FailureView;
 }
 
 /** What an operator can do about a failed event; nothing for those who may only look. */
-export function FailureActions({ failure, onEnd }: Props) {
+export function FailureActions({ failure, onEnd, onReplay }: Props) {
   const queries = useQueryClient();
-  const [result, setResult] = useState<ReplayView>();
   const [isAsking, asking] = useDisclosure();
   const refresh = () =>
     Promise.all([
@@ -27,9 +36,9 @@ export function FailureActions({ failure, onEnd }: Props) {
       queries.invalidateQueries({ queryKey: ["overview"] }),
     ]);
   const replay = useMutation({
-    mutationFn: (dry_run: boolean) => api.failures.replay(failure, { dry_run }),
-    onSuccess: (replayed) => {
-      setResult(replayed);
+    mutationFn: ({ dry_run }: Asked) => api.failures.replay(failure, { dry_run }),
+    onSuccess: (replayed, { button }) => {
+      onReplay({ replay: replayed, eventId: failure.event_id, button });
       if (replayed.dry_run) return undefined;
       onEnd(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
       return refresh();
@@ -52,7 +61,7 @@ export function FailureActions({ failure, onEnd }: Props) {
         <Button
           size="compact-sm"
           disabled={busy}
-          onClick={() => replay.mutate(false)}
+          onClick={({ currentTarget }) => replay.mutate({ dry_run: false, button: currentTarget })}
           aria-label={`Retry now:${named}`}
         >
           Retry now
@@ -61,7 +70,7 @@ export function FailureActions({ failure, onEnd }: Props) {
           size="compact-sm"
           variant="default"
           disabled={busy}
-          onClick={() => replay.mutate(true)}
+          onClick={({ currentTarget }) => replay.mutate({ dry_run: true, button: currentTarget })}
           aria-label={`Dry run:${named}`}
         >
           Dry run
@@ -78,9 +87,6 @@ export function FailureActions({ failure, onEnd }: Props) {
       </Group>
       {(replay.isError || discard.isError) && (
         <Problem error={replay.error ?? discard.error} title="It could not be done" />
-      )}
-      {result !== undefined && (
-        <ReplayResult replay={result} eventId={failure.event_id} close={() => setResult(undefined)} />
       )}
       <Confirm
         title="Discard this failure?"

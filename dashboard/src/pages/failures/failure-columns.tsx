@@ -5,7 +5,7 @@ import { PageLink } from "../../parts/page-link.tsx";
 import type { Column } from "../../parts/rows.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
-import { FailureActions } from "./failure-actions.tsx";
+import { type Ends, FailureActions } from "./failure-actions.tsx";
 
 const EVENT: Column<FailureView> = {
   head: "Event",
@@ -52,11 +52,11 @@ const NEXT: Column<FailureView> = {
     state === "exhausted" ? "never: it waits for a person" : <Time at={next_attempt_at} relative />,
 };
 
-/** @param say told of what came of an action, since its row may be gone then */
-export function failureColumns(say: (words: string) => void): readonly Column<FailureView>[] {
+/** @param ends told of what came of an action, since its row may be gone then */
+export function failureColumns(ends: Ends): readonly Column<FailureView>[] {
   const actions: Column<FailureView> = {
     head: "Actions",
-    cell: (failure) => <FailureActions failure={failure} onEnd={say} />,
+    cell: (failure) => <FailureActions failure={failure} {...ends} />,
   };
   return [EVENT, WHY, ATTEMPTS, NEXT, actions];
 }

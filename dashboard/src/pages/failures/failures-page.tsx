@@ -1,4 +1,3 @@
-import { Alert } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../client.ts";
@@ -12,6 +11,7 @@ import { Rows } from "../../parts/rows.tsx";
 import { failureSearch } from "../../search.ts";
 import { useMayChange } from "../../session.ts";
 import { failureColumns } from "./failure-columns.tsx";
+import { FailureEnds, type Replayed } from "./failure-ends.tsx";
 import { StartBulkReplay } from "./start-bulk-replay.tsx";
 
 const route = getRouteApi("/inside/failures");
@@ -37,6 +37,7 @@ export function FailuresPage() {
   const filters = failureSearch(route.useSearch());
   const navigate = route.useNavigate();
   const [said, setSaid] = useState<string>();
+  const [replayed, setReplayed] = useState<Replayed>();
   const mayChange = useMayChange();
   const list = useEndless(
     ["failures", filters],
@@ -57,7 +58,7 @@ export function FailuresPage() {
         filters={{ ...filters }}
         apply={(next) => void navigate({ search: failureSearch(next) })}
       />
-      <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
+      <FailureEnds said={said} replayed={replayed} close={() => setReplayed(undefined)} />
       {list.isPending && <Loading what="the failures" />}
       {list.isError && (
         <Problem
@@ -72,7 +73,12 @@ export function FailuresPage() {
         </Nothing>
       )}
       {rows.length > 0 && (
-        <Rows caption="Failed events" columns={failureColumns(setSaid)} rows={rows} keyOf={({ id }) => id} />
+        <Rows
+          caption="Failed events"
+          columns={failureColumns({ onEnd: setSaid, onReplay: setReplayed })}
+          rows={rows}
+          keyOf={({ id }) => id}
+        />
       )}
       <EndlessEnd list={list} />
     </>

@@ -7,30 +7,51 @@ import { Confirm } from "../../parts/confirm.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";
 
-export function NotificationActions({ notification }: { readonly notification: NotificationView }) {
-  const { id, topic, deliveries } = notification;
+interface Props {
+  readonly notification: NotificationView;
+  /** Told of what came of it: a filter may take the notification off the list at once. */
+  readonly onEnd: (says: string) => void;
+}
+
+export function NotificationActions({ notification, onEnd }: Props) {
+  const { id, topic, event_id, deliveries } = notification;
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
   const refresh = () => queries.invalidateQueries({ queryKey: ["notifications"] });
-  const replay = useMutation({ mutationFn: () => api.notifications.replay(id), onSuccess: refresh });
+  const replay = useMutation({
+    mutationFn: () => api.notifications.replay(id),
+    onSuccess: ({ deliveries: due, not_configured }) => {
+      onEnd(`${topic} of ${event_id}: ${countOf(due)} due now.${leftOut(not_configured)}`);
+      return refresh();
+    },
+  });
   const discard = useMutation({
     mutationFn: () => api.notifications.discard(id),
-    onSuccess: refresh,
+    onSuccess: ({ deliveries: gone }) => {
+      onEnd(`${topic} of ${event_id}: ${countOf(gone)} discarded.`);
+      return refresh();
+    },
     onSettled: asking.close,
   });
   const mayChange = useMayChange();
   const isDead = deliveries.some(({ state }) => state === "dead");
   const isOpen = deliveries.some(({ state }) => state !== "delivered");
   if (!mayChange || !isOpen) return null;
+  const named = `${topic} of ${event_id}`;
   return (
     <>
       <Group gap="xs">
         {isDead && (
-          <Button size="compact-sm" loading={replay.isPending} onClick={() => replay.mutate()}>
+          <Button
+            size="compact-sm"
+            loading={replay.isPending}
+            onClick={() => replay.mutate()}
+            aria-label={`Deliver again: ${named}`}
+          >
             Deliver again
           </Button>
         )}
-        <Button size="compact-sm" variant="default" onClick={asking.open}>
+        <Button size="compact-sm" variant="default" onClick={asking.open} aria-label={`Discard: ${named}`}>
           Discard
         </Button>
       </Group>
@@ -49,4 +70,13 @@ export function NotificationActions({ notification }: { readonly notification: N
       </Confirm>
     </>
   );
+}
+
+function countOf(deliveries: number): string {
+  return deliveries === 1 ? "1 delivery is" : `${deliveries} deliveries are`;
+}
+
+function leftOut(channels: readonly string[]): string {
+  if (channels.length === 0) return "";
+  return ` Not configured any more, so still dead: ${channels.join(", ")}. Configure them again, or discard them.`;
 }

@@ -1,6 +1,7 @@
-import { Text } from "@mantine/core";
+import { Alert, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { NotificationView } from "oncehook/admin-client";
+import { useState } from "react";
 import { api } from "../../client.ts";
 import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
@@ -38,18 +39,22 @@ const COLUMNS: readonly Column<NotificationView>[] = [
     ),
   },
   { head: "Deliveries", cell: ({ deliveries }) => <DeliveryList deliveries={deliveries} /> },
-  { head: "Actions", cell: (notification) => <NotificationActions notification={notification} /> },
 ];
 
 export function NotificationsPage() {
   const filters = notificationSearch(route.useSearch());
   const navigate = route.useNavigate();
+  const [said, setSaid] = useState<string>();
   const list = useEndless(
     ["notifications", filters],
     (cursor) => api.notifications.list({ ...filters, ...cursor }),
     EVERY_MS,
   );
   const rows = itemsOf(list);
+  const actions: Column<NotificationView> = {
+    head: "Actions",
+    cell: (notification) => <NotificationActions notification={notification} onEnd={setSaid} />,
+  };
   return (
     <>
       <PageTitle
@@ -61,6 +66,7 @@ export function NotificationsPage() {
         filters={filters}
         apply={(next) => void navigate({ search: notificationSearch(next) })}
       />
+      <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
       {list.isPending && <Loading what="the notifications" />}
       {list.isError && (
         <Problem
@@ -75,7 +81,7 @@ export function NotificationsPage() {
         </Nothing>
       )}
       {rows.length > 0 && (
-        <Rows caption="Notifications" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
+        <Rows caption="Notifications" columns={[...COLUMNS, actions]} rows={rows} keyOf={({ id }) => id} />
       )}
       <EndlessEnd list={list} />
     </>

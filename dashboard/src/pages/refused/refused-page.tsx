@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { CallbackView } from "oncehook/admin-client";
 import { useState } from "react";
-import { FilterForm } from "../../parts/filter-form.tsx";
+import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import type { Column } from "../../parts/rows.tsx";
@@ -13,9 +13,12 @@ import { useLive } from "../callbacks/live.ts";
 import { LiveSwitch } from "../callbacks/live-switch.tsx";
 
 const route = getRouteApi("/inside/refused");
-/** What is not authentic is answered 401, whatever authenticates. */
-const REFUSED = "401";
-const FIELDS = CALLBACK_FIELDS.filter(({ name }) => name !== "status");
+/** Whatever is the sender's (docs/errors.md): not authentic is 401, and too many, too large and not valid are others. */
+const REFUSED = "4xx";
+const STATUSES = ["400", "401", "403", "404", "405", "408", "413", "415", "429", "431"] as const;
+const FIELDS: readonly FilterField[] = CALLBACK_FIELDS.map((field) =>
+  field.name === "status" ? { name: "status", label: "Status", options: STATUSES } : field,
+);
 
 const WHY: Column<CallbackView> = {
   head: "Why",
@@ -36,11 +39,14 @@ export function RefusedPage() {
   const search = callbackSearch(route.useSearch());
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
-  const filters = { ...search, status: REFUSED };
+  const filters = { ...search, status: STATUSES.find((status) => status === search.status) ?? REFUSED };
   const live = useLive(filters, search.to === undefined, isPaused);
   return (
     <>
-      <PageTitle title="Refused" says="Callbacks that were not authentic, and why their signature failed.">
+      <PageTitle
+        title="Refused"
+        says="Callbacks that were answered 4xx, and why: not authentic, not valid, too many, not from here."
+      >
         <LiveSwitch live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
@@ -53,7 +59,7 @@ export function RefusedPage() {
         filters={filters}
         columns={COLUMNS}
         live={live}
-        nothing="No callback that fits was refused: whatever came was authentic."
+        nothing="No callback that fits was refused."
       />
     </>
   );

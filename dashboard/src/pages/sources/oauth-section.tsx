@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { SourcesView } from "oncehook/admin-client";
 import { Copy } from "../../parts/copy.tsx";
+import { ReachCheck } from "./reach-check.tsx";
 
 /** What to register with the authorization server. */
 export function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oauth"]> }) {
@@ -13,6 +14,7 @@ export function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesVie
         <code>{redirect_uri}</code>
         <Copy text={redirect_uri} what="the redirect address" />
       </Group>
+      <ReachCheck source="oauth" what="it is" />
       <Text size="sm" c="dimmed">
         {start_url === null
           ? "No flow starts here: the platform begins them."

@@ -43,7 +43,7 @@ export function SourceSection({ source: described }: { readonly source: SourceVi
           </Text>
         </div>
       ))}
-      <ReachCheck source={source} />
+      <ReachCheck source={source} what="they are" />
       <h3>How callbacks are authenticated</h3>
       <Text>{authenticated_by}</Text>
       <Rows

@@ -1,0 +1,164 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { execute } from "../support/execute.ts";
+import { WEBHOOK_SECRET } from "../support/notified.ts";
+import { event, payment, type TestReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 120_000;
+const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
+const UNREACHABLE = {
+  ...OPEN,
+  NOTIFY_WEBHOOK_URL: "http://127.0.0.1:9/hook",
+  NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  NOTIFY_ATTEMPTS: "1",
+};
+
+function unreliable() {
+  const state = { down: true };
+  const handler = defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    handle() {
+      if (state.down) throw new Error("the warehouse is closed");
+      return { shelf: 7 };
+    },
+  });
+  return { state, handler };
+}
+
+/** A notification that is dead on its channel, and on another one that is not configured any more. */
+async function withTwoDead(receiver: TestReceiver): Promise<void> {
+  await receiver.send(payment({ event_id: "evt_told" }));
+  await until(async () => (await receiver.count("oncehook_deliveries", "state = 'dead'")) === 1);
+  await execute(
+    receiver.target,
+    `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts)
+      SELECT id, 'email:gone@example.com', 'dead', 1 FROM oncehook_notifications`,
+  );
+}
+
+it(
+  "says which channels a notification was not delivered to again, and that others are due",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await withTwoDead(receiver);
+        await page.goto("/notifications");
+        await signIn(page);
+        await page.getByRole("button", { name: /^Deliver again: .* of evt_told$/ }).click();
+        const status = page.getByRole("status").filter({ hasText: "1 delivery is due now." });
+        await status.getByText("still dead: email:gone@example.com").waitFor();
+      },
+      { env: UNREACHABLE, outboxPollMs: 20 },
+    ),
+);
+
+it("ends a bulk replay for good only after a question, whose safe answer keeps it", {
+  timeout: LIMIT_MS,
+}, () => {
+  const { handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}));
+      // Nothing is replayed here before the hour is over.
+      await receiver.admin("/api/v1/bulk-replays", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ filter: { event_type: "unreliable" } }),
+      });
+      const cancelled = () => receiver.count("oncehook_bulk_replays", "state = 'cancelled'");
+      await page.goto("/bulk-replays");
+      await signIn(page);
+      const cancel = page.getByRole("button", { name: /^Cancel: event_type unreliable, begun / });
+      await cancel.click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Keep it" }).click();
+      await dialog.waitFor({ state: "hidden" });
+      expect(await cancelled()).toBe(0);
+      await cancel.click();
+      await dialog.getByRole("button", { name: "Cancel it" }).click();
+      await cancel.waitFor({ state: "hidden" });
+      expect(await cancelled()).toBe(1);
+    },
+    { handlers: [handler], env: OPEN },
+  );
+});
+
+it("shows what came of a retry until it is closed, and keeps the focus on the page", {
+  timeout: LIMIT_MS,
+}, () => {
+  const { state, handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt_a" }));
+      state.down = false;
+      await page.goto("/failures");
+      await signIn(page);
+      await page.getByRole("button", { name: "Retry now: evt_a" }).click();
+      await page.getByText("No event that fits has failed.").waitFor();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText('"shelf": 7').waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+      await until(
+        async () =>
+          (await page.evaluate("document.activeElement.textContent")) === "evt_a was run now: success.",
+      );
+    },
+    { handlers: [handler], env: OPEN },
+  );
+});
+
+it("goes back to the button of a dry run when its result is closed", { timeout: LIMIT_MS }, () => {
+  const { handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("unreliable", {}, { event_id: "evt_a" }));
+      await page.goto("/failures");
+      await signIn(page);
+      await page.getByRole("button", { name: "Dry run: evt_a" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("nothing has changed").waitFor();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await until(
+        async () =>
+          (await page.evaluate("document.activeElement.getAttribute('aria-label')")) === "Dry run: evt_a",
+      );
+    },
+    { handlers: [handler], env: OPEN },
+  );
+});
+
+it("tells whether the menu is open", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page }) => {
+      await page.goto("/callbacks");
+      await signIn(page);
+      await page.getByRole("button", { name: "Navigation", expanded: false }).click();
+      await page.getByRole("button", { name: "Navigation", expanded: true }).waitFor();
+    },
+    {},
+    { viewport: { width: 360, height: 740 } },
+  ),
+);
+
+it("does not have each held callback read out while the list is paused", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await page.goto("/callbacks");
+      await signIn(page);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await receiver.send(payment());
+      await page.getByText("Paused; 1 new").waitFor();
+      expect(await page.getByRole("status").filter({ hasText: "Paused" }).textContent()).toBe("Paused");
+    },
+    { env: OPEN },
+  ),
+);
