@@ -25,6 +25,12 @@ import { registerUserTokens } from "./user-token-routes.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
+/** For all of a request; an operator's is small, and who sends none of it has a connection no longer than that. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+const CHECK_CONNECTIONS_EVERY_MS = 5_000;
+/** The process takes callbacks too, and needs its file descriptors for them. */
+const MOST_CONNECTIONS = 512;
 const OPERATIONS = [
   registerHealth,
   registerCallbacks,
@@ -52,10 +58,13 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     forceCloseConnections: true,
     return503OnClosing: false,
     exposeHeadRoutes: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS },
     // A misspelt filter must not silently list everything.
     ajv: { customOptions: { removeAdditional: false } },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
+  app.server.maxConnections = MOST_CONNECTIONS;
   // The schemas of answers are for the API's description; to compile them would take as long as all of the rest.
   app.setSerializerCompiler(() => JSON.stringify);
   const door = createDoor(deps);
