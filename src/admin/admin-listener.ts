@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import { ofSegment } from "../domain/index.ts";
 import { registerAuditList } from "./access/audit-routes.ts";
 import { createDoor, type Door } from "./access/door.ts";
 import { registerGuard } from "./access/guard.ts";
@@ -67,6 +68,8 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   app.server.maxConnections = MOST_CONNECTIONS;
   // The schemas of answers are for the API's description; to compile them would take as long as all of the rest.
   app.setSerializerCompiler(() => JSON.stringify);
+  // Before everything else, so that the guard, the audit log and the routes all have what was meant.
+  app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));
   const door = createDoor(deps);
   registerGuard(app, deps, door);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
@@ -99,6 +102,11 @@ export function describeAdminApi(): Promise<object> {
 function registerOperations(app: FastifyInstance, deps: AdminDeps, door: Door): void {
   for (const register of OPERATIONS) register(app, deps, door);
   registerDescription(app, describeAdminApi);
+}
+
+/** The parameters of a path as they were before they became segments of it. */
+function readSegments(params: Record<string, string>): void {
+  for (const [name, segment] of Object.entries(params)) params[name] = ofSegment(segment);
 }
 
 /** The validation says that some parameter is one too many, not which. */
