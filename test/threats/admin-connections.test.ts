@@ -20,14 +20,16 @@ const withBody = (path: string) =>
   `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
 
 describe("connections to the admin listener", () => {
-  it.each([
-    ["that send one byte of a body", withBody("/api/v1/session")],
-    ["that send one byte of a body, where they may do nothing", withBody("/api/v1/bulk-replays")],
-    ["that send half of a head", "GET /healthz HTTP/1.1\r\nHost:"],
-    ["that send nothing", ""],
-  ])("%s are closed within a minute", { timeout: 120_000 }, (_title, text) =>
+  it("are closed within a minute where no whole request comes", { timeout: 120_000 }, () =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
-      const sockets = await openMany(adminOrigin, 20, text);
+      const begun = [
+        withBody("/api/v1/session"),
+        // One that is answered before its body has come.
+        withBody("/api/v1/bulk-replays"),
+        "GET /healthz HTTP/1.1\r\nHost:",
+        "",
+      ];
+      const sockets = (await Promise.all(begun.map((text) => openMany(adminOrigin, 20, text)))).flat();
       try {
         await until(() => sockets.every(({ closed }) => closed), 60_000);
       } finally {
