@@ -20,8 +20,8 @@ const ROOMS = {
   sandbox: ["domain", "fetch", "verify", "handlers", "config"],
   http: ["domain", "verify", "receive", "oauth", "observe", "hear", "store", "trace"],
   admin: ["domain", "verify", "store", "observe", "receive", "retry", "oauth"],
-  // Its types alone: it runs in browsers too.
-  "admin-client": ["admin"],
+  // Types alone of the first: it runs in browsers too.
+  "admin-client": ["admin", "domain"],
   config: ["domain", "files", "store", "trace"],
   app: [
     "domain",

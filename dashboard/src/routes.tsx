@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { asSegment, ofSegment } from "oncehook/admin-client";
 import { NotFound } from "./parts/not-found.tsx";
 import { PageProblem } from "./parts/page-problem.tsx";
 import {
@@ -63,9 +64,21 @@ const callback = createRoute({
   path: "/callbacks/$id",
   component: lazyRouteComponent(() => import("./pages/callback/callback-page.tsx"), "CallbackPage"),
 });
+interface EventParams {
+  readonly source: string;
+  readonly event_id: string;
+}
+const mapped =
+  (change: (text: string) => string) =>
+  ({ source, event_id }: EventParams): EventParams => ({
+    source: change(source),
+    event_id: change(event_id),
+  });
 const event = createRoute({
   getParentRoute: () => inside,
   path: "/events/$source/$event_id",
+  // A browser takes `..` away from an address.
+  params: { parse: mapped(ofSegment), stringify: mapped(asSegment) },
   component: lazyRouteComponent(() => import("./pages/event/event-page.tsx"), "EventPage"),
 });
 const refused = createRoute({

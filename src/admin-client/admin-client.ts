@@ -19,6 +19,7 @@ import type {
   SignInView,
   SourcesView,
 } from "../admin/index.ts";
+import { asSegment } from "../domain/index.ts";
 import { type LiveOptions, readLive } from "./live.ts";
 import { addressOf, createOpen, createRequest, type Options, type Request } from "./request.ts";
 
@@ -103,11 +104,7 @@ export function createAdminClient(options: Options) {
         request<PageOf<EventView>>("GET", "events", { query }),
       /** One event, with everything that happened to it, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: Paging = {}) =>
-        request<EventHistoryView>(
-          "GET",
-          `events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`,
-          { query },
-        ),
+        request<EventHistoryView>("GET", `events/${segmentOf(source)}/${segmentOf(event_id)}`, { query }),
     },
     notifications: {
       list: (query: Paging & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
@@ -122,7 +119,7 @@ export function createAdminClient(options: Options) {
     users: {
       /** Ends a user's authorization, at the platform and here; `local_only` here alone. */
       revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
-        request<undefined>("DELETE", `users/${encodeURIComponent(userId)}/tokens`, { query }),
+        request<undefined>("DELETE", `users/${segmentOf(userId)}/tokens`, { query }),
     },
     oauth: {
       /** Tells of a flow that somebody started. @param body.expires_in seconds; 600 when left out */
@@ -153,8 +150,7 @@ function accessOf(request: Request) {
 }
 
 function failuresOf(request: Request) {
-  const failure = ({ source, event_id }: EventKey) =>
-    `failures/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
+  const failure = ({ source, event_id }: EventKey) => `failures/${segmentOf(source)}/${segmentOf(event_id)}`;
   return {
     failures: {
       list: (query: Paging & FailureFilter = {}) =>
@@ -187,7 +183,7 @@ function sourcesOf(request: Request) {
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
        * @param source one of the items of the list, or `oauth` for its redirect address
        */
-      reach: (source: string) => request<ReachView>("POST", `sources/${encodeURIComponent(source)}/reach`),
+      reach: (source: string) => request<ReachView>("POST", `sources/${segmentOf(source)}/reach`),
     },
     /** Outside production; there every one of them is refused with 404. */
     sandbox: {
@@ -210,4 +206,9 @@ export async function* everyOf<Item>(
     yield* page.items;
     cursor = page.next_cursor;
   }
+}
+
+/** One segment of an address. */
+function segmentOf(text: string): string {
+  return encodeURIComponent(asSegment(text));
 }

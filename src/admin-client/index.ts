@@ -21,6 +21,7 @@ export type {
   SourcesView,
   TallyView,
 } from "../admin/index.ts";
+export { asSegment, ofSegment } from "../domain/index.ts";
 export {
   type AdminClient,
   type CallbackFilters,

@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import { ofSegment } from "../domain/index.ts";
 import { registerAuditList } from "./access/audit-routes.ts";
 import { createDoor, type Door } from "./access/door.ts";
 import { registerGuard } from "./access/guard.ts";
@@ -25,6 +26,12 @@ import { registerUserTokens } from "./user-token-routes.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
+/** For all of a request; an operator's is small, and who sends none of it has a connection no longer than that. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+const CHECK_CONNECTIONS_EVERY_MS = 5_000;
+/** The process takes callbacks too, and needs its file descriptors for them. */
+const MOST_CONNECTIONS = 512;
 const OPERATIONS = [
   registerHealth,
   registerCallbacks,
@@ -52,12 +59,17 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     forceCloseConnections: true,
     return503OnClosing: false,
     exposeHeadRoutes: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS },
     // A misspelt filter must not silently list everything.
     ajv: { customOptions: { removeAdditional: false } },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
+  app.server.maxConnections = MOST_CONNECTIONS;
   // The schemas of answers are for the API's description; to compile them would take as long as all of the rest.
   app.setSerializerCompiler(() => JSON.stringify);
+  // Before everything else, so that the guard, the audit log and the routes all have what was meant.
+  app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));
   const door = createDoor(deps);
   registerGuard(app, deps, door);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
@@ -90,6 +102,11 @@ export function describeAdminApi(): Promise<object> {
 function registerOperations(app: FastifyInstance, deps: AdminDeps, door: Door): void {
   for (const register of OPERATIONS) register(app, deps, door);
   registerDescription(app, describeAdminApi);
+}
+
+/** The parameters of a path as they were before they became segments of it. */
+function readSegments(params: Record<string, string>): void {
+  for (const [name, segment] of Object.entries(params)) params[name] = ofSegment(segment);
 }
 
 /** The validation says that some parameter is one too many, not which. */

@@ -5,7 +5,7 @@ import { SHAPES } from "./shapes.ts";
 /** The first part is the one in the paths. */
 const API_VERSION = "1.0.0";
 const DESCRIPTION =
-  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first.";
+  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first. An id that is `.` or `..`, be it with `~` before it, gets one more `~` before it in a path: `/api/v1/events/platform/~..` is the event `..`.";
 
 /**
  * The description of the admin API in OpenAPI 3.1, made from the schemas of its routes: once, when somebody asks for it, since

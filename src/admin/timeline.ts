@@ -86,8 +86,9 @@ function entryOfAttempt({ beganAt, by, outcome, error, tookMs }: StoredAttempt):
 function momentsOf({ record, failure, notifications }: KnownOfEvent): TimelineEntry[] {
   const entries: TimelineEntry[] = [];
   if (failure !== undefined) {
-    const { state, code, firstFailedAt } = failure;
-    entries.push({ at: firstFailedAt, kind: "failure", state, code });
+    const { state, code, firstFailedAt, lastFailedAt } = failure;
+    // It is kept for a person since the last attempt failed, and not since the first one did.
+    entries.push({ at: state === "exhausted" ? lastFailedAt : firstFailedAt, kind: "failure", state, code });
   }
   for (const { id, topic, createdAt, deliveries } of notifications) {
     const what = { kind: "notification", notification_id: id, topic } as const;

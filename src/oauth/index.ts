@@ -11,6 +11,14 @@ export {
   sandboxSettings,
   sandboxToken,
 } from "./sandbox-platform.ts";
-export { createSignIn, type Person, SIGN_IN_SECONDS, type SignIn, SignInRefused } from "./sign-in.ts";
+export {
+  createSignIn,
+  NoFlow,
+  type Person,
+  SIGN_IN_SECONDS,
+  type SignedIn,
+  type SignIn,
+  SignInRefused,
+} from "./sign-in.ts";
 export { type StartDeps, startFlow } from "./start-flow.ts";
 export { createUserTokens, type KeptTokens } from "./user-tokens.ts";

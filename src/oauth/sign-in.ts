@@ -25,25 +25,38 @@ export interface Person {
   readonly values: readonly string[];
 }
 
+/** Somebody who was at the provider. */
+export interface SignedIn {
+  readonly person: Person;
+  /** What `begin` was given. */
+  readonly wayBack: string;
+}
+
 /** Signing operators in by OpenID Connect. */
 export interface SignIn {
-  /** @throws Error when the provider cannot be discovered */
-  begin(): Promise<{
+  /** @param wayBack where to go on to in the end; at most a thousand bytes @throws Error when the provider cannot be discovered */
+  begin(wayBack: string): Promise<{
     readonly location: string;
     /** For the browser to bring back: encrypted, and of use for ten minutes. */
     readonly flow: string;
   }>;
   /**
    * @param query what the provider sent the browser back with
-   * @param flow what `begin` gave to the same browser
-   * @throws SignInRefused where it is no answer to this flow, or a refusal; otherwise what the provider could not do
+   * @param flow what `begin` gave to the same browser; undefined where it brings none
+   * @throws NoFlow where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what the
+   * provider could not do
    */
-  end(query: URLSearchParams, flow: string): Promise<Person>;
+  end(query: URLSearchParams, flow: string | undefined): Promise<SignedIn>;
 }
 
 /** What the browser brought is not what signs somebody in. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
+}
+
+/** It brought no flow that was begun here: whoever has a page can send other people's browsers back so. */
+export class NoFlow extends Error {
+  override readonly name = "NoFlow";
 }
 
 /** How long somebody may take at the provider, in seconds. */
@@ -56,6 +69,7 @@ interface Flow {
   readonly codeVerifier: string;
   readonly nonce: string;
   readonly endsAt: number;
+  readonly wayBack: string;
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -67,7 +81,7 @@ type Claims = Readonly<Record<string, unknown>>;
 export function createSignIn(deps: SignInDeps): SignIn {
   const { platform, sealer, clock, redirectUri } = deps;
   return {
-    async begin() {
+    async begin(wayBack) {
       const { authorization_endpoint: endpoint } = await platform.server();
       if (endpoint === undefined)
         throw new Error(`${platform.settings.issuer}: its discovery names no authorization_endpoint`);
@@ -76,6 +90,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
         codeVerifier: oauth.generateRandomCodeVerifier(),
         nonce: secret(),
         endsAt: clock.now().getTime() + SIGN_IN_SECONDS * 1000,
+        wayBack,
       };
       const location = await authorizationAddress(endpoint, platform, {
         ...flow,
@@ -85,18 +100,22 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const sealed = sealer.seal(Buffer.from(JSON.stringify(flow)), CONTEXT);
       return { location, flow: Buffer.from(sealed).toString("base64url") };
     },
-    end: (query, flow) => end(query, opened(flow, sealer, clock), deps),
+    async end(query, sealed) {
+      const flow = opened(sealed, sealer, clock);
+      return { person: await end(query, flow, deps), wayBack: flow.wayBack };
+    },
   };
 }
 
-function opened(flow: string, sealer: Sealer, clock: Clock): Flow {
+function opened(flow: string | undefined, sealer: Sealer, clock: Clock): Flow {
+  if (flow === undefined) throw new NoFlow("the browser brought none");
   const read = (): Flow =>
     JSON.parse(Buffer.from(sealer.open(Buffer.from(flow, "base64url"), CONTEXT)).toString("utf8"));
   let found: Flow;
   try {
     found = read();
   } catch (cause) {
-    throw new SignInRefused("the flow was not begun here", { cause });
+    throw new NoFlow("the flow was not begun here", { cause });
   }
   if (found.endsAt <= clock.now().getTime()) throw new SignInRefused("the flow was begun too long ago");
   return found;

@@ -20,6 +20,8 @@ export interface SessionStore {
   begin(idSha256: string, session: StoredSession): Promise<void>;
   /** Undefined where there is none, or none any more. */
   find(idSha256: string, now: Date): Promise<StoredSession | undefined>;
+  /** Those of them that there are, and are still. */
+  among(idsSha256: readonly string[], now: Date): Promise<ReadonlySet<string>>;
   /** From now on nobody finds it. */
   end(idSha256: string): Promise<void>;
 }

@@ -70,6 +70,30 @@ describe.each(DIALECTS)("the admin client on %s", (dialect) => {
       { handlers },
     ));
 
+  it.each([".", "..", "~.", "~~..", "~x", "%2e", "a/../b"])(
+    "looks at, replays and discards an event of the id %s",
+    (event_id) =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          const client = clientOf(receiver);
+          const key = { source: "platform", event_id };
+          failing.now = true;
+          await receiver.send(event("unreliable", {}, { event_id }));
+          expect((await client.events.get("platform", event_id)).failure).toMatchObject(key);
+          expect((await client.failures.replay(key)).outcome).toBe("handler_failed");
+          await client.failures.discard(key);
+          expect((await client.failures.list()).items).toEqual([]);
+          const { items } = await client.audit.list({ action: "failure.discard" });
+          expect(items).toMatchObject([{ subject: `platform/${event_id}`, outcome: "done" }]);
+          await expect(client.users.revokeTokens(event_id)).rejects.toThrow(
+            "there are no tokens of this user",
+          );
+        },
+        { handlers },
+      ),
+  );
+
   it("shows one event, and replays the failures of a filter", () =>
     withReceiver(
       dialect,

@@ -226,12 +226,12 @@ describe("a live stream on PostgreSQL, where a row may become visible after one 
 });
 
 /** Opens the stream and never reads a byte of it. */
-function deafListener({ adminOrigin }: TestReceiver) {
+function deafListener({ adminOrigin }: TestReceiver, headers = "") {
   const { hostname, port } = new URL(adminOrigin);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.on("error", () => {});
   socket.write(
-    `GET /api/v1/live HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
+    `GET /api/v1/live HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${TOKEN}\r\n${headers}Connection: close\r\n\r\n`,
   );
   return socket;
 }
@@ -263,6 +263,38 @@ describe("a live stream", () => {
         expect(listening.requestIds()).toEqual(Array.from({ length: 25 }, (_, round) => `short-${round}`));
       });
     }),
+  );
+
+  it(
+    "cuts off who does not read while being brought up, so that others have their place",
+    {
+      timeout: 120_000,
+    },
+    () =>
+      withReceiver("sqlite", async (receiver) => {
+        const requestBody = "x".repeat(60_000);
+        for (let round = 0; round < 5; round += 1)
+          await append(
+            receiver.target,
+            Array.from({ length: 100 }, () => "long"),
+            { requestBody },
+          );
+        const deaf = Array.from({ length: 32 }, () => deafListener(receiver, "Last-Event-ID: 0\r\n"));
+        /** Whether it would be let in; it goes at once. */
+        const mayListen = async () => {
+          const over = new AbortController();
+          const headers = { authorization: `Bearer ${TOKEN}` };
+          const { status } = await fetch(`${receiver.adminOrigin}/api/v1/live`, {
+            headers,
+            signal: over.signal,
+          });
+          over.abort();
+          return status === 200;
+        };
+        await until(async () => !(await mayListen()), LIMIT_MS);
+        await until(mayListen, 60_000);
+        for (const socket of deaf) socket.destroy();
+      }),
   );
 
   it("is given to so many at once, and to another one when one has gone", () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BEGINNING, type KnownOfEvent, type TimelinePlace, timelineAfter } from "../../src/admin/timeline.ts";
-import type { LoggedCallback, StoredAttempt } from "../../src/store/index.ts";
+import type { LoggedCallback, StoredAttempt, StoredFailure } from "../../src/store/index.ts";
 import { logRow } from "../support/log-row.ts";
 
 const at = (seconds: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + seconds * 1000).toISOString();
@@ -77,6 +77,26 @@ describe("the time line of an event", () => {
     expect(pages(known, 2)).toEqual([[10, 20], [30, 35, 40], [50]]);
     expect(pages(known, 5)).toEqual([[10, 20, 30, 35, 40, 50]]);
     expect(pages(known, 1).flat()).toEqual([10, 20, 30, 35, 40, 50]);
+  });
+
+  it("has the failure that is kept for a person after the retry that led there, and one that waits where it began", () => {
+    const failure = (state: "waiting" | "exhausted") => ({
+      state,
+      code: "handler_failed",
+      firstFailedAt: at(10.5),
+      lastFailedAt: at(31),
+    });
+    const known = {
+      ...NOTHING,
+      callbacks: [callback(1, 10, { outcome: "handler_failed", responseStatus: 500 })],
+      attempts: [attempt(1, 20), attempt(2, 30)],
+    };
+    const kinds = (state: "waiting" | "exhausted") =>
+      timelineAfter(BEGINNING, { ...known, failure: failure(state) as StoredFailure }, 10).entries.map(
+        ({ kind }) => kind,
+      );
+    expect(kinds("exhausted")).toEqual(["attempt", "attempt", "attempt", "failure"]);
+    expect(kinds("waiting")).toEqual(["attempt", "failure", "attempt", "attempt"]);
   });
 
   it("shows each row once also where a clock was set back", () => {

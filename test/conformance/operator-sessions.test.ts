@@ -25,6 +25,23 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find("b".repeat(64), NOON)).toBeUndefined();
     }));
 
+  it("are told from those that are none any more, many at once", () =>
+    withStore(dialect, async ({ sessions }) => {
+      const [first, second, ended] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [
+        string,
+        string,
+        string,
+      ];
+      await sessions.begin(first, { ...SESSION, expiresAt: later(600) });
+      await sessions.begin(second, SESSION);
+      await sessions.begin(ended, SESSION);
+      await sessions.end(ended);
+      const all = [first, second, ended, "d".repeat(64)];
+      expect(await sessions.among(all, NOON)).toEqual(new Set([first, second]));
+      expect(await sessions.among(all, later(60))).toEqual(new Set([first]));
+      expect(await sessions.among([], NOON)).toEqual(new Set());
+    }));
+
   it("end at once, for every process, and one that is none may be ended too", () =>
     withStore(dialect, async ({ sessions }, target) => {
       await sessions.begin(ID, SESSION);

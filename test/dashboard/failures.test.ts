@@ -47,6 +47,28 @@ it("tries a failure without changing anything, then retries it", { timeout: LIMI
   );
 });
 
+it("shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () => {
+  const { state, handler } = unreliable();
+  return withDashboard(
+    async ({ page, receiver, problems }) => {
+      await receiver.send(event("unreliable", {}, { event_id: ".." }));
+      state.down = false;
+      await page.goto("/failures");
+      await signIn(page);
+      await page.getByRole("link", { name: "..", exact: true }).click();
+      await page.getByRole("heading", { name: "Event ..", exact: true }).waitFor();
+      // Its address is one that a browser leaves as it is.
+      await page.reload();
+      await page.getByRole("heading", { name: "Event ..", exact: true }).waitFor();
+      await page.getByRole("button", { name: "Retry now: .." }).click();
+      await page.getByText(".. was run now: success.").waitFor();
+      expect(await receiver.count("oncehook_records", "event_id = '..'")).toBe(1);
+      expect(problems).toEqual([]);
+    },
+    { handlers: [handler], env: { RETRY_MAX: "0" } },
+  );
+});
+
 it("discards a failure after a question, and keeps it when the answer is no", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(

@@ -6,8 +6,13 @@ import { withPage } from "./dashboard.ts";
 const LIMIT_MS = 120_000;
 
 /** Goes to the provider by the button, signs in there and consents. */
-async function signInAtProvider(page: Page, { platform, base }: OperatorsTest, login: string): Promise<void> {
-  await page.goto(base);
+async function signInAtProvider(
+  page: Page,
+  { platform, base }: OperatorsTest,
+  login: string,
+  to = "",
+): Promise<void> {
+  await page.goto(base + to);
   await page.getByRole("link", { name: new URL(platform.issuer).host }).click();
   await page.locator("input[name=login]").fill(login);
   await page.locator("input[name=password]").fill("any");
@@ -26,6 +31,22 @@ it("signs an operator in by the provider's button, and shows under whose name", 
       // The way back has left neither its code nor its state where a reload would send them again.
       await page.reload();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
+    }),
+  ),
+);
+
+it("goes on after the sign-in to the page that a link led to, with its filter", { timeout: LIMIT_MS }, () =>
+  withOperators("sqlite", (test) =>
+    withPage(test.base, async ({ page }) => {
+      const to = "/failures?state=exhausted&event_type=a%26b";
+      await signInAtProvider(page, test, "ada", to);
+      await page.getByRole("heading", { name: "Failures" }).waitFor();
+      const { pathname, searchParams } = new URL(page.url());
+      expect([pathname, searchParams.get("state"), searchParams.get("event_type")]).toEqual([
+        "/failures",
+        "exhausted",
+        "a&b",
+      ]);
     }),
   ),
 );

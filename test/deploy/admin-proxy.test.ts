@@ -82,7 +82,7 @@ describe("the admin listener behind the Caddy of docs/access.md", () => {
       const [line = ""] = [begun.headers["set-cookie"] ?? []].flat();
       expect([begun.status, line]).toEqual([
         200,
-        expect.stringMatching(/^__Host-oncehook-session=[\w-]{43}; .*Secure; HttpOnly; SameSite=Strict$/),
+        expect.stringMatching(/^__Host-oncehook-session-\d+=[\w-]{43}; .*Secure; HttpOnly; SameSite=Strict$/),
       ]);
       const cookie = line.split(";")[0];
       const failure = "/api/v1/failures/platform/none";

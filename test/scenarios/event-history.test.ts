@@ -66,9 +66,9 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
         const failed = await historyOf(receiver, sent.event_id);
         expect(told(failed)).toEqual([
           "callback handler_failed",
-          "failure exhausted",
           "retry handler_failed",
           "replay handler_failed",
+          "failure exhausted",
         ]);
         expect(failed).toMatchObject({ event: null, failure: { attempts: 3 }, notifications: [] });
         await receiver.admin(replay, { method: "POST" });

@@ -3,10 +3,22 @@ import { DIALECTS } from "../support/databases.ts";
 import { type OperatorsTest, withOperators } from "../support/operators.ts";
 import { OwnPage, sessionIdIn } from "../support/own-page.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { TOKEN } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
 import { UserAgent } from "../support/user-agent.ts";
 
 const SESSION = "/api/v1/session";
+
+const STRANGER = "a browser came back from the provider without a flow that was begun here";
+
+/** A browser that brings something in the place of a flow, whatever the port. */
+function withFlowCookie(value: string): Pick<UserAgent, "request"> {
+  const agent = new UserAgent();
+  return {
+    request: (url) =>
+      agent.request(url, { headers: { cookie: `oncehook-flow-${new URL(url).port}=${value}` } }),
+  };
+}
 
 async function audit({ receiver }: OperatorsTest): Promise<Record<string, unknown>[]> {
   return (await receiver.admin("/api/v1/audit")).body.items as Record<string, unknown>[];
@@ -160,28 +172,55 @@ describe("the way back from the provider", () => {
     }));
 
   it.each([
-    ["in another browser", (url: URL) => url, new UserAgent()],
-    ["with another state", (url: URL) => url.searchParams.set("state", "x".repeat(43)), undefined],
-    ["with another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.example"), undefined],
-    [
-      "without the issuer, which the provider promises",
-      (url: URL) => url.searchParams.delete("iss"),
-      undefined,
-    ],
-    ["with two codes", (url: URL) => url.searchParams.append("code", "another"), undefined],
-    ["without a code", (url: URL) => url.searchParams.delete("code"), undefined],
-  ])("lets nobody in %s, and sends the code nowhere", (_title, change, stranger) =>
+    ["with another state", (url: URL) => url.searchParams.set("state", "x".repeat(43))],
+    ["with another issuer", (url: URL) => url.searchParams.set("iss", "https://evil.example")],
+    ["without the issuer, which the provider promises", (url: URL) => url.searchParams.delete("iss")],
+    ["with two codes", (url: URL) => url.searchParams.append("code", "another")],
+    ["without a code", (url: URL) => url.searchParams.delete("code")],
+  ])("lets nobody in %s, and sends the code nowhere", (_title, change) =>
     withOperators("sqlite", async (test) => {
       const { agent, back } = await test.arrive("ada");
       const url = new URL(back);
       change(url);
-      const answer = await (stranger ?? agent).request(url.href);
+      const answer = await agent.request(url.href);
       expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
       expect(test.platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
       await until(async () => (await audit(test)).length === 1);
       expect(await audit(test)).toMatchObject([{ action: "session.refused", who: null }]);
     }),
   );
+
+  it.each([
+    ["in another browser", () => new UserAgent()],
+    ["with a flow that was not begun here", () => withFlowCookie("A".repeat(400))],
+  ])(
+    "lets nobody in %s, and writes nothing of it into the audit log, as any page can send a browser there",
+    (_title, stranger) =>
+      withOperators("sqlite", async (test) => {
+        const { receiver, platform } = test;
+        const { back } = await test.arrive("ada");
+        const answer = await stranger().request(back);
+        expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
+        expect(platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
+        expect(receiver.lines.filter(({ msg }) => msg === STRANGER)).toHaveLength(1);
+        expect(await audit(test)).toEqual([]);
+        expect(JSON.stringify(receiver.lines)).not.toContain(new URL(back).searchParams.get("code"));
+      }),
+  );
+
+  it("keeps out nobody who has a token, however often a page sends a browser there without a flow", () =>
+    withOperators("sqlite", async (test) => {
+      const { base, receiver, signIn } = test;
+      for (let turn = 0; turn < 70; turn += 1) {
+        const url = `${base}/sign-in/oidc/callback?code=made-up-${turn}&state=x`;
+        expect((await new UserAgent().request(url)).status).toBe(401);
+      }
+      expect((await receiver.admin(SESSION)).status).toBe(200);
+      expect((await new OwnPage(base).signIn(TOKEN)).status).toBe(200);
+      expect((await signIn("ada")).answer.status).toBe(200);
+      expect(await audit(test)).toMatchObject([{ action: "session.begin" }, { action: "session.begin" }]);
+      expect(receiver.lines.filter(({ msg }) => msg === STRANGER)).toHaveLength(60);
+    }));
 
   it("lets nobody in with the code of somebody else's flow", () =>
     withOperators("sqlite", async ({ arrive, platform, base }) => {
@@ -228,15 +267,49 @@ describe("the way back from the provider", () => {
     );
   });
 
-  it("may be tried ten times in a minute with what is not right", () =>
+  it("may be tried ten times in a minute with what is not right, each time in a flow that was begun here", () =>
     withOperators("sqlite", async ({ base, arrive }) => {
       for (let turn = 0; turn < 10; turn += 1) {
+        const guesser = new UserAgent();
+        await guesser.request(`${base}/sign-in/oidc`);
         const url = `${base}/sign-in/oidc/callback?code=made-up-${turn}&state=x`;
-        expect((await new UserAgent().request(url)).status).toBe(401);
+        expect((await guesser.request(url)).status).toBe(401);
       }
       const { agent, back } = await arrive("ada");
       expect((await agent.request(back)).status).toBe(429);
     }));
+
+  it("goes on to where somebody wanted to go, be it a page with a filter", () =>
+    withOperators("sqlite", async ({ base, receiver }) => {
+      const to = "/failures?event_id=a%26b%22%3E&state=exhausted#x";
+      const agent = new UserAgent();
+      const start = `${base}/sign-in/oidc?${new URLSearchParams({ back: to })}`;
+      const back = await agent.authorize(start, `${base}/sign-in/oidc/callback`, "ada");
+      const html = await (await agent.request(back)).text();
+      expect(html).toContain('content="0;url=/failures?event_id=a%26b%22%3E&amp;state=exhausted#x"');
+      expect(html).toContain('href="/failures?event_id=a%26b%22%3E&amp;state=exhausted#x"');
+      expect(JSON.stringify(receiver.lines)).not.toContain("a%26b");
+    }));
+
+  it.each([
+    "https://evil.example/",
+    "//evil.example",
+    "/\\evil.example",
+    "/.//evil.example",
+    "/a/..//evil.example",
+    "/\t/evil.example",
+    "javascript:alert(1)",
+    "failures",
+    "/sign-in/oidc",
+    `/failures?text=${"x".repeat(1_200)}`,
+  ])("goes on to the first page where it was asked to go to %s", (to) =>
+    withOperators("sqlite", async ({ base }) => {
+      const agent = new UserAgent();
+      const start = `${base}/sign-in/oidc?${new URLSearchParams({ back: to })}`;
+      const back = await agent.authorize(start, `${base}/sign-in/oidc/callback`, "ada");
+      expect(await (await agent.request(back)).text()).toContain('content="0;url=/"');
+    }),
+  );
 
   it("says that the provider cannot be asked, in the page and in the log, and keeps no code in it", () =>
     withOperators("sqlite", async ({ arrive, platform, receiver }) => {

@@ -96,6 +96,26 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
       await Promise.all([receiver.stop(), rotated.stop()]);
     }));
 
+  it("ends with the role of its token, where what was ADMIN_TOKEN is ADMIN_VIEWER_TOKEN now, and the other way round", () =>
+    withDatabase(dialect, async (target) => {
+      const env = { ...HTTPS, ADMIN_VIEWER_TOKEN: VIEWER };
+      const receiver = await startReceiver(target, { env });
+      const cookies: string[] = [];
+      for (const token of [TOKEN, VIEWER]) {
+        const begun = await new OwnPage(receiver.adminOrigin).signIn(token);
+        cookies.push(`__Host-oncehook-session=${sessionIdIn(begun)}`);
+      }
+      const changed = await startReceiver(target, {
+        env: { ...env, ADMIN_TOKEN: VIEWER, ADMIN_VIEWER_TOKEN: TOKEN },
+      });
+      for (const cookie of cookies) {
+        const headers = { authorization: "", cookie };
+        expect((await receiver.admin(SESSION, { headers })).status).toBe(200);
+        expect((await changed.admin(SESSION, { headers })).status).toBe(401);
+      }
+      await Promise.all([receiver.stop(), changed.stop()]);
+    }));
+
   it("of a viewer looks at everything and changes nothing, by cookie and by token; it may sign out", () =>
     withReceiver(
       dialect,
@@ -249,6 +269,26 @@ describe("a browser's session", () => {
         expect((await fetch(one.adminOrigin + SESSION, { headers: { cookie: twice } })).status).toBe(401);
       }),
     ));
+});
+
+describe("a session's cookie", () => {
+  it.each([
+    ["https://admin.example.com", "__Host-oncehook-session"],
+    ["https://admin.example.com:8443", "__Host-oncehook-session-8443"],
+    ["https://admin.example.com:9443", "__Host-oncehook-session-9443"],
+  ])("has the port of ADMIN_BASE_URL in its name where it is not 443: %s", (base, name) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const begun = await new OwnPage(receiver.adminOrigin).signIn(TOKEN);
+        const cookie = `${name}=${sessionIdIn(begun)}`;
+        expect(begun.headers.get("set-cookie")).toMatch(new RegExp(`^${cookie}; .*Secure;`));
+        const answer = await receiver.admin(SESSION, { headers: { authorization: "", cookie } });
+        expect(answer.status).toBe(200);
+      },
+      { env: { ADMIN_BASE_URL: base } },
+    ),
+  );
 });
 
 describe("the admin listener", () => {

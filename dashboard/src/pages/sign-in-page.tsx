@@ -10,6 +10,7 @@ import { SESSION } from "../session.ts";
 import { EnvironmentBadge } from "../shell/environment-badge.tsx";
 
 const route = getRouteApi("/sign-in");
+const OIDC = "/sign-in/oidc";
 
 export function SignInPage() {
   // A receiver that does not say how one signs in takes its token.
@@ -18,6 +19,7 @@ export function SignInPage() {
     queryFn: () => api.session.methods().catch(() => null),
   });
   const methods = data?.methods ?? ["token"];
+  const { back } = signInSearch(route.useSearch());
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder p="xl" w="100%" maw={420}>
@@ -26,7 +28,10 @@ export function SignInPage() {
         </PageTitle>
         <Stack>
           {methods.includes("oidc") && (
-            <Button component="a" href="/sign-in/oidc">
+            <Button
+              component="a"
+              href={back === undefined ? OIDC : `${OIDC}?${new URLSearchParams({ back })}`}
+            >
               {data?.oidc_label ?? "Sign in with your organisation"}
             </Button>
           )}

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Role, StoredSession } from "../../store/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
+import type { Door } from "./door.ts";
 import { newSessionId, readCookie, setCookie, sha256Of } from "./session-cookie.ts";
 
 /** Somebody who has shown who they are. */
@@ -23,6 +24,7 @@ export async function beginSession(
   reply: FastifyReply,
   { who, role, begunWith, by }: Admitted,
   { store, clock, log, access }: AdminDeps,
+  door: Pick<Door, "endSession">,
 ): Promise<StoredSession | undefined> {
   const id = newSessionId();
   const at = clock.now();
@@ -34,7 +36,7 @@ export async function beginSession(
   try {
     auditId = await store.audit.begin({ ...entry, outcome: null });
     const before = readCookie("session", request, access.baseUrl);
-    if (before !== undefined) await store.sessions.end(sha256Of(before));
+    if (before !== undefined) await door.endSession(sha256Of(before));
     await store.sessions.begin(sha256Of(id), session);
     await store.audit.end(auditId, "done");
   } catch (error) {

@@ -1,9 +1,10 @@
+import { EventEmitter } from "node:events";
 import type { FastifyRequest } from "fastify";
-import type { Role } from "../../store/index.ts";
+import type { Role, StoredSession } from "../../store/index.ts";
 import { createBearerCheck } from "../../verify/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import type { Caller } from "./access.ts";
-import { createRefusals, type NoteRefusal } from "./refusals.ts";
+import { createRefusals, createStrangers, type NoteRefusal, type NoteStranger } from "./refusals.ts";
 import { readCookie, sha256Of } from "./session-cookie.ts";
 import { createTries, type Tries } from "./tries.ts";
 
@@ -20,8 +21,13 @@ export interface Door {
   callerOf(
     request: FastifyRequest,
   ): Promise<Caller | Exclude<TokenVerdict, { verdict: "right" }> | undefined>;
+  /** Ends a session for every process, and tells those who wait for it in this one. */
+  endSession(idSha256: string): Promise<void>;
+  /** @param heard is told of every session that ends by `endSession` */
+  onSessionEnd(heard: (idSha256: string) => void): void;
   readonly tries: Tries;
   readonly noteRefusal: NoteRefusal;
+  readonly noteStranger: NoteStranger;
 }
 
 /** What stands in `who` for whoever has a token. */
@@ -33,6 +39,7 @@ export function createDoor({ access, store, clock, log }: AdminDeps): Door {
   });
   const tries = createTries(clock);
   const noteRefusal = createRefusals(store.audit, clock, log);
+  const endings = new EventEmitter<{ ended: [idSha256: string] }>();
 
   function judge(token: string, remoteAddress: string): TokenVerdict {
     const key = access.rateKey(remoteAddress);
@@ -45,24 +52,35 @@ export function createDoor({ access, store, clock, log }: AdminDeps): Door {
     return { verdict: "wrong" };
   }
 
+  /**
+   * A token that was changed, or stands for another role now, or somebody who was taken off a list, ends the sessions that were
+   * begun with it.
+   */
+  function isAsBegun({ begunWith, role }: StoredSession): boolean {
+    if (begunWith === access.provider?.fingerprint) return true;
+    return known.some((token) => token.begunWith === begunWith && token.role === role);
+  }
+
   async function ofSession(request: FastifyRequest): Promise<Caller | undefined> {
     const id = readCookie("session", request, access.baseUrl);
     if (id === undefined) return undefined;
     const idSha256 = sha256Of(id);
     const session = await store.sessions.find(idSha256, clock.now());
     if (session === undefined) return undefined;
-    // A token that was changed, or somebody who was taken off a list, ends the sessions that were begun with it.
-    const isStill = [...known, { begunWith: access.provider?.fingerprint }].some(
-      ({ begunWith }) => begunWith === session.begunWith,
-    );
-    if (!isStill) return undefined;
+    if (!isAsBegun(session)) return undefined;
     return { who: session.who, role: session.role, session: { idSha256, expiresAt: session.expiresAt } };
   }
 
   return {
     judge,
+    async endSession(idSha256) {
+      await store.sessions.end(idSha256);
+      endings.emit("ended", idSha256);
+    },
+    onSessionEnd: (heard) => void endings.on("ended", heard),
     tries,
     noteRefusal,
+    noteStranger: createStrangers(clock, log),
     async callerOf(request) {
       const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? "") ?? [];
       if (token === undefined) return request.headers.authorization ? undefined : ofSession(request);

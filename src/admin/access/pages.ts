@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import type { WayBack } from "./way-back.ts";
 
-/** What a browser is shown on its way in. Fixed words alone: nothing of a request is ever written into it. */
+/** What a browser is shown on its way in. Fixed words alone: nothing of a request is ever written into it, but for where to go on to. */
 export interface Page {
   readonly status: number;
   readonly html: string;
@@ -23,7 +24,11 @@ export const PAGE_HEADERS = {
  * A redirect would be the last step of a way that the provider's page began, and no `Strict` cookie goes along with that: so it is a
  * page of our own that goes on.
  */
-export const GO_ON = page(200, "You are signed in", '<a href="/">Go on</a>', true);
+export function goOn(wayBack: WayBack): Page {
+  // An address that was parsed has neither quotation marks nor angle brackets in it.
+  const href = wayBack.replaceAll("&", "&amp;");
+  return page(200, "You are signed in", `<a href="${href}">Go on</a>`, href);
+}
 export const NOT_SIGNED_IN = page(
   401,
   "You are not signed in",
@@ -48,8 +53,8 @@ export const LATER = page(
     '<a href="/sign-in">Start again</a> in a moment',
 );
 
-function page(status: number, title: string, text: string, goesOn = false): Page {
-  const refresh = goesOn ? '<meta http-equiv="refresh" content="0;url=/">' : "";
+function page(status: number, title: string, text: string, href?: string): Page {
+  const refresh = href === undefined ? "" : `<meta http-equiv="refresh" content="0;url=${href}">`;
   const html =
     `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${title}</title>${refresh}` +
     `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>` +

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type Person, SIGN_IN_SECONDS, SignInRefused } from "../../oauth/index.ts";
+import { NoFlow, SIGN_IN_SECONDS, type SignedIn, SignInRefused } from "../../oauth/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import type { Provider } from "./access.ts";
 import { beginSession } from "./begin-session.ts";
 import type { Door } from "./door.ts";
-import { GO_ON, LATER, NOT_LISTED, NOT_SIGNED_IN, PAGE_HEADERS, type Page, TOO_MANY } from "./pages.ts";
+import { goOn, LATER, NOT_LISTED, NOT_SIGNED_IN, PAGE_HEADERS, type Page, TOO_MANY } from "./pages.ts";
 import { readCookie, setCookie } from "./session-cookie.ts";
+import { wayBackOf } from "./way-back.ts";
 
 /** They are a browser's way, and no part of the API. */
 const PAGE = { schema: { hide: true, guard: { isOpen: true } } };
@@ -20,9 +21,9 @@ export function registerProvider(
   door: Door,
 ): void {
   const { access, log } = deps;
-  app.get(SIGN_IN_PATH, PAGE, async (request, reply) => {
+  app.get<{ Querystring: { back?: unknown } }>(SIGN_IN_PATH, PAGE, async (request, reply) => {
     try {
-      const { location, flow } = await provider.signIn.begin();
+      const { location, flow } = await provider.signIn.begin(wayBackOf(request.query.back));
       const cookie = setCookie("flow", request, access.baseUrl, flow, SIGN_IN_SECONDS);
       return reply.code(303).headers({ location, "set-cookie": cookie }).send();
     } catch (error) {
@@ -49,12 +50,16 @@ async function signIn(
   const key = deps.access.rateKey(remoteAddress);
   if (door.tries.waitOf(key) > 0) return TOO_MANY;
   const [, query = ""] = request.url.split("?", 2);
-  let person: Person;
+  let signedIn: SignedIn;
   try {
     const flow = readCookie("flow", request, deps.access.baseUrl);
-    if (flow === undefined) throw new SignInRefused("no flow was begun in this browser");
-    person = await provider.signIn.end(new URLSearchParams(query), flow);
+    signedIn = await provider.signIn.end(new URLSearchParams(query), flow);
   } catch (error) {
+    if (error instanceof NoFlow) {
+      // Any page can bring that about, so that it must neither count against those at this address nor fill the audit log.
+      door.noteStranger(remoteAddress, error.message);
+      return NOT_SIGNED_IN;
+    }
     if (!(error instanceof SignInRefused)) {
       deps.log.error({ err: error }, "a sign-in by OpenID Connect could not be finished");
       return LATER;
@@ -62,6 +67,7 @@ async function signIn(
     if (door.tries.wrong(key, query)) door.noteRefusal({ remoteAddress, who: null, reason: error.message });
     return NOT_SIGNED_IN;
   }
+  const { person, wayBack } = signedIn;
   const who = person.email ?? `sub:${person.subject}`;
   const role = provider.roleOf(person);
   if (role === undefined) {
@@ -69,8 +75,8 @@ async function signIn(
     return NOT_LISTED;
   }
   const admitted = { who, role, begunWith: provider.fingerprint, by: "oidc" } as const;
-  const session = await beginSession(request, reply, admitted, deps);
-  return session === undefined ? LATER : GO_ON;
+  const session = await beginSession(request, reply, admitted, deps, door);
+  return session === undefined ? LATER : goOn(wayBackOf(wayBack));
 }
 
 function show(reply: FastifyReply, { status, html }: Page): FastifyReply {

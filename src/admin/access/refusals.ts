@@ -37,3 +37,15 @@ export function createRefusals(audit: AuditStore, clock: Clock, log: Log): NoteR
       .catch((error: unknown) => log.error({ err: error }, "the audit log could not be written"));
   };
 }
+
+/** Tells the log alone, so many times an hour. @param reason fixed words */
+export type NoteStranger = (remoteAddress: string, reason: string) => void;
+
+/** For what anybody's page can have anybody's browser do. */
+export function createStrangers(clock: Clock, log: Log): NoteStranger {
+  const mayTell = atMost(MOST_ROWS, HOUR_MS);
+  return (address, reason) => {
+    if (!mayTell(clock.now())) return;
+    log.warn({ address, reason }, "a browser came back from the provider without a flow that was begun here");
+  };
+}

@@ -46,11 +46,14 @@ export function setCookie(
 }
 
 /**
- * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2). Without TLS there is no such thing, and since cookies know no
- * ports the name has it: two receivers on one machine would sign each other's operators out.
+ * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2); without TLS there is no such thing. Since cookies know no ports
+ * the name has it, but for the one that needs no saying: two receivers on one host would sign each other's operators out.
  */
 function nameOf(kind: CookieKind, { headers }: FastifyRequest, baseUrl: string | null): string {
-  if (isSecure(baseUrl)) return `__Host-oncehook-${kind}`;
+  if (baseUrl !== null && isSecure(baseUrl)) {
+    const { port } = new URL(baseUrl);
+    return `__Host-oncehook-${kind}${port === "" ? "" : `-${port}`}`;
+  }
   // As the browser knows it, which a container's mapping may have changed.
   const port = URL.parse(`http://${headers.host}`)?.port || "80";
   return `oncehook-${kind}-${port}`;

@@ -47,7 +47,7 @@ const END = operation({
 
 /** `GET /api/v1/sign-in`, and `POST`, `GET` and `DELETE /api/v1/session`. */
 export function registerSessions(app: FastifyInstance, deps: AdminDeps, door: Door): void {
-  const { access, store, about } = deps;
+  const { access, about } = deps;
   app.get("/api/v1/sign-in", { schema: METHODS }, async (): Promise<SignInView> => {
     const { provider } = access;
     return {
@@ -66,7 +66,7 @@ export function registerSessions(app: FastifyInstance, deps: AdminDeps, door: Do
       const error = "this is neither ADMIN_TOKEN nor ADMIN_VIEWER_TOKEN of this receiver";
       return reply.code(401).header("www-authenticate", 'Bearer realm="admin"').send({ error });
     }
-    const session = await beginSession(request, reply, { who: BY_TOKEN, by: "token", ...judged }, deps);
+    const session = await beginSession(request, reply, { who: BY_TOKEN, by: "token", ...judged }, deps, door);
     if (session === undefined)
       return reply.code(503).send({ error: "the session cannot be written just now" });
     return reply.send(viewOf(session, session.expiresAt, deps));
@@ -77,7 +77,7 @@ export function registerSessions(app: FastifyInstance, deps: AdminDeps, door: Do
   });
   app.delete("/api/v1/session", { schema: END }, async (request, reply) => {
     const session = request.caller?.session ?? null;
-    if (session !== null) await store.sessions.end(session.idSha256);
+    if (session !== null) await door.endSession(session.idSha256);
     return reply
       .header("set-cookie", setCookie("session", request, access.baseUrl, "", 0))
       .code(204)

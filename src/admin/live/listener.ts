@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type CallbackFilter, matchesCallback } from "../../domain/index.ts";
+import type { Caller } from "../access/access.ts";
 import { LATE_MS, type ReadCallback } from "./log-reader.ts";
 import type { Place } from "./place.ts";
 
@@ -10,6 +11,8 @@ const LONGEST_UNREAD_MS = 10_000;
 
 /** One open stream of server-sent events. Until it is released, what comes is held, so that what came before goes first. */
 export class Listener {
+  /** By which it was let in; null with a token. */
+  readonly session: Caller["session"];
   readonly #filter: CallbackFilter;
   readonly #response: ServerResponse;
   readonly #gone = new AbortController();
@@ -20,7 +23,8 @@ export class Listener {
   #heldLength = 0;
   #fullSince: number | undefined;
 
-  constructor(filter: CallbackFilter, response: ServerResponse) {
+  constructor(filter: CallbackFilter, response: ServerResponse, session: Caller["session"]) {
+    this.session = session;
     this.#filter = filter;
     this.#response = response;
     response.once("close", () => this.#gone.abort());
@@ -46,11 +50,13 @@ export class Listener {
     this.#pass(undefined, text);
   }
 
-  /** A callback that came before it listened; resolves when there is room for the next one. */
+  /** A callback that came before it listened; resolves when there is room for the next one, or it was cut for not reading. */
   async bringUp({ row }: ReadCallback, text: () => string): Promise<void> {
     if (this.gone.aborted || !matchesCallback(this.#filter, row)) return;
     if (this.#response.write(text())) return;
+    const deaf = setTimeout(() => this.cut(), LONGEST_UNREAD_MS);
     await once(this.#response, "drain", { signal: this.gone }).catch(() => {});
+    clearTimeout(deaf);
   }
 
   /** What it has seen, here or before it came back: for so long as the others may still be told of it. */

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Door } from "../access/door.ts";
+import { knownCaller } from "../access/guard.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import { FILTER_QUERY, type FilterQuery, filterOf } from "../callback-filters.ts";
 import { operation } from "../operation.ts";
@@ -10,7 +12,7 @@ const LIVE = operation({
   summary: "Callbacks as they are answered",
   description:
     "Server-sent events: `callback` (a Callback), `tally` every two seconds (a Tally), `gap` where some were left out (a Gap). " +
-    "Whoever comes back with `Last-Event-ID` gets what it has missed, up to a thousand callbacks. Who does not read is cut off.",
+    "Whoever comes back with `Last-Event-ID` gets what it has missed, up to a thousand callbacks. Who does not read is cut off; and so is a session, once it has ended.",
   querystring: { type: "object", properties: FILTER_QUERY, additionalProperties: false },
   answers: {
     200: {
@@ -22,22 +24,29 @@ const LIVE = operation({
 });
 
 /** `GET /api/v1/live`. */
-export function registerLive(app: FastifyInstance, { store, log }: AdminDeps): void {
+export function registerLive(app: FastifyInstance, deps: AdminDeps, door: Door): void {
+  const { log } = deps;
   let live: Live | undefined;
   app.addHook("preClose", async () => live?.close());
   app.get<{ Querystring: FilterQuery }>("/api/v1/live", { schema: LIVE }, async (request, reply) => {
     const filter = filterOf(request.query);
-    live ??= new Live(store, log);
+    live ??= begun(deps, door);
     if (!live.hasRoom) {
       const error = "as many listen to this process as may; close another one";
       return reply.code(503).header("retry-after", "10").send({ error });
     }
-    const listener = new Listener(filter, begin(reply));
+    const listener = new Listener(filter, begin(reply), knownCaller(request).session);
     await live.join(listener, placeOf(request)).catch((error: unknown) => {
       log.warn({ err: error }, "a live stream was ended: the callback log could not be read");
     });
     return reply;
   });
+}
+
+function begun(deps: AdminDeps, door: Door): Live {
+  const live = new Live(deps);
+  door.onSessionEnd((idSha256) => live.endSession(idSha256));
+  return live;
 }
 
 /** From here on the answer is ours to write. */

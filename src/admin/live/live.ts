@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../domain/index.ts";
+import type { Clock, Log } from "../../domain/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { GapView, TallyView } from "../overview-shapes.ts";
 import { presentCallback } from "../present.ts";
@@ -9,6 +9,8 @@ import { type Place, writePlace } from "./place.ts";
 
 const LOOK_EVERY_MS = 500;
 const TALLY_EVERY_MS = 2_000;
+/** Who has signed out elsewhere hears no more after that. */
+const SESSIONS_EVERY_MS = 2_000;
 const HEARTBEAT_EVERY_MS = 15_000;
 const MOST_LISTENERS = 32;
 /** Bodies may be long; between two such steps others have their turn, and what was written goes out. */
@@ -18,12 +20,19 @@ const MOST_A_LOOK = 5_000;
 /** Rows that are looked at for somebody who comes back. */
 const MOST_BROUGHT_UP = 1_000;
 
+interface LiveDeps {
+  readonly store: Pick<Store, "callbacks" | "failures" | "sessions">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /**
  * Callbacks as they are answered, by whatever process of this database, for those who listen. The database is asked once for
  * all of them, and only while somebody listens.
  */
 export class Live {
-  readonly #store: Pick<Store, "callbacks" | "failures">;
+  readonly #store: LiveDeps["store"];
+  readonly #clock: Clock;
   readonly #log: Log;
   readonly #listeners = new Set<Listener>();
   readonly #ending = new AbortController();
@@ -32,10 +41,12 @@ export class Live {
   #tally = newTally();
   #nextTallyAt = 0;
   #spokenAt = 0;
+  #nextSessionsAt = 0;
   #isAway = false;
 
-  constructor(store: Pick<Store, "callbacks" | "failures">, log: Log) {
+  constructor({ store, clock, log }: LiveDeps) {
     this.#store = store;
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -56,6 +67,11 @@ export class Live {
       listener.cut();
       throw error;
     }
+  }
+
+  /** Ends the streams of a session that has ended. */
+  endSession(idSha256: string): void {
+    for (const listener of this.#listeners) if (listener.session?.idSha256 === idSha256) listener.cut();
   }
 
   /** Ends all streams; resolves when the database is asked no more. */
@@ -88,6 +104,7 @@ export class Live {
     while (this.#listeners.size > 0 && !signal.aborted) {
       await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
       try {
+        await this.#endSessions();
         await this.#look(reader);
         await this.#tellTally(reader);
         this.#isAway = false;
@@ -99,6 +116,19 @@ export class Live {
     }
     this.#reader = undefined;
     this.#tally = newTally();
+  }
+
+  /** Those whose time is over, and those that were ended by another process: the database is asked once for all listeners. */
+  async #endSessions(): Promise<void> {
+    const now = this.#clock.now();
+    const sessions = [...this.#listeners].flatMap(({ session }) => session ?? []);
+    const over = sessions.filter(({ expiresAt }) => expiresAt <= now);
+    for (const { idSha256 } of over) this.endSession(idSha256);
+    if (sessions.length === 0 || performance.now() < this.#nextSessionsAt) return;
+    this.#nextSessionsAt = performance.now() + SESSIONS_EVERY_MS;
+    const ids = [...new Set(sessions.map(({ idSha256 }) => idSha256))];
+    const still = await this.#store.sessions.among(ids, now);
+    for (const id of ids) if (!still.has(id)) this.endSession(id);
   }
 
   async #look(reader: LogReader): Promise<void> {

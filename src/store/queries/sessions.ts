@@ -31,6 +31,16 @@ export function sessionQueries({ read, write }: Access): SessionStore {
       const times = { begunAt: new Date(row.begun_at), expiresAt: new Date(row.expires_at) };
       return { who: row.who, role: row.role, begunWith: row.begun_with, ...times };
     },
+    async among(idsSha256, now) {
+      if (idsSha256.length === 0) return new Set();
+      const rows = await read
+        .selectFrom(TABLE)
+        .select("id_sha256")
+        .where("id_sha256", "in", idsSha256)
+        .where("expires_at", ">", now.toISOString())
+        .execute();
+      return new Set(rows.map(({ id_sha256 }) => id_sha256));
+    },
     async end(idSha256) {
       await write.deleteFrom(TABLE).where("id_sha256", "=", idSha256).execute();
     },

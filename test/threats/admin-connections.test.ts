@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { payment, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const MOST = 512;
+
+/** Connections that have sent something, and send nothing more. */
+async function openMany(origin: string, count: number, text: string): Promise<Socket[]> {
+  const { hostname, port } = new URL(origin);
+  const sockets = Array.from({ length: count }, () => connect(Number(port), hostname));
+  for (const socket of sockets) socket.on("error", () => {}).resume();
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  for (const socket of sockets) if (text !== "") socket.write(text);
+  return sockets;
+}
+
+const withBody = (path: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+
+describe("connections to the admin listener", () => {
+  it("are closed within a minute where no whole request comes", { timeout: 120_000 }, () =>
+    withReceiver("sqlite", async ({ adminOrigin }) => {
+      const begun = [
+        withBody("/api/v1/session"),
+        // One that is answered before its body has come.
+        withBody("/api/v1/bulk-replays"),
+        "GET /healthz HTTP/1.1\r\nHost:",
+        "",
+      ];
+      const sockets = (await Promise.all(begun.map((text) => openMany(adminOrigin, 20, text)))).flat();
+      try {
+        await until(() => sockets.every(({ closed }) => closed), 60_000);
+      } finally {
+        for (const socket of sockets) socket.destroy();
+      }
+    }),
+  );
+
+  it(
+    "are so many at once: one more is closed, callbacks go on, and another one has its place when one has gone",
+    {
+      timeout: 120_000,
+    },
+    () =>
+      withReceiver("sqlite", async (receiver) => {
+        const sockets = await openMany(receiver.adminOrigin, MOST, "");
+        try {
+          const [refused] = await openMany(receiver.adminOrigin, 1, "");
+          await until(() => refused?.closed === true);
+          expect(sockets.filter(({ closed }) => closed)).toEqual([]);
+          expect((await receiver.send(payment())).status).toBe(200);
+          for (const socket of sockets.slice(0, 5)) socket.destroy();
+          await until(() =>
+            fetch(`${receiver.adminOrigin}/healthz`).then(
+              ({ status }) => status === 200,
+              () => false,
+            ),
+          );
+        } finally {
+          for (const socket of sockets) socket.destroy();
+        }
+      }),
+  );
+});
