@@ -9,6 +9,7 @@ const NAMED = [{ name: "test", secret: TEST }];
 const FORGED = { "x-signature": ["0".repeat(64)] };
 const MOST_UNITS = 4 * 1_024 * 1_024;
 const STEP_UNITS = 16_384;
+const UNITS_OF_VALUE = 16;
 
 /** Arrays in arrays, with what each line of them would be indented by. */
 function nested(bytes: number, depth: number, item: string): string {
@@ -44,17 +45,19 @@ describe("the work of a diagnosis", () => {
   });
 
   it.each(COSTLY)(
-    "pays for every character that is written of %s, and writes none too long",
+    "pays for every value and character that is written of %s, and writes none too long",
     (_title, text) => {
       const effort = new Effort();
       const read = atOnce(bodyTextOf(Buffer.from(text), effort).read());
       if (typeof read === "string") throw new Error("this is no JSON");
       const limit = 2 * text.length + 4_096;
+      const before = effort.spent;
       const writings = [...writingsOf(read, effort, limit)].filter((writing) => writing !== undefined);
       const written = new Set(writings.map(({ text }) => text.trimEnd()));
       const characters = [...written].reduce((sum, { length }) => sum + length, 0);
       expect(characters).toBeGreaterThan(0);
-      expect(characters).toBeLessThanOrEqual(effort.spent);
+      const values = written.size * text.split(",").length;
+      expect(effort.spent - before).toBeGreaterThanOrEqual(characters + UNITS_OF_VALUE * values);
       for (const { length } of written) expect(length).toBeLessThanOrEqual(limit);
     },
   );
