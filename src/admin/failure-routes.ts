@@ -86,6 +86,7 @@ async function rehearsed(key: EventKey, { rehearse, describe, mask }: AdminDeps)
     statements: rehearsal.statements.map(({ sql, rows }) => ({ sql: shortened(mask.text(sql)), rows })),
     statements_omitted: rehearsal.statementsOmitted,
     connection_used: rehearsal.isConnectionUsed,
+    deferred_keys_unchecked: rehearsal.hasUncheckedKeys,
     notifications: rehearsal.notifications.map(({ topic, payload }) => ({
       topic,
       payload: mask.json(payload) as JsonObject,

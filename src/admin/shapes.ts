@@ -16,6 +16,11 @@ const DIAGNOSIS = z
     code: z.string().describe("A code of docs/refused.md."),
     says: z.string().describe("What was found."),
     do: z.string().describe("What to do about it."),
+    confirmed: z
+      .boolean()
+      .describe(
+        "Whether a secret or key that is known here made what came, so that no stranger has sent it.",
+      ),
   })
   .describe("Why it was not authentic; null for others, and where it was not looked into.");
 
@@ -99,6 +104,12 @@ export const REPLAY = z.strictObject({
     .optional()
     .describe(
       "Whether the handler took `tx.connection`: what it ran through that is not among the statements.",
+    ),
+  deferred_keys_unchecked: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the database (SQLite) may have foreign keys that only a commit checks: a dry run does not, and a replay may still end as `commit_failed`.",
     ),
   notifications: z
     .array(z.strictObject({ topic: z.string(), payload: object() }))

@@ -57,6 +57,9 @@ function deeds(view: ReplayView): string {
     ...statements.map(({ sql, rows }) => `${rowsText(rows)}  ${oneLine(sql)}`),
     ...omitted(view.statements_omitted, "statements"),
     ...(connection_used ? ["what it ran through tx.connection is not shown"] : []),
+    ...(view.deferred_keys_unchecked === true
+      ? ["deferred foreign keys, which a commit checks, were not checked"]
+      : []),
     ...notifications.map(
       ({ topic, payload }) => `notification ${oneLine(`${topic} ${JSON.stringify(payload)}`)}`,
     ),

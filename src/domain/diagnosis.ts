@@ -7,6 +7,8 @@ export interface Diagnosis {
   readonly says: string;
   /** What to do about it. */
   readonly do: string;
+  /** Whether a secret or key that is known here made what came, so that no stranger has sent it. */
+  readonly confirmed: boolean;
 }
 
 /** One thing that was found, in a sentence. */
@@ -18,7 +20,7 @@ export interface Finding {
 const DEPTH = Object.keys(DIAGNOSES) as DiagnosisCode[];
 
 /** What was found, as one diagnosis: named after what lies deepest, with everything that is to be done. */
-export function diagnosisOf(found: readonly Finding[]): Diagnosis {
+export function diagnosisOf(found: readonly Finding[], confirmed = false): Diagnosis {
   const codes = [...new Set(found.map(({ code }) => code))];
   const deepestFirst = codes.toSorted((a, b) => DEPTH.indexOf(a) - DEPTH.indexOf(b));
   const [code] = deepestFirst;
@@ -27,5 +29,11 @@ export function diagnosisOf(found: readonly Finding[]): Diagnosis {
     code,
     says: found.map(({ says }) => says).join(" "),
     do: deepestFirst.map((code) => DIAGNOSES[code].do).join(" "),
+    confirmed,
   };
+}
+
+/** A diagnosis that was stored as JSON; those from before there was `confirmed` count as unconfirmed. */
+export function storedDiagnosis(json: string): Diagnosis {
+  return { confirmed: false, ...(JSON.parse(json) as Omit<Diagnosis, "confirmed">) };
 }

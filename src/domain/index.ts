@@ -5,7 +5,7 @@ export { type Clock, systemClock } from "./clock.ts";
 export { type Counted, type Counts, createCounts } from "./counts.ts";
 export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
 export { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
-export { type Diagnosis, diagnosisOf, type Finding } from "./diagnosis.ts";
+export { type Diagnosis, diagnosisOf, type Finding, storedDiagnosis } from "./diagnosis.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
 export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";

@@ -9,6 +9,7 @@ import {
   type Refused,
 } from "../domain/index.ts";
 import { diagnose, type Expected, isDiagnosable } from "../verify/index.ts";
+import { type Allowance, createAllowance } from "./allowance.ts";
 import type { Incoming } from "./incoming.ts";
 
 export interface DiagnosingDeps {
@@ -18,6 +19,8 @@ export interface DiagnosingDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly diagnosed: (code: DiagnosisCode) => void;
+  /** What this thread has used of a processor so far, in milliseconds. */
+  readonly cpuTime?: () => number;
 }
 
 /** Finds out why callbacks were not authentic, beside the others, as far as the time allows. */
@@ -32,25 +35,32 @@ export interface Diagnosing {
 const LONGEST_BODY = 65_536;
 const DIAGNOSES_A_SECOND = 10;
 const BYTES_A_SECOND = 131_072;
+/** What diagnoses may take of each second, and how much of that is saved up for them. */
+const CPU_MS_A_SECOND = 20;
+const MOST_CPU_MS = 400;
 const MOST_WAITING = 20;
 /** Whatever else is to be done comes between the slices of a diagnosis. */
 const SLICE_MS = 1;
 const WARN_EVERY_MS = 60_000;
 
 /**
- * A flood of bad signatures costs no more for being diagnosed: past so many a second, and so many bytes, nobody looks. The
+ * A flood of bad signatures finds little to use up: past so many a second, so many bytes, and so much time, nobody looks. The
  * answer is out before the first step, and the steps of all go one after the other, a millisecond in a turn of the event loop.
  */
 export function createDiagnosing(deps: DiagnosingDeps): Diagnosing {
+  const { cpuTime = cpuTimeOfThread } = deps;
   const diagnoses = createAllowance(DIAGNOSES_A_SECOND);
   const bytes = createAllowance(BYTES_A_SECOND);
+  const time = createAllowance(CPU_MS_A_SECOND, MOST_CPU_MS);
   const tell = createTelling(deps);
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
   async function looked(request: Incoming, refusal: Refused): Promise<Diagnosis | undefined> {
     try {
-      const diagnosis = await inSlices(stepsOf(request, refusal, deps));
+      // Those before it in the queue may have used up the time meanwhile.
+      if (!time.has(0)) return undefined;
+      const diagnosis = await inSlices(stepsOf(request, refusal, deps), cpuTime, time);
       if (diagnosis !== undefined) tell(diagnosis, request);
       return diagnosis;
     } catch (error) {
@@ -69,7 +79,7 @@ export function createDiagnosing(deps: DiagnosingDeps): Diagnosing {
       if (outcome.ending !== "refused" || !isDiagnosable(outcome)) return undefined;
       const { length } = request.body;
       if (length > LONGEST_BODY || waiting >= MOST_WAITING) return undefined;
-      if (!diagnoses.has(1) || !bytes.has(length)) return undefined;
+      if (!diagnoses.has(1) || !bytes.has(length) || !time.has(0)) return undefined;
       diagnoses.take(1);
       bytes.take(length);
       waiting += 1;
@@ -89,37 +99,31 @@ function stepsOf(
   return diagnose(refusal, suspect, expected, clock.now());
 }
 
-async function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+/** What the slices take is paid for, and not what other callbacks do between them. */
+async function inSlices<Result>(
+  steps: Generator<undefined, Result>,
+  cpuTime: () => number,
+  time: Allowance,
+): Promise<Result> {
   for (;;) {
     await nextTurn();
+    const begin = cpuTime();
     const end = performance.now() + SLICE_MS;
-    do {
-      const { done, value } = steps.next();
-      if (done === true) return value;
-    } while (performance.now() < end);
+    try {
+      do {
+        const { done, value } = steps.next();
+        if (done === true) return value;
+      } while (performance.now() < end);
+    } finally {
+      time.take(cpuTime() - begin);
+    }
   }
 }
 
-interface Allowance {
-  has(amount: number): boolean;
-  take(amount: number): void;
-}
-
-/** So much a second, and that much at once. */
-function createAllowance(aSecond: number): Allowance {
-  let left = aSecond;
-  let counted = performance.now();
-  return {
-    has(amount) {
-      const now = performance.now();
-      left = Math.min(aSecond, left + ((now - counted) * aSecond) / 1_000);
-      counted = now;
-      return amount <= left;
-    },
-    take(amount) {
-      left -= amount;
-    },
-  };
+/** Without what other processes did meanwhile, so that a busy machine loses no diagnoses. */
+function cpuTimeOfThread(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }
 
 /** Counts each diagnosis; the log is told once a minute of each code, with what to do. */

@@ -24,6 +24,8 @@ export class Rehearsal implements TransactionWatch {
   notificationsOmitted = 0;
   /** Whether the driver's own connection was handed out: what went through it is not among the statements. */
   isConnectionUsed = false;
+  /** Whether foreign keys that only a commit checks were left unchecked. */
+  hasUncheckedKeys = false;
 
   /** Forgets an earlier run. */
   begin(): void {
@@ -44,6 +46,10 @@ export class Rehearsal implements TransactionWatch {
 
   connectionUsed(): void {
     this.isConnectionUsed = true;
+  }
+
+  keysUnchecked(): void {
+    this.hasUncheckedKeys = true;
   }
 
   /** @param payload is kept as JSON carries it; what JSON cannot carry was refused before */

@@ -1,4 +1,4 @@
-import type { Diagnosis } from "../domain/index.ts";
+import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
 
 /** What a look at a database found; nothing is changed by it. */
 export type Inspection =
@@ -41,7 +41,7 @@ export const SELECT_DIAGNOSES = `SELECT diagnosis FROM
   WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
 
 export function toDiagnosis(row: Readonly<Record<string, unknown>>): Diagnosis {
-  return JSON.parse(String(row.diagnosis)) as Diagnosis;
+  return storedDiagnosis(String(row.diagnosis));
 }
 
 export function toWaitingByChannel(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, number> {

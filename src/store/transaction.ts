@@ -33,4 +33,6 @@ export interface TransactionWatch {
   began(statement: string): (rows: number | null) => void;
   /** The driver's own connection was handed out: what goes through it is not told. */
   connectionUsed(): void;
+  /** A rehearsal has succeeded, and the database may hold foreign keys that only a commit would have checked. */
+  keysUnchecked(): void;
 }

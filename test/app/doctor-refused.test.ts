@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { checkAuthentication } from "../../src/app/doctor/check-authentication.ts";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
@@ -7,6 +8,14 @@ import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
 
+/** What whoever finds the address can send, without a secret. */
+const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<string, string> }[] = [
+  { raw: "{}", headers: { "x-signature": createHash("sha256").update("{}").digest("hex") } },
+  { raw: "{}", headers: { "x-signature": `${"0".repeat(64)},${"1".repeat(64)}` } },
+  { raw: "{}", headers: { signature: "foo" } },
+  { raw: new Uint8Array([0x7b, 0xff, 0x7d]), headers: { "x-signature": "0".repeat(64) } },
+];
+
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
   it("tells each cause once that keeps the platform out, and nothing that strangers bring about", () =>
     withDatabase(dialect, async (target) => {
@@ -14,7 +23,11 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       const right = signHmac(SECRET, Buffer.from("{}"));
       for (const signature of [`v1=${right}`, `sha256=${right}`, right.toUpperCase(), "0".repeat(64), ""])
         await receiver.send({}, { raw: "{}", headers: { "x-signature": signature } });
+      for (const { raw, headers } of FORGED)
+        await fetch(`${receiver.publicOrigin}/api/platform/callback`, { method: "POST", body: raw, headers });
       await receiver.send(payment());
+      await receiver.admin("/api/v1/callbacks");
+      expect(await receiver.count("oncehook_callbacks", "diagnosis IS NOT NULL")).toBe(5 + FORGED.length);
       await receiver.stop();
       const findings = await checkDatabase(testConfig(target), [], new Date());
       expect(findings.filter(({ about }) => about === "refused")).toEqual([
@@ -29,6 +42,18 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
           says: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` stands before the signature. Otherwise it is right. ${DIAGNOSES.prefix.do}`,
         },
       ]);
+    }));
+
+  it("says nothing of a diagnosis from before it was known whether a secret confirms it", () =>
+    withDatabase(dialect, async (target) => {
+      const receiver = await startReceiver(target);
+      await receiver.send({}, { raw: "{}", headers: { "x-signature": "0".repeat(64) } });
+      await receiver.admin("/api/v1/callbacks");
+      await receiver.stop();
+      const stored = '{"code":"other_header","says":"There is no X-Signature.","do":"Have it sent."}';
+      await execute(target, `UPDATE oncehook_callbacks SET diagnosis = '${stored}'`);
+      const findings = await checkDatabase(testConfig(target), [], new Date());
+      expect(findings.filter(({ about }) => about === "refused")).toEqual([]);
     }));
 
   it("looks at a database from before there were diagnoses", () =>

@@ -5,7 +5,7 @@ import { committing, newRecord } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
-const PREFIX = diagnosisOf([{ code: "prefix", says: "`sha256=` stands before the signature." }]);
+const PREFIX = diagnosisOf([{ code: "prefix", says: "`sha256=` stands before the signature." }], true);
 
 describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
   it("keeps its diagnosis, beside rows that have none, in the order in which they came", () =>

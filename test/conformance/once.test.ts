@@ -187,23 +187,6 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("does not promise by a rehearsal what COMMIT would refuse", () =>
-    withStore(
-      "postgres",
-      async (store) => {
-        const run = store.once(
-          newRecord("e1"),
-          async ({ tx }) => {
-            await tx.query.insertInto("children").values({ parent_id: 404 }).execute();
-            return { result: {} };
-          },
-          { deadline: within(5_000), mode: "rehearse" },
-        );
-        await expect(run).rejects.toThrow("foreign key");
-      },
-      { migrations },
-    ));
-
   it.each(["COMMIT", " rollback ", "-- done\nCOMMIT", "/* done */ ; END", "BEGIN"])(
     "does not let tx.query run %j",
     (statement) =>

@@ -18,6 +18,7 @@ function watching() {
     connectionUsed: () => {
       connections.used += 1;
     },
+    keysUnchecked() {},
   };
   return { told, connections, watch };
 }
@@ -77,4 +78,33 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     ]);
     expect(connections.used).toBe(1);
   });
+
+  it("does not promise by a rehearsal what COMMIT would refuse", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        const violating = (mode: "commit" | "rehearse") =>
+          store.once(
+            newRecord("e1"),
+            async ({ tx }) => {
+              await tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+              return { result: {} };
+            },
+            { deadline: within(5_000), mode, watch },
+          );
+        const told: string[] = [];
+        const watch = {
+          began: () => () => {},
+          connectionUsed() {},
+          keysUnchecked: () => told.push("unchecked"),
+        };
+        await expect(violating("commit")).rejects.toThrow("COMMIT was refused");
+        expect(told).toEqual([]);
+        if (dialect === "postgres") await expect(violating("rehearse")).rejects.toThrow("foreign key");
+        // SQLite cannot check them without a commit, and promises nothing of them.
+        else await violating("rehearse");
+        expect(told).toEqual(dialect === "postgres" ? [] : ["unchecked"]);
+      },
+      { migrations: [EFFECTS] },
+    ));
 });

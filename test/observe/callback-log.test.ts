@@ -114,7 +114,7 @@ describe("the rows of the callback log", () => {
     const flushed = callbackLog.flush();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(stored()).toEqual([]);
-    slow.resolve({ code: "prefix", says: "It has one.", do: "Take it away." });
+    slow.resolve({ code: "prefix", says: "It has one.", do: "Take it away.", confirmed: true });
     await flushed;
     expect(stored()).toEqual(ids(4));
     expect(diagnoses()).toEqual([undefined, "prefix", undefined, undefined]);

@@ -30,13 +30,36 @@ const handlers = [
   }),
 ];
 
+/** Its key is checked by the commit, which a dry run has none of. */
+const orphan = defineHandler({
+  type: "orphan",
+  data: z.object({ secret: z.string() }),
+  migrations: [
+    {
+      name: "families",
+      async up({ query }) {
+        await sql.raw("CREATE TABLE parents (id text PRIMARY KEY)").execute(query);
+        await sql
+          .raw("CREATE TABLE orphans (parent text REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)")
+          .execute(query);
+      },
+    },
+  ],
+  async handle({ tx }) {
+    if (plan.fails) throw new Error("down");
+    await tx.execute("INSERT INTO orphans (parent) VALUES ('nobody')");
+    return { done: true };
+  },
+});
+
 async function dryRun(
   receiver: TestReceiver,
   data: object,
   over: Partial<typeof plan> = {},
+  type = "busy",
 ): Promise<ReplayView> {
   Object.assign(plan, { fails: true, statements: 1 });
-  const sent = event("busy", data);
+  const sent = event(type, data);
   expect((await receiver.send(sent)).status).toBe(500);
   Object.assign(plan, { fails: false, ...over });
   const path = `/api/v1/failures/platform/${sent.event_id}/replay?dry_run=true`;
@@ -65,6 +88,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
           ],
           statements_omitted: 0,
           connection_used: false,
+          deferred_keys_unchecked: false,
           notifications: [{ topic: "order.new", payload: { access_token: "[masked]" } }],
           notifications_omitted: 0,
         });
@@ -92,6 +116,17 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
         expect(view.statements?.[1]?.sql).toMatch(/^SELECT 1 AS one -- x{3981}…$/);
       },
       { handlers },
+    ));
+
+  it("does not promise of a deferred foreign key what the commit would refuse", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "x" }, {}, "orphan");
+        if (dialect === "postgres") expect(view.outcome).not.toBe("success");
+        else expect(view).toMatchObject({ outcome: "success", deferred_keys_unchecked: true });
+      },
+      { handlers: [orphan] },
     ));
 
   it("shows a hundred statements and counts the others, and says that the driver's connection was taken", () =>

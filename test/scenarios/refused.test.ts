@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { bodyTextOf } from "../../src/verify/diagnose/body-text.ts";
 import { candidatesFor } from "../../src/verify/diagnose/candidates.ts";
 import { ALGORITHMS } from "../../src/verify/diagnose/digest.ts";
+import { Effort } from "../../src/verify/diagnose/effort.ts";
 import { offeredIn } from "../../src/verify/diagnose/offered.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
@@ -57,7 +59,11 @@ describe.each(DIALECTS)("a callback that is not authentic on %s", (dialect) => {
       const [unknown, other, prefix] = await rows(receiver);
       expect(prefix).toMatchObject({
         outcome: "signature_malformed",
-        diagnosis: { code: "prefix", says: "`sha256=` stands before the signature. Otherwise it is right." },
+        diagnosis: {
+          code: "prefix",
+          says: "`sha256=` stands before the signature. Otherwise it is right.",
+          confirmed: true,
+        },
       });
       expect(other).toMatchObject({
         outcome: "signature_mismatch",
@@ -159,7 +165,7 @@ function computed(cases: readonly RefusedCase[]): Set<string> {
       ],
     };
     const { claims } = offeredIn(distinct);
-    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    const text = bodyTextOf(bytes, new Effort());
     for (const candidate of candidatesFor(suspect, secrets, claims, text)) {
       if (candidate === undefined) continue;
       const names = Object.values(ALGORITHMS).map(({ name }) => name);

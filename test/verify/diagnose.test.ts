@@ -200,6 +200,7 @@ describe("the diagnosis of a token", () => {
         code: "token_mismatch",
         says: "The token is none of the accepted ones.",
         do: DIAGNOSES.token_mismatch.do,
+        confirmed: false,
       });
     },
   );
@@ -210,6 +211,7 @@ describe("the diagnosis of a token", () => {
       code: "jwt_expired",
       says: 'The JWT was refused: "exp" was 42 s ago.',
       do: DIAGNOSES.jwt_expired.do,
+      confirmed: true,
     });
     expect(tell("jwt_body_mismatch", {})).toMatchObject({ code: "jwt_body" });
   });

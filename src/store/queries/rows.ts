@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import type { CallbackLogRow, Diagnosis, FaultCode } from "../../domain/index.ts";
+import { type CallbackLogRow, type FaultCode, storedDiagnosis } from "../../domain/index.ts";
 import type { StoredDelivery, StoredNotification } from "../outbox-store.ts";
 import type { LoggedCallback, StoredFailure, StoredRecord } from "../store.ts";
 import type {
@@ -98,7 +98,7 @@ export function toLoggedCallback(row: Selectable<CallbackRow>): LoggedCallback {
     responseBody: row.response_body,
     processingMs: row.processing_ms,
     error: row.error,
-    ...(row.diagnosis === null ? {} : { diagnosis: JSON.parse(row.diagnosis) as Diagnosis }),
+    ...(row.diagnosis === null ? {} : { diagnosis: storedDiagnosis(row.diagnosis) }),
   };
 }
 

@@ -28,6 +28,7 @@ const INSERT_RECORD = `INSERT INTO oncehook_records
   (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at, callback_id)
   VALUES (?, ?, ?, ?, 'completed', ?, ?, ?, ?, ?)`;
 const SELECT_RECORD = "SELECT * FROM oncehook_records WHERE event_id = ? AND source = ?";
+const SELECT_DEFERRED = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%deferred%' LIMIT 1";
 const DELETE_FAILURE = "DELETE FROM oncehook_failures WHERE event_id = ? AND source = ?";
 const DELETE_PREPARATION = "DELETE FROM oncehook_preparations WHERE event_id = ? AND source = ?";
 const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
@@ -81,9 +82,21 @@ export function once(
     insertCompleted(connection, record, result, [begun, clock.now()], logged);
     if (standing.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
     if (standing.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
-    if (mode === "rehearse") return { value: { ending: "rehearsed", result }, keep: false };
+    if (mode === "rehearse") {
+      if (mayDeferKeys(connection)) watch?.keysUnchecked();
+      return { value: { ending: "rehearsed", result }, keep: false };
+    }
     return { value: { ending: "completed", result }, keep: true };
   });
+}
+
+/**
+ * SQLite counts what deferred keys are violated, and shows the count to its own COMMIT alone; its check of keys that can be asked
+ * for reads whole tables, and finds older violations too.
+ */
+function mayDeferKeys(connection: Connection): boolean {
+  const pragma = connection.get("PRAGMA defer_foreign_keys") as { readonly defer_foreign_keys: number };
+  return pragma.defer_foreign_keys === 1 || connection.get(SELECT_DEFERRED) !== undefined;
 }
 
 /** Rows that belong to no event's transaction, in one of their own. */

@@ -1,8 +1,9 @@
 import type { Finding } from "../../domain/index.ts";
+import type { BodyText } from "./body-text.ts";
 import type { Claim } from "./claim.ts";
 import { conversionsOf, edgesOf, type Original } from "./conversions.ts";
 import { type Candidate, hashOf, hmacOf, type Part, USUAL_BYTES } from "./digest.ts";
-import { type JsonNode, type ReadJson, readJson } from "./json-text.ts";
+import type { ReadJson } from "./json-text.ts";
 import { otherContents } from "./other-contents.ts";
 import { decodings, spellingsOf } from "./secret-spellings.ts";
 import type { KnownSecrets, Suspect } from "./suspect.ts";
@@ -10,17 +11,19 @@ import { writingsOf } from "./writings.ts";
 
 const NAMES = ["SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const;
 /** Guesses at single numbers are many; they are made in small bodies. */
-const MOST_NUMBERS = 16;
 const MOST_VALUES = 8;
 const LONGEST_GUESSED = 8_192;
+/** A writing may be twice as long as the body, and an indented one of a short body longer than that. */
+const INDENTED = 4_096;
 
 /** Everything that is tried, the likeliest and cheapest first; undefined stands for a pause in the preparations. */
 export function* candidatesFor(
   suspect: Suspect,
   secrets: KnownSecrets,
   claims: readonly Claim[],
-  text: string,
+  bodyText: BodyText,
 ): Generator<Candidate | undefined> {
+  const { text, effort } = bodyText;
   const { accepted, named } = secrets;
   const { body } = suspect;
   for (const key of accepted) yield hmacOf(key, [body], []);
@@ -35,11 +38,10 @@ export function* candidatesFor(
   }
   yield* ofOriginals(edgesOf(text), accepted);
   yield* ofOriginals(conversionsOf(text, body), accepted);
-  yield;
-  const read = readJson(text);
-  yield;
+  const read = yield* bodyText.read();
   if (typeof read === "string") return;
-  yield* ofOriginals(otherWritings(read.root), accepted);
+  const writings = writingsOf(read, effort, 2 * text.length + INDENTED);
+  yield* ofOriginals(otherWritings(writings), accepted);
   yield* ofOriginals(partsOf(read, text), accepted);
   if (text.length <= LONGEST_GUESSED) yield* ofOriginals(withDecimals(read, text), accepted);
 }
@@ -85,23 +87,15 @@ function* ofOtherContents(
 }
 
 function* withoutHmac({ body, method, url }: Suspect, accepted: readonly string[]): Generator<Candidate> {
-  const plain = (says: string): Finding[] => [{ code: "not_hmac", says }];
-  yield hashOf([body], plain("The signature is the plain hash of the body, which anybody can make."));
+  const plain = (of: string): Finding[] => [
+    { code: "not_hmac", says: `The signature is the plain hash of ${of}.` },
+  ];
+  yield hashOf([body], plain("the body, which anybody can make"), false);
   for (const secret of accepted) {
-    yield hashOf(
-      [secret, body],
-      plain("The signature is the plain hash of the secret and the body behind it."),
-    );
-    yield hashOf(
-      [body, secret],
-      plain("The signature is the plain hash of the body and the secret behind it."),
-    );
-    yield hashOf(
-      [secret, method, url, body],
-      plain(
-        "The signature is the plain hash of secret, method, address and body, as HubSpot's older versions make it.",
-      ),
-    );
+    yield hashOf([secret, body], plain("the secret and the body behind it"), true);
+    yield hashOf([body, secret], plain("the body and the secret behind it"), true);
+    const hubSpot = "secret, method, address and body, as HubSpot's older versions make it";
+    yield hashOf([secret, method, url, body], plain(hubSpot), true);
   }
 }
 
@@ -119,8 +113,8 @@ function* ofOriginals(
   }
 }
 
-function* otherWritings(root: JsonNode): Generator<Original | undefined> {
-  for (const writing of writingsOf(root)) {
+function* otherWritings(writings: ReturnType<typeof writingsOf>): Generator<Original | undefined> {
+  for (const writing of writings) {
     const says = `The signature fits the body when it is written ${writing?.how}.`;
     yield writing && { code: "reserialised", bytes: writing.text, says };
   }
@@ -135,10 +129,10 @@ function* partsOf({ values }: ReadJson, text: string): Generator<Original> {
 }
 
 /** What read `1.0` and wrote `1` anew leaves nothing of it: one number after the other is tried with decimals. */
-function* withDecimals({ numbers }: ReadJson, text: string): Generator<Original> {
+function* withDecimals({ places }: ReadJson, text: string): Generator<Original> {
   const says =
     "The signature fits the body when one of its numbers is written with more decimals (10.00 for 10).";
-  for (const [begin, end] of numbers.slice(0, MOST_NUMBERS)) {
+  for (const [begin, end] of places) {
     const raw = text.slice(begin, end);
     if (/[eE]/.test(raw)) continue;
     for (const more of raw.includes(".") ? ["0", "00"] : [".0", ".00"]) {

@@ -86,7 +86,7 @@ export function* conversionsOf(text: string, body: Uint8Array): Generator<Origin
 function* formsOf(text: string): Generator<Original> {
   if (!/[%+=]/.test(text)) return;
   const says = "The signature fits the body before it was encoded as a form.";
-  for (const part of [text, text.replace(/=$/, ""), text.replace(FORM_FIELD, "")]) {
+  for (const part of new Set([text, text.replace(/=$/, ""), text.replace(FORM_FIELD, "")])) {
     try {
       const decoded = decodeURIComponent(part.replaceAll("+", " "));
       if (decoded !== text) yield { code: "converted", bytes: decoded, says };

@@ -1,36 +1,37 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Diagnosis, diagnosisOf, type Finding } from "../../domain/index.ts";
+import { type BodyText, bodyTextOf } from "./body-text.ts";
 import { candidatesFor } from "./candidates.ts";
 import type { Claim } from "./claim.ts";
 import { ALGORITHMS, type Candidate, USUAL_BYTES } from "./digest.ts";
-import { readJson } from "./json-text.ts";
+import { Effort } from "./effort.ts";
 import { type Offered, offeredIn } from "./offered.ts";
 import type { KnownSecrets, Suspect } from "./suspect.ts";
 
-/** What one diagnosis may hash: a long body gets fewer guesses. */
-const MOST_BYTES = 4 * 1024 * 1024;
 const REPLACED = "\ufffd";
 
 /**
  * Why a signature did not verify: tries, one at each step, what platforms and proxies are known to do otherwise. Pure and
  * without a clock; whoever runs it decides how many steps at a time. Digests are compared in constant time and shown to nobody.
  */
-export function* diagnoseSignature(suspect: Suspect, secrets: KnownSecrets): Generator<undefined, Diagnosis> {
+export function* diagnoseSignature(
+  suspect: Suspect,
+  secrets: KnownSecrets,
+  effort = new Effort(),
+): Generator<undefined, Diagnosis> {
   const offered = offeredIn(suspect.headers);
   const { claims, findings } = offered;
   if (offered.isNothing) return diagnosisOf(findings);
-  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(suspect.body);
+  const bodyText = bodyTextOf(suspect.body, effort);
   const kinds = new Set(claims.map(({ digest }) => digest.length)).size;
-  let hashed = 0;
-  for (const candidate of claims.length === 0 ? [] : candidatesFor(suspect, secrets, claims, text)) {
+  for (const candidate of claims.length === 0 ? [] : candidatesFor(suspect, secrets, claims, bodyText)) {
     yield;
     if (candidate === undefined) continue;
-    hashed += candidate.bytes * kinds;
-    if (hashed > MOST_BYTES) break;
+    if (!effort.take(candidate.bytes * kinds)) break;
     const claim = claimOf(candidate, claims);
     if (claim !== undefined) return found(offered, claim, candidate);
   }
-  return nothingFound(offered, suspect.body, text);
+  return yield* nothingFound(offered, suspect.body, bodyText);
 }
 
 /** The claim that a candidate makes true; each digest is computed once, however many claim it. */
@@ -48,12 +49,12 @@ function claimOf(candidate: Candidate, claims: readonly Claim[]): Claim | undefi
 
 function found({ findings, header }: Offered, claim: Claim, candidate: Candidate): Diagnosis {
   const sent = [...findings, ...claim.findings, ...otherLength(claim, "The signature was made with")];
-  if (candidate.findings.length > 0) return diagnosisOf([...sent, ...candidate.findings]);
+  if (candidate.findings.length > 0) return diagnosisOf([...sent, ...candidate.findings], candidate.isKeyed);
   const last = sent.at(-1);
   // What is written as it should be, and is right, is not refused.
   if (last === undefined)
-    return diagnosisOf([{ code: "unknown", says: `${header} holds what would be right.` }]);
-  return diagnosisOf(sent.with(-1, { ...last, says: `${last.says} Otherwise it is right.` }));
+    return diagnosisOf([{ code: "unknown", says: `${header} holds what would be right.` }], true);
+  return diagnosisOf(sent.with(-1, { ...last, says: `${last.says} Otherwise it is right.` }), true);
 }
 
 /** A digest of another length is another algorithm's. */
@@ -63,7 +64,11 @@ function otherLength({ digest }: Claim, how: string): Finding[] {
   return [{ code: "algorithm", says: `${how} ${says}, whose digests have ${digest.length} bytes.` }];
 }
 
-function nothingFound({ claims, findings, header }: Offered, body: Uint8Array, text: string): Diagnosis {
+function* nothingFound(
+  { claims, findings, header }: Offered,
+  body: Uint8Array,
+  bodyText: BodyText,
+): Generator<undefined, Diagnosis> {
   const [claim] = claims;
   if (claim === undefined) {
     const malformed: Finding = {
@@ -73,13 +78,13 @@ function nothingFound({ claims, findings, header }: Offered, body: Uint8Array, t
     return diagnosisOf([...findings, malformed]);
   }
   const shape = [...findings, ...claim.findings, ...otherLength(claim, "The signature is as long as one of")];
-  return diagnosisOf([...shape, lastGuess(body, text)]);
+  return diagnosisOf([...shape, yield* lastGuess(body, bodyText)]);
 }
 
 /** What can be seen of the body itself, where no digest tells. */
-function lastGuess(body: Uint8Array, text: string): Finding {
+function* lastGuess(body: Uint8Array, { text, read }: BodyText): Generator<undefined, Finding> {
   if (body.length === 0) return { code: "empty_body", says: "The body is empty." };
-  if (readJson(text) === "cut_off") return { code: "truncated", says: cutOff(body.length) };
+  if ((yield* read()) === "cut_off") return { code: "truncated", says: cutOff(body.length) };
   if (text.includes(REPLACED))
     return {
       code: "converted",

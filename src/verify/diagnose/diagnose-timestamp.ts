@@ -9,7 +9,7 @@ export function diagnoseTimestamp(headers: DistinctHeaders, toleranceSeconds: nu
   const values = headers["x-timestamp"] ?? [];
   const [value = ""] = values;
   const wrong = (says: string) =>
-    diagnosisOf([{ code: "timestamp", says: `The signature is right; ${says}` }]);
+    diagnosisOf([{ code: "timestamp", says: `The signature is right; ${says}` }], true);
   if (values.length > 1) return wrong(`X-Timestamp stands in the request ${values.length} times.`);
   if (value === "") return wrong("X-Timestamp is missing.");
   if (MILLISECONDS.test(value)) return wrong("X-Timestamp is in milliseconds.");
@@ -17,5 +17,5 @@ export function diagnoseTimestamp(headers: DistinctHeaders, toleranceSeconds: nu
   const ahead = Math.round(Number(value) - now.getTime() / 1_000);
   const where = ahead > 0 ? `${ahead} s ahead of` : `${-ahead} s behind`;
   const says = `The signature is right; X-Timestamp lies ${where} this machine's clock, and ${toleranceSeconds} s are allowed.`;
-  return diagnosisOf([{ code: "stale", says }]);
+  return diagnosisOf([{ code: "stale", says }], true);
 }

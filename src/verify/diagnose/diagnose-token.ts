@@ -19,7 +19,10 @@ export function diagnoseToken(headers: DistinctHeaders, { tokens, header }: Know
   const claimed = digest(bare?.trim() ?? "");
   const matches = tokens.map((token) => timingSafeEqual(digest(token), claimed));
   return matches.includes(true)
-    ? diagnosisOf([{ code: "token_spelling", says: "The token is right but for what stands around it." }])
+    ? diagnosisOf(
+        [{ code: "token_spelling", says: "The token is right but for what stands around it." }],
+        true,
+      )
     : diagnosisOf([{ code: "token_mismatch", says: "The token is none of the accepted ones." }]);
 }
 

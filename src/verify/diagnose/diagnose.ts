@@ -37,13 +37,23 @@ const OTHERS: Partial<Record<FaultCode, DiagnosisCode>> = {
   jwt_body_mismatch: "jwt_body",
 };
 
+/** Claims are looked at once a key has been found that made the signature. */
+const SIGNED: ReadonlySet<DiagnosisCode> = new Set([
+  "jwt_expired",
+  "jwt_not_yet",
+  "jwt_issuer",
+  "jwt_audience",
+  "jwt_claims",
+  "jwt_body",
+]);
+
 /** Whether there is something to be found out about a refusal. */
 export function isDiagnosable({ code }: Refused): boolean {
   return SIGNATURE.has(code) || code in OTHERS;
 }
 
 /**
- * Why a request was refused as not authentic, in steps that each take a fraction of a millisecond for a body of 64 KiB.
+ * Why a request was refused as not authentic, in steps of bounded work.
  * @returns undefined where the refusal is of another kind
  */
 export function* diagnose(
@@ -58,7 +68,8 @@ export function* diagnose(
   if (code === "stale" || code === "timestamp")
     return diagnoseTimestamp(suspect.headers, toleranceSeconds ?? 0, now);
   if (code === "token_mismatch") return diagnoseToken(suspect.headers, tokens);
-  return diagnosisOf([{ code, says: sentence(refusal.detail) ?? DIAGNOSES[code].meaning }]);
+  const says = sentence(refusal.detail) ?? DIAGNOSES[code].meaning;
+  return diagnosisOf([{ code, says }], SIGNED.has(code));
 }
 
 /** What the log is told of a refusal, as a sentence. */

@@ -18,6 +18,8 @@ export type Part = string | Uint8Array;
 /** A way in which the signature may have been made, and what would be wrong then. */
 export interface Candidate {
   readonly findings: readonly Finding[];
+  /** Whether a secret is in it, so that no stranger can have made it. */
+  readonly isKeyed: boolean;
   /** How much is hashed to find out. */
   readonly bytes: number;
   /** Of this hash function alone, where it is not the one that the claimed digest's length tells. */
@@ -33,15 +35,21 @@ export function hmacOf(
 ): Candidate {
   return {
     findings,
+    isKeyed: true,
     bytes: lengthOf(parts),
     ...(algorithm === undefined ? {} : { algorithm }),
     digest: (name) => updated(createHmac(name, key), parts),
   };
 }
 
-/** A hash without a key. */
-export function hashOf(parts: readonly Part[], findings: readonly Finding[]): Candidate {
-  return { findings, bytes: lengthOf(parts), digest: (name) => updated(createHash(name), parts) };
+/** A hash that is no HMAC. */
+export function hashOf(parts: readonly Part[], findings: readonly Finding[], isKeyed: boolean): Candidate {
+  return {
+    findings,
+    isKeyed,
+    bytes: lengthOf(parts),
+    digest: (name) => updated(createHash(name), parts),
+  };
 }
 
 function updated(

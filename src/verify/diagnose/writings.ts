@@ -1,4 +1,7 @@
-import type { JsonNode } from "./json-text.ts";
+import type { Effort } from "./effort.ts";
+import type { JsonNode, ReadJson } from "./json-text.ts";
+import { sorted } from "./sorted.ts";
+import { NUMBERS, type Spelling, STRINGS, spellingsBy } from "./spellings.ts";
 
 /** One JSON text in another writing. */
 export interface Writing {
@@ -25,149 +28,142 @@ const LAYOUTS: readonly Layout[] = [
   { how: "with an indent and a space before each colon", item: ",", colon: " : ", indent: "  " },
 ];
 
-/** A spelling of strings, or of numbers. */
-interface Spelled {
-  readonly how: string;
-  readonly of: (raw: string) => string;
-}
-
-const AS_IT_CAME: Spelled = { how: "", of: (raw) => raw };
-const STRINGS: readonly Spelled[] = [
-  AS_IT_CAME,
-  { how: "with no more escapes than needed", of: plain },
-  { how: "with characters beyond ASCII as \\uXXXX", of: ascii },
-  { how: "with slashes and characters beyond ASCII escaped, as PHP does", of: (raw) => slashed(ascii(raw)) },
-  { how: "with slashes escaped", of: (raw) => slashed(plain(raw)) },
-  { how: "with <, > and & escaped, as Go does", of: (raw) => escaped(plain(raw), /[<>&\u2028\u2029]/g) },
-  {
-    how: "with characters beyond ASCII, quotes and <, >, & and + escaped, as .NET does",
-    of: (raw) => `"${escaped(ascii(raw).slice(1, -1).replaceAll('\\"', "\\u0022"), /[<>&+'`]/g, true)}"`,
-  },
-];
-const NUMBERS: readonly Spelled[] = [
-  AS_IT_CAME,
-  { how: "with numbers as JavaScript writes them", of: (raw) => String(Number(raw)) },
-];
+/** What each value costs, beside its characters. */
+const EACH = 16;
 
 /**
- * Other writings of a JSON text, the likeliest first; whatever would be written alike is left out. Undefined stands for a
- * pause in the preparations, which take a while for a long text.
+ * Other writings of a JSON text, the likeliest first; whatever would be written alike is left out, and so is what would be longer
+ * than so many characters. Undefined stands for a pause in the preparations, which take a while for a long text.
  */
-export function* writingsOf(root: JsonNode): Generator<Writing | undefined> {
-  const raws = rawsOf(root);
-  const strings = yield* distinct(STRINGS, raws.strings);
-  const numbers = yield* distinct(NUMBERS, raws.numbers);
-  for (const number of numbers) {
-    for (const order of isSorted(root) ? [root] : [root, sorted(root)]) {
-      for (const string of strings) {
-        for (const layout of LAYOUTS) {
-          const text = write(order, layout, string.of, number.of);
-          const sort = order === root ? "" : "with its keys sorted";
-          const how = [layout.how, sort, string.how, number.how].filter((one) => one !== "").join(", ");
-          yield { text, how };
-          yield { text: `${text}\n`, how: `${how}, with a line break at the end` };
-        }
-      }
+export function* writingsOf(
+  { root, strings, numbers }: ReadJson,
+  effort: Effort,
+  longest: number,
+): Generator<Writing | undefined> {
+  const stringsSpelled = spellingsBy(STRINGS, strings, effort);
+  const inOrder = yield* sorted(root, effort);
+  for (const number of spellingsBy(NUMBERS, numbers, effort)()) {
+    if (number === undefined) yield;
+    else for (const order of inOrder === root ? [root] : [root, inOrder]) yield* inOrderOf(order, number);
+  }
+
+  function* inOrderOf(order: JsonNode, number: Spelling): Generator<Writing | undefined> {
+    const sort = order === root ? "" : "with its keys sorted";
+    for (const string of stringsSpelled()) {
+      if (string === undefined) yield;
+      else yield* inLayouts(order, sort, { string, number });
+      if (effort.isSpent) return;
+    }
+  }
+
+  function* inLayouts(order: JsonNode, sort: string, spelled: Spelled): Generator<Writing | undefined> {
+    for (const layout of LAYOUTS) {
+      const text = yield* new Writer(layout, spelled, longest).write(order, effort);
+      if (effort.isSpent) return;
+      if (text === undefined) continue;
+      const parts = [layout.how, sort, spelled.string.how, spelled.number.how];
+      const how = parts.filter((one) => one !== "").join(", ");
+      yield { text, how };
+      yield { text: `${text}\n`, how: `${how}, with a line break at the end` };
     }
   }
 }
 
-/** The spellings that make a difference to any of these. */
-function* distinct(
-  spellings: readonly Spelled[],
-  raws: readonly string[],
-): Generator<undefined, readonly Spelled[]> {
-  const seen = new Set<string>();
-  const found: Spelled[] = [];
-  for (const { how, of } of spellings) {
-    yield;
-    const spelled = new Map(raws.map((raw) => [raw, of(raw)]));
-    const all = [...spelled.values()].join("\n");
-    if (!seen.has(all)) found.push({ how, of: (raw) => spelled.get(raw) ?? raw });
-    seen.add(all);
+interface Spelled {
+  readonly string: Spelling;
+  readonly number: Spelling;
+}
+
+/** An object or array that is being written. */
+interface Opened {
+  readonly node: Exclude<JsonNode, { readonly raw: string }>;
+  readonly size: number;
+  next: number;
+}
+
+/** Writes each piece once, into one list, however deep it stands. */
+class Writer {
+  readonly #layout: Layout;
+  readonly #spelled: Spelled;
+  readonly #longest: number;
+  #text = "";
+  #pieces: string[] = [];
+  readonly #open: Opened[] = [];
+  #length = 0;
+
+  constructor(layout: Layout, spelled: Spelled, longest: number) {
+    this.#layout = layout;
+    this.#spelled = spelled;
+    this.#longest = longest;
   }
-  return found;
-}
 
-function rawsOf(root: JsonNode): { readonly strings: string[]; readonly numbers: string[] } {
-  const strings = new Set<string>();
-  const numbers = new Set<string>();
-  const visit = (node: JsonNode): void => {
-    if (node.kind === "string") strings.add(node.raw);
-    else if (node.kind === "number") numbers.add(node.raw);
-    else if (node.kind === "array") node.items.forEach(visit);
-    else if (node.kind === "object") {
-      for (const [key, value] of node.members) {
-        strings.add(key);
-        visit(value);
+  /** @returns undefined where it would be too long, or no effort is left */
+  *write(root: JsonNode, effort: Effort): Generator<undefined, string | undefined> {
+    let written = 0;
+    this.#value(root);
+    for (;;) {
+      effort.take(this.#length - written + EACH);
+      written = this.#length;
+      if (effort.isSpent || written > this.#longest) return undefined;
+      if (effort.isDue()) {
+        this.#join();
+        yield;
       }
+      const opened = this.#open.at(-1);
+      if (opened === undefined) return this.#join();
+      if (opened.next < opened.size) this.#child(opened);
+      else this.#end(opened);
     }
-  };
-  visit(root);
-  return { strings: [...strings], numbers: [...numbers] };
-}
+  }
 
-function write(
-  root: JsonNode,
-  { item, colon, indent }: Layout,
-  string: Spelled["of"],
-  number: Spelled["of"],
-): string {
-  const lines = (parts: readonly string[], depth: number, [open, close]: readonly [string, string]) => {
-    if (parts.length === 0) return open + close;
-    if (indent === undefined) return open + parts.join(item) + close;
-    const line = `\n${indent.repeat(depth + 1)}`;
-    return `${open}${line}${parts.join(item + line)}\n${indent.repeat(depth)}${close}`;
-  };
-  const of = (node: JsonNode, depth: number): string => {
-    if (node.kind === "string") return string(node.raw);
-    if (node.kind === "number") return number(node.raw);
-    if (node.kind === "word") return node.raw;
+  /** A few at a time: to join very many takes long. */
+  #join(): string {
+    this.#text += this.#pieces.join("");
+    this.#pieces = [];
+    return this.#text;
+  }
+
+  #put(piece: string): void {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+  }
+
+  #value(node: JsonNode): void {
+    if (node.kind === "string") this.#put(this.#spelled.string.of(node.raw));
+    else if (node.kind === "number") this.#put(this.#spelled.number.of(node.raw));
+    else if (node.kind === "word") this.#put(node.raw);
+    else {
+      this.#put(node.kind === "array" ? "[" : "{");
+      const size = node.kind === "array" ? node.items.length : node.members.length;
+      this.#open.push({ node, size, next: 0 });
+    }
+  }
+
+  #child(opened: Opened): void {
+    const { node, next } = opened;
+    opened.next += 1;
+    if (next > 0) this.#put(this.#layout.item);
+    this.#line();
     if (node.kind === "array") {
-      const items = node.items.map((one) => of(one, depth + 1));
-      return lines(items, depth, ["[", "]"]);
+      const item = node.items[next];
+      if (item !== undefined) this.#value(item);
+      return;
     }
-    const members = node.members.map(([key, value]) => string(key) + colon + of(value, depth + 1));
-    return lines(members, depth, ["{", "}"]);
-  };
-  return of(root, 0);
-}
-
-function isSorted(node: JsonNode): boolean {
-  if (node.kind === "array") return node.items.every(isSorted);
-  if (node.kind !== "object") return true;
-  return node.members.every(
-    ([key, value], index) => (node.members[index - 1]?.[0] ?? "") <= key && isSorted(value),
-  );
-}
-
-function sorted(node: JsonNode): JsonNode {
-  if (node.kind === "array") return { kind: "array", items: node.items.map(sorted) };
-  if (node.kind !== "object") return node;
-  const members = node.members.map(([key, value]) => [key, sorted(value)] as const);
-  return { kind: "object", members: members.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)) };
-}
-
-/** As JavaScript and most others write it; a string that is none stays as it came. */
-function plain(raw: string): string {
-  try {
-    return JSON.stringify(JSON.parse(raw));
-  } catch {
-    return raw;
+    const [key, value] = node.members[next] ?? [];
+    if (key === undefined || value === undefined) return;
+    this.#put(this.#spelled.string.of(key));
+    this.#put(this.#layout.colon);
+    this.#value(value);
   }
-}
 
-function ascii(raw: string): string {
-  return escaped(plain(raw), /[^\x20-\x7e]/g);
-}
+  #end({ node, size }: Opened): void {
+    this.#open.pop();
+    if (size > 0) this.#line();
+    this.#put(node.kind === "array" ? "]" : "}");
+  }
 
-function slashed(raw: string): string {
-  return raw.replaceAll("/", "\\/");
-}
-
-function escaped(raw: string, characters: RegExp, isUpper = false): string {
-  return raw.replace(characters, (character) => {
-    const digits = character.charCodeAt(0).toString(16).padStart(4, "0");
-    return `\\u${isUpper ? digits.toUpperCase() : digits}`;
-  });
+  #line(): void {
+    const { indent } = this.#layout;
+    if (indent !== undefined) this.#put(`\n${indent.repeat(this.#open.length)}`);
+  }
 }
