@@ -5,7 +5,7 @@ const SAYS: Readonly<Record<Live["state"], string>> = {
   off: "Not live: the filters end in the past.",
   connecting: "Connecting…",
   live: "Live",
-  lost: "Not live: the receiver does not send callbacks as they come. Load the page again to try.",
+  lost: "Not live: the receiver refuses to send callbacks as they come. Load the page again to try.",
 };
 
 interface Props {
@@ -21,7 +21,7 @@ export function LiveSwitch({ live, isPaused, setPaused }: Props) {
     <Group gap="sm">
       <Text size="sm" role="status">
         {isPaused && canPause ? `Paused; ${live.held} new` : SAYS[live.state]}
-        {live.hasGap && "; more came than is shown, load the page again to see all"}
+        {live.hasGap && "; more came than is shown, and the list could not be read: trying again"}
       </Text>
       {canPause && (
         <Button variant="default" size="compact-sm" onClick={() => setPaused(!isPaused)}>
