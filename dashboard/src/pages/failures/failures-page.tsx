@@ -59,7 +59,7 @@ export function FailuresPage() {
       />
       <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
       {list.isPending && <Loading what="the failures" />}
-      {list.isError && (
+      {list.isError && !list.isFetchNextPageError && (
         <Problem
           error={list.error}
           title="The failures could not be read"

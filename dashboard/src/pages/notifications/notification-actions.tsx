@@ -12,11 +12,13 @@ export function NotificationActions({ notification }: { readonly notification: N
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
   const refresh = () => queries.invalidateQueries({ queryKey: ["notifications"] });
-  const replay = useMutation({ mutationFn: () => api.notifications.replay(id), onSuccess: refresh });
+  const replay = useMutation({ mutationFn: () => api.notifications.replay(id), onSettled: refresh });
   const discard = useMutation({
     mutationFn: () => api.notifications.discard(id),
-    onSuccess: refresh,
-    onSettled: asking.close,
+    onSettled: () => {
+      asking.close();
+      return refresh();
+    },
   });
   const mayChange = useMayChange();
   const isDead = deliveries.some(({ state }) => state === "dead");

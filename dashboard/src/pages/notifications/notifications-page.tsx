@@ -62,7 +62,7 @@ export function NotificationsPage() {
         apply={(next) => void navigate({ search: notificationSearch(next) })}
       />
       {list.isPending && <Loading what="the notifications" />}
-      {list.isError && (
+      {list.isError && !list.isFetchNextPageError && (
         <Problem
           error={list.error}
           title="The notifications could not be read"
