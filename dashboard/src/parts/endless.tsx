@@ -2,11 +2,9 @@ import { Button, Group, Text } from "@mantine/core";
 import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { Page } from "../views.ts";
+import { isBarren } from "./barren.ts";
 import { Problem } from "./problem.tsx";
 import { Time } from "./time.tsx";
-
-/** A bounded search goes on by itself past so many pages in which it has found nothing; then it asks. */
-const MOST_BARREN = 20;
 
 type Result<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
 
@@ -35,8 +33,10 @@ export function itemsOf<Item>({ data }: Result<Item>): readonly Item[] {
 /** The list's end: it reads on when it comes into view, and has a button for those who do not scroll. */
 export function EndlessEnd<Item>({ list }: { readonly list: Result<Item> }) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, data, error } = list;
-  const [isBarren, ask] = useBarren(data?.pages ?? []);
-  const end = useEnd(hasNextPage && !isFetchingNextPage && !isFetchNextPageError && !isBarren, fetchNextPage);
+  const [askedAt, setAskedAt] = useState(0);
+  const pages = data?.pages ?? [];
+  const isWanted = !isFetchingNextPage && !isFetchNextPageError && !isBarren(pages, askedAt);
+  const end = useEnd(hasNextPage && isWanted, fetchNextPage);
   if (data === undefined) return null;
   if (!hasNextPage)
     return itemsOf(list).length === 0 ? null : (
@@ -44,10 +44,10 @@ export function EndlessEnd<Item>({ list }: { readonly list: Result<Item> }) {
         This is the end of the list.
       </Text>
     );
-  const lastPage = data.pages.at(-1);
+  const lastPage = pages.at(-1);
   const until = lastPage?.items.length === 0 ? (lastPage.searched_until ?? null) : null;
   const readOn = () => {
-    ask();
+    setAskedAt(pages.length);
     void fetchNextPage();
   };
   return (
@@ -65,15 +65,6 @@ export function EndlessEnd<Item>({ list }: { readonly list: Result<Item> }) {
       </Group>
     </>
   );
-}
-
-/** Whether a search has gone on for long enough without finding anything; and what to call when somebody wants it to go on. */
-function useBarren<Item>(pages: readonly Page<Item>[]): [isBarren: boolean, ask: () => void] {
-  const [askedAt, setAskedAt] = useState(0);
-  const found = pages.findLastIndex(({ items }) => items.length > 0) + 1;
-  // Another list, or the same one from its beginning, has fewer pages than there were.
-  const since = askedAt > pages.length ? 0 : askedAt;
-  return [pages.length - Math.max(found, since) >= MOST_BARREN, () => setAskedAt(pages.length)];
 }
 
 /** Reads on, if that is wanted, when the element comes into view. */
