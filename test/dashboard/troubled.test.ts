@@ -68,6 +68,23 @@ it("shows the page at the second try when the session could not be read", { time
   }),
 );
 
+it("goes on to other pages while the session cannot be read again", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await page.clock.install();
+    await page.goto("/failures");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    troubles.set("/api/v1/session", 500);
+    // Past the time for which the session counts as known.
+    await page.clock.runFor(61_000);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await until(async () => {
+      await page.clock.runFor(2_000);
+      return page.getByRole("heading", { name: "Audit log" }).isVisible();
+    }, PATIENCE_MS);
+  }),
+);
+
 it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {

@@ -14,7 +14,7 @@ export interface Heard {
   readonly isBehind: boolean;
   /** While the list is being read again: those that it will have, since they had come before. */
   readonly old: readonly CallbackView[] | undefined;
-  /** Whether the list could not be read again. */
+  /** Whether rows are nowhere to be seen until the list has been read again. */
   readonly hasGap: boolean;
 }
 
@@ -31,11 +31,11 @@ export function withCallback(was: Heard, callback: CallbackView): Heard {
   const isKnown = ({ id }: CallbackView) => id === callback.id;
   if (was.held.some(isKnown) || was.rows.some(isKnown)) return was;
   const held = [callback, ...was.held];
-  return { ...was, ...bounded("held", held, was), heldCount: was.heldCount + 1 };
+  return { ...was, ...bounded("held", held), heldCount: was.heldCount + 1 };
 }
 
 export function shown(was: Heard): Heard {
-  return { ...was, ...bounded("rows", [...was.held, ...was.rows], was), held: [], heldCount: 0 };
+  return { ...was, ...bounded("rows", [...was.held, ...was.rows]), held: [], heldCount: 0 };
 }
 
 export function behind(was: Heard): Heard {
@@ -48,13 +48,14 @@ export function reading(was: Heard): Heard {
 
 export function read(was: Heard): Heard {
   const old = new Set(was.old);
-  return { ...was, rows: was.rows.filter((row) => !old.has(row)), old: undefined, hasGap: false };
+  return { ...was, rows: was.rows.filter((row) => !old.has(row)), old: undefined, hasGap: was.isBehind };
 }
 
 export function unread(was: Heard): Heard {
   return { ...was, isBehind: true, old: undefined, hasGap: true };
 }
 
-function bounded(name: "rows" | "held", rows: readonly CallbackView[], was: Heard): Partial<Heard> {
-  return { [name]: rows.slice(0, MOST_ROWS), isBehind: was.isBehind || rows.length > MOST_ROWS };
+function bounded(name: "rows" | "held", rows: readonly CallbackView[]): Partial<Heard> {
+  if (rows.length <= MOST_ROWS) return { [name]: rows };
+  return { [name]: rows.slice(0, MOST_ROWS), isBehind: true, hasGap: true };
 }

@@ -21,7 +21,7 @@ export function LiveSwitch({ live, isPaused, setPaused }: Props) {
     <Group gap="sm">
       <Text size="sm" role="status">
         {isPaused && canPause ? `Paused; ${live.held} new` : SAYS[live.state]}
-        {live.hasGap && "; more came than is shown, and the list could not be read: trying again"}
+        {live.hasGap && !isPaused && "; more came than is shown, the list is being read again"}
       </Text>
       {canPause && (
         <Button variant="default" size="compact-sm" onClick={() => setPaused(!isPaused)}>

@@ -14,7 +14,7 @@ export interface Live {
   readonly rows: readonly CallbackView[];
   /** How many came while it was paused, and are not shown yet. */
   readonly held: number;
-  /** Whether there are more that only the list has, which could not be read again. */
+  /** Whether there are more that only the list has, which is being read again. */
   readonly hasGap: boolean;
   readonly state: "off" | "connecting" | "live" | "lost";
 }

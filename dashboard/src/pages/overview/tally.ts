@@ -2,6 +2,7 @@ import { useDocumentVisibility } from "@mantine/hooks";
 import type { TallyView } from "oncehook/admin-client";
 import { useEffect, useState } from "react";
 import { keepListening } from "../../live-stream.ts";
+import { Rate } from "./rate.ts";
 
 /** Tallies alone: they are of all callbacks, and no callback comes this late. */
 const NO_CALLBACKS = { from: "9999-01-01T00:00:00Z" };
@@ -29,19 +30,13 @@ export function useNow(): Telling {
 }
 
 async function listen(signal: AbortSignal, setNow: (now: Telling) => void): Promise<void> {
-  let heard = 0;
-  let before = 0;
+  let rate = new Rate();
   for await (const told of keepListening(NO_CALLBACKS, signal)) {
     if (told.event === "away") {
-      heard = 0;
+      rate = new Rate();
       setNow("away");
     }
-    if (told.event !== "tally") continue;
-    const at = performance.now();
-    heard += 1;
-    // The first says that the stream is open. The second counts from before that, since it is told to all who listen.
-    const rate = heard > 2 ? (told.tally.callbacks / (at - before)) * 1_000 : undefined;
-    before = at;
-    setNow({ tally: told.tally, rate });
+    if (told.event === "tally")
+      setNow({ tally: told.tally, rate: rate.next(told.tally.callbacks, performance.now()) });
   }
 }
