@@ -1,7 +1,10 @@
 import { AdminError, createAdminClient } from "oncehook/admin-client";
 
 /** The admin API of the listener that this page came from; the session's cookie goes along. */
-export const api = createAdminClient({});
+export const api = createAdminClient({ timeLimitMs: 15_000 });
+
+/** The same for what takes its time: a handler that is run, or an address that is looked at from outside. */
+export const patientApi = createAdminClient({ timeLimitMs: 180_000 });
 
 /** What the receiver says of its API, in OpenAPI 3.1. */
 export async function describeApi(): Promise<unknown> {

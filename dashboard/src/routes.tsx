@@ -20,7 +20,7 @@ import {
   signInSearch,
   stringifySearch,
 } from "./search.ts";
-import { SESSION } from "./session.ts";
+import { sessionOf } from "./session.ts";
 import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -42,7 +42,7 @@ const inside = createRoute({
   component: Shell,
   errorComponent: PageProblem,
   beforeLoad: async ({ context, location }) => {
-    const session = await context.queries.query({ ...SESSION });
+    const session = await sessionOf(context.queries);
     if (session === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
   },
 });

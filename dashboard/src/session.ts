@@ -1,4 +1,4 @@
-import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
+import { type QueryClient, queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import type { SessionView } from "oncehook/admin-client";
 import { useEffect } from "react";
 import { api, isStatus } from "./client.ts";
@@ -17,6 +17,17 @@ export const SESSION = queryOptions({
   },
   staleTime: 60_000,
 });
+
+/** Who is signed in; who it was when that was last known, while the receiver cannot say: the API refuses whoever is not any more. */
+export async function sessionOf(queries: QueryClient): Promise<SessionView | null> {
+  try {
+    return await queries.query({ ...SESSION });
+  } catch (error) {
+    const known = queries.getQueryData(SESSION.queryKey);
+    if (known === undefined) throw error;
+    return known;
+  }
+}
 
 export async function endSession(): Promise<void> {
   await api.session.end().catch((error: unknown) => {

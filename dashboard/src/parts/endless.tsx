@@ -1,11 +1,10 @@
 import { Button, Group, Text } from "@mantine/core";
 import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Page } from "../views.ts";
+import { isBarren } from "./barren.ts";
+import { Problem } from "./problem.tsx";
 import { Time } from "./time.tsx";
-
-/** A bounded search goes on by itself past so many pages in which it has found nothing; then it asks. */
-const MOST_BARREN = 20;
 
 type Result<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
 
@@ -20,8 +19,9 @@ export function useEndless<Item>(
     queryFn: ({ pageParam }) => read(pageParam === null ? {} : { cursor: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
-    // Only the newest page changes by itself; to read all of them again would ask for more each time.
-    refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? refetchInterval : false),
+    // All pages are read again, so the longer the list, the rarer: what is asked of the receiver stays the same.
+    refetchInterval: ({ state }) =>
+      refetchInterval === false ? false : refetchInterval * (state.data?.pages.length ?? 1),
     refetchOnWindowFocus: false,
   });
 }
@@ -32,20 +32,11 @@ export function itemsOf<Item>({ data }: Result<Item>): readonly Item[] {
 
 /** The list's end: it reads on when it comes into view, and has a button for those who do not scroll. */
 export function EndlessEnd<Item>({ list }: { readonly list: Result<Item> }) {
-  const end = useRef<HTMLDivElement>(null);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage, data } = list;
-  const lastPage = data?.pages.at(-1);
-  const barren = data?.pages.toReversed().findIndex(({ items }) => items.length > 0) ?? 0;
-  const isBarren = (barren === -1 ? (data?.pages.length ?? 0) : barren) >= MOST_BARREN;
-  useEffect(() => {
-    const element = end.current;
-    if (element === null || !hasNextPage || isFetchingNextPage || isBarren) return;
-    const observer = new IntersectionObserver(([entry]) => {
-      if (entry?.isIntersecting === true) void fetchNextPage();
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [hasNextPage, isFetchingNextPage, isBarren, fetchNextPage]);
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage, data, error } = list;
+  const [askedAt, setAskedAt] = useState(0);
+  const pages = data?.pages ?? [];
+  const isWanted = !isFetchingNextPage && !isFetchNextPageError && !isBarren(pages, askedAt);
+  const end = useEnd(hasNextPage && isWanted, fetchNextPage);
   if (data === undefined) return null;
   if (!hasNextPage)
     return itemsOf(list).length === 0 ? null : (
@@ -53,17 +44,39 @@ export function EndlessEnd<Item>({ list }: { readonly list: Result<Item> }) {
         This is the end of the list.
       </Text>
     );
+  const lastPage = pages.at(-1);
   const until = lastPage?.items.length === 0 ? (lastPage.searched_until ?? null) : null;
+  const readOn = () => {
+    setAskedAt(pages.length);
+    void fetchNextPage();
+  };
   return (
-    <Group ref={end} mt="md">
-      <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-        {until === null ? "Show older ones" : "Search further back"}
-      </Button>
-      {until !== null && (
-        <Text c="dimmed" role="status">
-          Searched back to <Time at={until} />
-        </Text>
-      )}
-    </Group>
+    <>
+      {isFetchNextPageError && <Problem error={error} title="Older ones could not be read" />}
+      <Group ref={end} mt="md">
+        <Button variant="default" loading={isFetchingNextPage} onClick={readOn}>
+          {until === null ? "Show older ones" : "Search further back"}
+        </Button>
+        {until !== null && (
+          <Text c="dimmed" role="status">
+            Searched back to <Time at={until} />
+          </Text>
+        )}
+      </Group>
+    </>
   );
+}
+
+/** Reads on, if that is wanted, when the element comes into view. */
+function useEnd(isWanted: boolean, readOn: () => unknown) {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (end.current === null || !isWanted) return;
+    const observer = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting === true) readOn();
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [isWanted, readOn]);
+  return end;
 }

@@ -1,3 +1,5 @@
+import { useClock } from "./clock.ts";
+
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DATE_AND_CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
@@ -23,13 +25,20 @@ export function Time({ at, relative = false }: Props) {
   const text = (isToday ? CLOCK : DATE_AND_CLOCK).format(date);
   return (
     <time dateTime={at} title={at}>
-      {relative ? `${text} (${distance(date)})` : text}
+      {text}
+      {relative && (
+        <>
+          {" "}
+          (<Distance to={date} />)
+        </>
+      )}
     </time>
   );
 }
 
-function distance(date: Date): string {
-  const seconds = Math.round((date.getTime() - Date.now()) / 1000);
+/** Goes on with the time, as long as it is shown. */
+function Distance({ to }: { readonly to: Date }) {
+  const seconds = Math.round((to.getTime() - useClock()) / 1000);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
   return RELATIVE.format(Math.round(seconds / size), unit);
 }

@@ -74,7 +74,7 @@ export function AuditPage() {
         apply={(next) => void navigate({ search: auditSearch(next) })}
       />
       {list.isPending && <Loading what="the audit log" />}
-      {list.isError && (
+      {list.isError && !list.isFetchNextPageError && (
         <Problem
           error={list.error}
           title="The audit log could not be read"

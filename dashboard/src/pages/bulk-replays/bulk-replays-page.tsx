@@ -20,7 +20,7 @@ export function BulkReplaysPage() {
         says="Failures that are run again together, how far that is, and what came of it."
       />
       {list.isPending && <Loading what="the bulk replays" />}
-      {list.isError && (
+      {list.isError && !list.isFetchNextPageError && (
         <Problem
           error={list.error}
           title="The bulk replays could not be read"

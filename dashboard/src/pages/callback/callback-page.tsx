@@ -14,28 +14,26 @@ export function CallbackPage() {
   const { id } = route.useParams();
   const query = useQuery({ queryKey: ["callback", id], queryFn: () => api.callbacks.get(Number(id)) });
   if (query.isPending) return <Loading what="the callback" />;
-  if (query.isError) {
-    return (
-      <>
-        <PageTitle title={`Callback ${id}`} />
-        <Problem
-          error={query.error}
-          title="The callback could not be read"
-          again={() => void query.refetch()}
-        />
-      </>
-    );
-  }
+  const { data } = query;
   return (
     <>
       <PageTitle
         title={`Callback ${id}`}
         says="One request as it was received, its secrets masked, and what was answered."
       />
-      <Stack gap="xl">
-        <CallbackFacts callback={query.data} />
-        <CallbackRequest callback={query.data} />
-      </Stack>
+      {query.isError && (
+        <Problem
+          error={query.error}
+          title="The callback could not be read"
+          again={() => void query.refetch()}
+        />
+      )}
+      {data !== undefined && (
+        <Stack gap="xl">
+          <CallbackFacts callback={data} />
+          <CallbackRequest callback={data} />
+        </Stack>
+      )}
     </>
   );
 }

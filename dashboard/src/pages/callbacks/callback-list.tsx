@@ -25,10 +25,6 @@ export function CallbackList({ caption, filters, columns, live, nothing }: Props
     api.callbacks.list({ ...filters, ...cursor, limit: LIMIT }),
   );
   if (list.isPending) return <Loading what="the callbacks" />;
-  if (list.isError)
-    return (
-      <Problem error={list.error} title="The callbacks could not be read" again={() => void list.refetch()} />
-    );
   const read = itemsOf(list);
   const known = new Set(read.map(({ id }) => id));
   const arrived = live.rows.filter(({ id }) => !known.has(id));
@@ -36,7 +32,14 @@ export function CallbackList({ caption, filters, columns, live, nothing }: Props
   const isNew = ({ id }: CallbackView) => !known.has(id);
   return (
     <>
-      {rows.length === 0 && !list.hasNextPage && <Nothing>{nothing}</Nothing>}
+      {list.isError && !list.isFetchNextPageError && (
+        <Problem
+          error={list.error}
+          title="The callbacks could not be read"
+          again={() => void list.refetch()}
+        />
+      )}
+      {rows.length === 0 && list.data !== undefined && !list.hasNextPage && <Nothing>{nothing}</Nothing>}
       {rows.length > 0 && (
         <Rows caption={caption} columns={columns} rows={rows} keyOf={({ id }) => id} isNew={isNew} />
       )}

@@ -5,7 +5,7 @@ const SAYS: Readonly<Record<Live["state"], string>> = {
   off: "Not live: the filters end in the past.",
   connecting: "Connecting…",
   live: "Live",
-  lost: "Not live: the receiver does not send callbacks as they come. Load the page again to try.",
+  lost: "Not live: the receiver refuses to send callbacks as they come. Load the page again to try.",
 };
 
 interface Props {
@@ -22,7 +22,7 @@ export function LiveSwitch({ live, isPaused, setPaused }: Props) {
       <Text size="sm">
         <span role="status">
           {isPaused && canPause ? "Paused" : SAYS[live.state]}
-          {live.hasGap && "; more came than is shown, load the page again to see all"}
+          {live.hasGap && !isPaused && "; more came than is shown, the list is being read again"}
         </span>
         {/* A screen reader would read each of the numbers out. */}
         {isPaused && canPause && `; ${live.held} new`}

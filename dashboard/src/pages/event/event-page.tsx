@@ -13,6 +13,7 @@ import { EventNotifications } from "./event-notifications.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const route = getRouteApi("/inside/events/$source/$event_id");
+const EVERY_MS = 10_000;
 
 export function EventPage() {
   const key = route.useParams();
@@ -24,38 +25,43 @@ export function EventPage() {
       api.events.get(key.source, key.event_id, pageParam === null ? {} : { cursor: pageParam }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ timeline_cursor }) => timeline_cursor,
+    // What has failed is tried again; nothing more comes of what was handled.
+    refetchInterval: ({ state: { data } }) =>
+      data?.pages[0]?.failure == null ? false : EVERY_MS * data.pages.length,
   });
   if (story.isPending) return <Loading what="the event" />;
-  if (story.isError) {
-    return (
-      <>
-        <PageTitle title={`Event ${key.event_id}`} />
-        <Problem error={story.error} title="The event could not be read" again={() => void story.refetch()} />
-      </>
-    );
-  }
-  const [newest] = story.data.pages;
-  const moments = story.data.pages.flatMap(({ timeline }) => timeline);
+  const pages = story.data?.pages ?? [];
+  const [newest] = pages;
+  const moments = pages.flatMap(({ timeline }) => timeline);
   return (
     <>
       <PageTitle
         title={`Event ${key.event_id}`}
         says="Every delivery and attempt of one event, and what came of it."
       />
+      {story.isError && (
+        <Problem
+          error={story.error}
+          title="The event could not be read"
+          again={() => void (story.isFetchNextPageError ? story.fetchNextPage() : story.refetch())}
+        />
+      )}
       <Stack gap="xl">
         {newest !== undefined && <EventFacts story={newest} />}
         <FailureEnds said={said} replayed={replayed} close={() => setReplayed(undefined)} />
         {newest?.failure != null && (
           <FailureActions failure={newest.failure} onEnd={setSaid} onReplay={setReplayed} />
         )}
-        <section aria-labelledby="timeline">
-          <h2 id="timeline">What happened</h2>
-          {moments.length === 0 && <Text c="dimmed">The log holds nothing of this event any more.</Text>}
-          <Timeline
-            moments={moments}
-            more={story.hasNextPage ? () => void story.fetchNextPage() : undefined}
-          />
-        </section>
+        {newest !== undefined && (
+          <section aria-labelledby="timeline">
+            <h2 id="timeline">What happened</h2>
+            {moments.length === 0 && <Text c="dimmed">The log holds nothing of this event any more.</Text>}
+            <Timeline
+              moments={moments}
+              more={story.hasNextPage ? () => void story.fetchNextPage() : undefined}
+            />
+          </section>
+        )}
         {newest !== undefined && <EventNotifications notifications={newest.notifications} />}
       </Stack>
     </>

@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FailureView } from "oncehook/admin-client";
-import { api } from "../../client.ts";
+import { api, isStatus, patientApi } from "../../client.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";
@@ -35,22 +35,28 @@ export function FailureActions({ failure, onEnd, onReplay }: Props) {
       queries.invalidateQueries({ queryKey: ["event", failure.source, failure.event_id] }),
       queries.invalidateQueries({ queryKey: ["overview"] }),
     ]);
+  // A failure that is no more takes its row along, and what would be said there.
+  const tell = (error: Error) => {
+    if (isStatus(error, 404)) onEnd(`${failure.event_id}: ${error.message}.`);
+  };
   const replay = useMutation({
-    mutationFn: ({ dry_run }: Asked) => api.failures.replay(failure, { dry_run }),
+    mutationFn: ({ dry_run }: Asked) => patientApi.failures.replay(failure, { dry_run }),
     onSuccess: (replayed, { button }) => {
       onReplay({ replay: replayed, eventId: failure.event_id, button });
-      if (replayed.dry_run) return undefined;
-      onEnd(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
-      return refresh();
+      if (!replayed.dry_run)
+        onEnd(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
     },
+    onError: tell,
+    onSettled: refresh,
   });
   const discard = useMutation({
     mutationFn: () => api.failures.discard(failure),
-    onSuccess: () => {
-      onEnd(`The failure of ${failure.event_id} was discarded.`);
+    onSuccess: () => onEnd(`The failure of ${failure.event_id} was discarded.`),
+    onError: tell,
+    onSettled: () => {
+      asking.close();
       return refresh();
     },
-    onSettled: asking.close,
   });
   if (!useMayChange()) return null;
   const busy = replay.isPending || discard.isPending;

@@ -60,7 +60,7 @@ export function FailuresPage() {
       />
       <FailureEnds said={said} replayed={replayed} close={() => setReplayed(undefined)} />
       {list.isPending && <Loading what="the failures" />}
-      {list.isError && (
+      {list.isError && !list.isFetchNextPageError && (
         <Problem
           error={list.error}
           title="The failures could not be read"

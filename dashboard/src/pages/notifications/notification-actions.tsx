@@ -20,18 +20,17 @@ export function NotificationActions({ notification, onEnd }: Props) {
   const refresh = () => queries.invalidateQueries({ queryKey: ["notifications"] });
   const replay = useMutation({
     mutationFn: () => api.notifications.replay(id),
-    onSuccess: ({ deliveries: due, not_configured }) => {
-      onEnd(`${topic} of ${event_id}: ${countOf(due)} due now.${leftOut(not_configured)}`);
-      return refresh();
-    },
+    onSuccess: ({ deliveries: due, not_configured }) =>
+      onEnd(`${topic} of ${event_id}: ${countOf(due)} due now.${leftOut(not_configured)}`),
+    onSettled: refresh,
   });
   const discard = useMutation({
     mutationFn: () => api.notifications.discard(id),
-    onSuccess: ({ deliveries: gone }) => {
-      onEnd(`${topic} of ${event_id}: ${countOf(gone)} discarded.`);
+    onSuccess: ({ deliveries: gone }) => onEnd(`${topic} of ${event_id}: ${countOf(gone)} discarded.`),
+    onSettled: () => {
+      asking.close();
       return refresh();
     },
-    onSettled: asking.close,
   });
   const mayChange = useMayChange();
   const isDead = deliveries.some(({ state }) => state === "dead");

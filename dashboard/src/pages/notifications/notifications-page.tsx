@@ -68,7 +68,7 @@ export function NotificationsPage() {
       />
       <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
       {list.isPending && <Loading what="the notifications" />}
-      {list.isError && (
+      {list.isError && !list.isFetchNextPageError && (
         <Problem
           error={list.error}
           title="The notifications could not be read"

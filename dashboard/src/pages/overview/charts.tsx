@@ -47,10 +47,18 @@ export function Charts({ overview: { buckets, span } }: { readonly overview: Ove
             dataKey="label"
             series={TIMES}
             withLegend
-            withDots={false}
             connectNulls={false}
             valueFormatter={milliseconds}
-            lineProps={{ isAnimationActive: false }}
+            lineProps={({ name }) => ({
+              isAnimationActive: false,
+              activeDot: false,
+              dot: ({ key, index = -1, cx, cy, stroke }) =>
+                isAlone(buckets, index, name) ? (
+                  <circle key={key} cx={cx} cy={cy} r={3} fill={stroke} />
+                ) : (
+                  <g key={key} />
+                ),
+            })}
             lineChartProps={{ accessibilityLayer: false }}
           />
         </div>
@@ -61,6 +69,12 @@ export function Charts({ overview: { buckets, span } }: { readonly overview: Ove
       </details>
     </>
   );
+}
+
+/** A value between empty neighbours: a line has two ends, so it would not be seen. */
+function isAlone(buckets: readonly Bucket[], index: number, name: string): boolean {
+  const hasValue = (at: number) => (buckets[at]?.[name as "p50_ms" | "p99_ms"] ?? null) !== null;
+  return hasValue(index) && !hasValue(index - 1) && !hasValue(index + 1);
 }
 
 function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {

@@ -18,14 +18,20 @@ const WHERE: Readonly<Record<string, ReactNode>> = {
   previous_secret_in_use: <PageLink to="/sources">Look at the secrets</PageLink>,
 };
 
+interface Props {
+  readonly overview: OverviewView;
+  /** Whether it is too old to say that all is well. */
+  readonly isStale: boolean;
+}
+
 /** What will not get better by itself. */
-export function NeedsAPerson({ overview: { needs_a_person } }: { readonly overview: OverviewView }) {
+export function NeedsAPerson({ overview: { needs_a_person }, isStale }: Props) {
   return (
     <section aria-labelledby="needs">
       <h2 id="needs">Needs a person now</h2>
       {needs_a_person.length === 0 ? (
-        <Alert color="green" variant="outline">
-          Nothing does.
+        <Alert color={isStale ? "gray" : "green"} variant="outline">
+          {isStale ? "Nothing did when this was read; newer news does not come." : "Nothing does."}
         </Alert>
       ) : (
         <Alert color="orange" variant="outline">

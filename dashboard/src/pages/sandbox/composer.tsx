@@ -2,7 +2,7 @@ import { Button, Group, JsonInput, NativeSelect, Stack } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import type { SandboxSending } from "oncehook/admin-client";
 import { useState } from "react";
-import { api } from "../../client.ts";
+import { patientApi } from "../../client.ts";
 import { Problem } from "../../parts/problem.tsx";
 import type { SandboxEvent } from "../../views.ts";
 import { Exchange } from "./exchange.tsx";
@@ -20,7 +20,7 @@ export function Composer({ events }: { readonly events: readonly SandboxEvent[] 
   const [chosen, setChosen] = useState(events[0]);
   const [body, setBody] = useState(textOf(events[0]));
   const [sign, setSign] = useState<NonNullable<SandboxSending["sign"]>>("right");
-  const send = useMutation({ mutationFn: api.sandbox.send });
+  const send = useMutation({ mutationFn: patientApi.sandbox.send });
   const choose = (name: string) => {
     const event = events.find((one) => nameOf(one) === name);
     setChosen(event);

@@ -1,13 +1,13 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { api } from "../../client.ts";
+import { patientApi } from "../../client.ts";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 
 /** Walks the OAuth flow as a browser would, with the sandbox platform as the other side. */
 export function OAuthWalk() {
-  const walk = useMutation({ mutationFn: api.sandbox.oauth });
+  const walk = useMutation({ mutationFn: patientApi.sandbox.oauth });
   return (
     <Stack component="section" aria-labelledby="walk">
       <h2 id="walk">The OAuth flow</h2>

@@ -1,6 +1,6 @@
 import { Button, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { api } from "../../client.ts";
+import { patientApi } from "../../client.ts";
 import { milliseconds } from "../../parts/milliseconds.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { useMayChange } from "../../session.ts";
@@ -13,7 +13,7 @@ interface Props {
 
 /** Looks from here whether what is sent to the registered addresses arrives at this receiver. */
 export function ReachCheck({ source, what }: Props) {
-  const check = useMutation({ mutationFn: () => api.sources.reach(source) });
+  const check = useMutation({ mutationFn: () => patientApi.sources.reach(source) });
   if (!useMayChange()) return null;
   return (
     <div>

@@ -1,0 +1,121 @@
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler } from "../../src/index.ts";
+import { event, payment } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { signIn, withDashboard } from "./dashboard.ts";
+
+const LIMIT_MS = 180_000;
+const PATIENCE_MS = 60_000;
+/** So often the overview is read when nothing is told. */
+const BY_ITSELF_MS = 15_000;
+const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
+
+function failing() {
+  return defineHandler({
+    type: "failing",
+    data: z.object({}),
+    handle() {
+      throw new Error("the warehouse is closed");
+    },
+  });
+}
+
+const discarded = (id: string) => [`/api/v1/failures/platform/${id}`, { method: "DELETE" }] as const;
+
+it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      for (let at = 0; at < 60; at += 1) await receiver.send(event("failing", {}, { event_id: `evt_${at}` }));
+      await page.goto("/failures");
+      await signIn(page);
+      const rows = page.getByRole("table").locator("tbody tr");
+      await until(async () => (await rows.count()) === 50, PATIENCE_MS);
+      await page.getByRole("button", { name: "Show older ones" }).click();
+      await until(async () => (await rows.count()) === 60, PATIENCE_MS);
+      expect((await receiver.admin(...discarded("evt_59"))).status).toBe(204);
+      await until(async () => (await rows.count()) === 59, PATIENCE_MS);
+    },
+    { handlers: [failing()], env: OPEN },
+  ),
+);
+
+it("takes a failure off the list that somebody else has discarded, and says so", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("failing", {}, { event_id: "evt_gone" }));
+      await page.goto("/failures");
+      await signIn(page);
+      const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
+      await retry.waitFor();
+      await receiver.admin(...discarded("evt_gone"));
+      await retry.click();
+      await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
+      await page.getByText("No event that fits has failed.").waitFor();
+    },
+    { handlers: [failing()], env: OPEN },
+  ),
+);
+
+it("goes on with the story of an event as long as it has failed", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(event("failing", {}, { event_id: "evt_story" }));
+      await page.goto("/events/platform/evt_story");
+      await signIn(page);
+      await page.getByText("none: it failed, and waits for a person").waitFor();
+      await receiver.admin(...discarded("evt_story"));
+      await page.getByText("none: it was not handled here").waitFor();
+    },
+    { handlers: [failing()], env: OPEN },
+  ),
+);
+
+it("says of a time how long ago it is, also a while later", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(payment({ event_id: "evt_time" }));
+      await page.clock.install();
+      await page.goto("/events/platform/evt_time");
+      await signIn(page);
+      await page.getByText("The record was completed").waitFor();
+      await page.clock.runFor(125_000);
+      await page.getByText(/\(2 minutes ago\)/).waitFor();
+    },
+    { env: OPEN },
+  ),
+);
+
+it("shows a minute between empty ones in the chart of durations", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await receiver.send(payment());
+      await page.goto("/");
+      await signIn(page);
+      const lines = page.getByRole("region", { name: "How long they took" });
+      await until(async () => (await lines.locator("circle").count()) > 0, PATIENCE_MS);
+    },
+    { env: OPEN },
+  ),
+);
+
+it("says what needs a person as soon as it is counted", { timeout: LIMIT_MS }, () =>
+  withDashboard(
+    async ({ page, receiver }) => {
+      await page.goto("/");
+      await signIn(page);
+      await page.getByText("Nothing does.").waitFor();
+      const asked: number[] = [];
+      page.on("requestfinished", (request) => {
+        if (request.url().includes("/api/v1/overview")) asked.push(request.timing().startTime);
+      });
+      await page.reload();
+      await page.getByText("Nothing does.").waitFor();
+      await receiver.send(event("failing", {}));
+      await page.getByText("1 event has failed at every attempt").waitFor();
+      const [first = 0, second = 0] = asked;
+      expect(second - first).toBeLessThan(BY_ITSELF_MS);
+    },
+    { handlers: [failing()], env: OPEN },
+  ),
+);

@@ -1,0 +1,10 @@
+import { expect, it } from "vitest";
+import { Rate } from "../../dashboard/src/pages/overview/rate.ts";
+
+it("divides what came between two tallies by the time between them, and nothing that came before the stream", () => {
+  const rate = new Rate();
+  // At 20 a second: opened 65 ms before the tally that all get, which is of two seconds.
+  expect(rate.next(0, 10_000)).toBe(undefined);
+  expect(rate.next(40, 10_065)).toBe(undefined);
+  expect(rate.next(40, 12_065)).toBeCloseTo(20);
+});

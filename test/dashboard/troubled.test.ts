@@ -1,0 +1,132 @@
+import { expect, it } from "vitest";
+import { payment } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { signIn } from "./dashboard.ts";
+import { withTroubledDashboard } from "./troubled-way.ts";
+
+const LIMIT_MS = 180_000;
+const PATIENCE_MS = 60_000;
+const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
+
+it("does not say for ever that nothing needs a person when the overview hangs", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await page.goto("/");
+    await signIn(page);
+    await page.getByText("Nothing does.").waitFor();
+    troubles.set("/api/v1/overview", "hangs");
+    await page.getByText("newer numbers do not come").waitFor({ timeout: PATIENCE_MS });
+    expect(await page.getByText("Nothing does.").count()).toBe(0);
+  }),
+);
+
+it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await page.goto("/sources");
+    await signIn(page);
+    await page.getByRole("button", { name: "Check that they are reachable" }).waitFor();
+    troubles.set("/api/v1/failures", "hangs");
+    await page.getByRole("link", { name: "Failures" }).click();
+    await page.getByText("The receiver did not answer").waitFor({ timeout: 2 * PATIENCE_MS });
+  }),
+);
+
+it("tries the live stream again when its first answer is an error", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    troubles.set("/api/v1/live", 500);
+    await page.goto("/");
+    await signIn(page);
+    await page.getByText("live numbers are away").waitFor();
+    troubles.clear();
+    await page.getByText("live numbers are away").waitFor({ state: "hidden" });
+    await page.getByRole("link", { name: "Callbacks" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+  }),
+);
+
+it("goes to the sign-in when the live stream is refused", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await page.goto("/failures");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    troubles.set("/api/v1/live", 401);
+    await page.getByRole("link", { name: "Callbacks" }).click();
+    await page.waitForURL(/\/sign-in\?back=/);
+  }),
+);
+
+it("shows the page at the second try when the session could not be read", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await page.goto("/failures");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    troubles.set("/api/v1/session", 500);
+    await page.reload();
+    await page.getByRole("heading", { name: "This page could not be shown" }).waitFor();
+    troubles.clear();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+  }),
+);
+
+it("goes on to other pages while the session cannot be read again", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(async ({ page, troubles }) => {
+    await page.clock.install();
+    await page.goto("/failures");
+    await signIn(page);
+    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    troubles.set("/api/v1/session", 500);
+    // Past the time for which the session counts as known.
+    await page.clock.runFor(61_000);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await until(async () => {
+      await page.clock.runFor(2_000);
+      return page.getByRole("heading", { name: "Audit log" }).isVisible();
+    }, PATIENCE_MS);
+  }),
+);
+
+it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(
+    async ({ page, receiver, troubles }) => {
+      for (let at = 0; at < 60; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
+      await page.goto("/callbacks");
+      await signIn(page);
+      await page.getByText("Live", { exact: true }).waitFor();
+      const rows = page.getByRole("table").locator("tbody tr");
+      await until(async () => (await rows.count()) === 50, PATIENCE_MS);
+      troubles.set("/api/v1/callbacks?cursor", 500);
+      troubles.set("/api/v1/callbacks?limit=50&cursor", 500);
+      await page.mouse.wheel(0, 100_000);
+      await page.getByText("Older ones could not be read").waitFor();
+      expect(await rows.count()).toBe(50);
+      troubles.clear();
+      await page.getByRole("button", { name: "Show older ones" }).click();
+      await until(async () => (await rows.count()) === 60, PATIENCE_MS);
+    },
+    { env: OPEN },
+  ),
+);
+
+it("keeps an event on its page when it cannot be read again", { timeout: LIMIT_MS }, () =>
+  withTroubledDashboard(
+    async ({ page, receiver, troubles }) => {
+      await receiver.send(payment({ event_id: "evt_kept" }));
+      await page.goto("/events/platform/evt_kept");
+      await signIn(page);
+      await page.getByText("The record was completed").waitFor();
+      troubles.set("/api/v1/events", 500);
+      // Past the time for which what was read counts as fresh.
+      await page.clock.install();
+      await page.getByRole("link", { name: "Callbacks" }).click();
+      await page.getByRole("link", { name: "evt_kept" }).waitFor();
+      await page.clock.runFor(6_000);
+      await page.getByRole("link", { name: "evt_kept" }).click();
+      await until(async () => {
+        await page.clock.runFor(2_000);
+        return page.getByText("The event could not be read").isVisible();
+      }, PATIENCE_MS);
+      expect(await page.getByText("The record was completed").count()).toBe(1);
+    },
+    { env: OPEN },
+  ),
+);
