@@ -3,9 +3,8 @@ import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
 import { event, payment } from "../support/receiver.ts";
+import { unreliable } from "../support/unreliable.ts";
 import { signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 300_000;
@@ -25,14 +24,6 @@ const PAGES = [
   ["/api", "API reference"],
   ["/", "Overview"],
 ] as const;
-
-const failing = defineHandler({
-  type: "unreliable",
-  data: z.object({}),
-  handle() {
-    throw new Error("down");
-  },
-});
 
 /** What axe objects to, a line each. */
 async function violations(page: Page): Promise<string[]> {
@@ -69,7 +60,7 @@ it.each(["light", "dark"] as const)(
         expect(Object.entries(found).filter(([, lines]) => lines.length > 0)).toEqual([]);
         expect(problems).toEqual([]);
       },
-      { handlers: [failing], env: { RETRY_MAX: "0" } },
+      { handlers: [unreliable().handler], env: { RETRY_MAX: "0" } },
       { colorScheme, reducedMotion: "reduce" },
     ),
 );
@@ -88,7 +79,7 @@ it("fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_
       }
       expect(wide).toEqual([]);
     },
-    { handlers: [failing], env: { RETRY_MAX: "0" } },
+    { handlers: [unreliable().handler], env: { RETRY_MAX: "0" } },
     { viewport: { width: 360, height: 740 } },
   ),
 );

@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
-import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
 import { event, payment, type TestReceiver } from "../support/receiver.ts";
+import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
 import { signIn, withDashboard } from "./dashboard.ts";
 
@@ -15,19 +14,6 @@ const UNREACHABLE = {
   NOTIFY_WEBHOOK_SECRET: WEBHOOK_SECRET,
   NOTIFY_ATTEMPTS: "1",
 };
-
-function unreliable() {
-  const state = { down: true };
-  const handler = defineHandler({
-    type: "unreliable",
-    data: z.object({}),
-    handle() {
-      if (state.down) throw new Error("the warehouse is closed");
-      return { shelf: 7 };
-    },
-  });
-  return { state, handler };
-}
 
 /** A notification that is dead on its channel, and on another one that is not configured any more. */
 async function withTwoDead(receiver: TestReceiver): Promise<void> {

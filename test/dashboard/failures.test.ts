@@ -1,25 +1,10 @@
 import { expect, it } from "vitest";
-import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
 import { event } from "../support/receiver.ts";
+import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
 import { signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
-
-/** A handler that fails until it is told that what it needs is back. */
-function unreliable() {
-  const state = { down: true };
-  const handler = defineHandler({
-    type: "unreliable",
-    data: z.object({}),
-    handle() {
-      if (state.down) throw new Error("the warehouse is closed");
-      return { shelf: 7 };
-    },
-  });
-  return { state, handler };
-}
 
 it("tries a failure without changing anything, then retries it", { timeout: LIMIT_MS }, () => {
   const { state, handler } = unreliable();

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
 import { event, payment } from "../support/receiver.ts";
+import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
 import { signIn, withDashboard } from "./dashboard.ts";
 
@@ -11,22 +10,13 @@ const PATIENCE_MS = 60_000;
 const BY_ITSELF_MS = 15_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
 
-function failing() {
-  return defineHandler({
-    type: "failing",
-    data: z.object({}),
-    handle() {
-      throw new Error("the warehouse is closed");
-    },
-  });
-}
-
 const discarded = (id: string) => [`/api/v1/failures/platform/${id}`, { method: "DELETE" }] as const;
 
 it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
-      for (let at = 0; at < 60; at += 1) await receiver.send(event("failing", {}, { event_id: `evt_${at}` }));
+      for (let at = 0; at < 60; at += 1)
+        await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
       await page.goto("/failures");
       await signIn(page);
       const rows = page.getByRole("table").locator("tbody tr");
@@ -36,14 +26,14 @@ it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, (
       expect((await receiver.admin(...discarded("evt_59"))).status).toBe(204);
       await until(async () => (await rows.count()) === 59, PATIENCE_MS);
     },
-    { handlers: [failing()], env: OPEN },
+    { handlers: [unreliable().handler], env: OPEN },
   ),
 );
 
 it("takes a failure off the list that somebody else has discarded, and says so", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
-      await receiver.send(event("failing", {}, { event_id: "evt_gone" }));
+      await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
       await page.goto("/failures");
       await signIn(page);
       const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
@@ -53,21 +43,21 @@ it("takes a failure off the list that somebody else has discarded, and says so",
       await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
       await page.getByText("No event that fits has failed.").waitFor();
     },
-    { handlers: [failing()], env: OPEN },
+    { handlers: [unreliable().handler], env: OPEN },
   ),
 );
 
 it("goes on with the story of an event as long as it has failed", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
-      await receiver.send(event("failing", {}, { event_id: "evt_story" }));
+      await receiver.send(event("unreliable", {}, { event_id: "evt_story" }));
       await page.goto("/events/platform/evt_story");
       await signIn(page);
       await page.getByText("none: it failed, and waits for a person").waitFor();
       await receiver.admin(...discarded("evt_story"));
       await page.getByText("none: it was not handled here").waitFor();
     },
-    { handlers: [failing()], env: OPEN },
+    { handlers: [unreliable().handler], env: OPEN },
   ),
 );
 
@@ -111,11 +101,11 @@ it("says what needs a person as soon as it is counted", { timeout: LIMIT_MS }, (
       });
       await page.reload();
       await page.getByText("Nothing does.").waitFor();
-      await receiver.send(event("failing", {}));
+      await receiver.send(event("unreliable", {}));
       await page.getByText("1 event has failed at every attempt").waitFor();
       const [first = 0, second = 0] = asked;
       expect(second - first).toBeLessThan(BY_ITSELF_MS);
     },
-    { handlers: [failing()], env: OPEN },
+    { handlers: [unreliable().handler], env: OPEN },
   ),
 );

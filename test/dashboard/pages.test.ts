@@ -1,38 +1,13 @@
 import { expect, it } from "vitest";
-import { z } from "zod";
-import { defineHandler, signHmac } from "../../src/index.ts";
+import { signHmac } from "../../src/index.ts";
 import { event, payment } from "../support/receiver.ts";
 import { SECRET } from "../support/secrets.ts";
+import { unreliable } from "../support/unreliable.ts";
 import { sendToken, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
 const VIEWER = "a-token-for-looking-only";
-
-function unreliable() {
-  const state = { down: true };
-  const handler = defineHandler({
-    type: "unreliable",
-    data: z.object({}),
-    migrations: [
-      {
-        name: "shelves",
-        up: async ({ query }) => {
-          await query.schema
-            .createTable("shelves")
-            .addColumn("id", "text", (column) => column.primaryKey())
-            .execute();
-        },
-      },
-    ],
-    async handle({ event, tx }) {
-      if (state.down) throw new Error("the warehouse is closed");
-      await tx.execute("insert into shelves (id) values (?)", [event.event_id]);
-      return { shelf: 7 };
-    },
-  });
-  return { state, handler };
-}
 
 it(
   "shows callbacks as they are answered, and holds them back while it is paused",
