@@ -8,6 +8,7 @@ import { registerSessions } from "./access/session-routes.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
+import { compileLater, JSON_ALONE } from "./compilers.ts";
 import { registerDashboard } from "./dashboard-routes.ts";
 import { describeApi } from "./describe-api.ts";
 import { registerDescription } from "./description-route.ts";
@@ -61,13 +62,11 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS },
-    // A misspelt filter must not silently list everything.
-    ajv: { customOptions: { removeAdditional: false } },
+    schemaController: JSON_ALONE,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
   app.server.maxConnections = MOST_CONNECTIONS;
-  // The schemas of answers are for the API's description; to compile them would take as long as all of the rest.
-  app.setSerializerCompiler(() => JSON.stringify);
+  app.setValidatorCompiler(compileLater);
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
   app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));
   const door = createDoor(deps);
