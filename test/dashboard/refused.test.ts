@@ -3,6 +3,7 @@ import { payment } from "../support/receiver.ts";
 import { signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
+const PATIENCE_MS = 60_000;
 
 it("lists as refused whatever was answered 4xx, and narrows to one status", { timeout: LIMIT_MS }, () =>
   withDashboard(
@@ -13,12 +14,12 @@ it("lists as refused whatever was answered 4xx, and narrows to one status", { ti
       await signIn(page);
       const rows = page.getByRole("table").locator("tbody tr");
       await rows.getByText("too many requests").waitFor();
-      expect(await rows.count()).toBe(2);
+      await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
       await page.getByText("Filters", { exact: true }).click();
       await page.getByLabel("Status").selectOption("401");
       await page.getByRole("button", { name: "Apply the filters" }).click();
       await rows.getByText("too many requests").waitFor({ state: "hidden" });
-      expect(await rows.count()).toBe(1);
+      await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
       expect(new URL(page.url()).search).toBe("?status=401");
     },
     { env: { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "1/minute" } },
@@ -33,4 +34,24 @@ it("does not call authentic what came where nothing was refused", { timeout: LIM
     await nothing.waitFor();
     expect(await nothing.textContent()).not.toContain("authentic");
   }),
+);
+
+it.each([1_280, 780])(
+  "leaves times and addresses a line beside a long diagnosis, and scrolls nowhere sideways: %i pixels",
+  { timeout: LIMIT_MS },
+  (width) =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.send(payment(), { headers: { "x-signature": `sha256=${"0".repeat(64)}` } });
+        await page.goto("/refused");
+        await signIn(page);
+        await page.getByText("Send the 64 digits alone").waitFor();
+        const address = page.getByText("127.0.0.1", { exact: true });
+        const { height = 0 } = (await address.boundingBox()) ?? {};
+        if (width === 1_280) expect(height).toBeLessThan(30);
+        expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      },
+      {},
+      { viewport: { width, height: 800 } },
+    ),
 );
