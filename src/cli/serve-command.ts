@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { type Running, start } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observe/index.ts";
+import { noteUnhandledRejection } from "../store/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { type Loaded, load } from "./load.ts";
 import { watchForStalls } from "./stall-watch.ts";
@@ -82,8 +83,11 @@ const NOT_CAUGHT =
   "service manager start it, and look at the stack";
 
 function hearFaults(logger: Logger): void {
-  // A promise that a handler left behind says nothing about the others: it is told, and the process goes on.
-  process.on("unhandledRejection", (error) => logger.error({ err: error }, NOT_AWAITED));
+  // A promise that a handler left behind says nothing about other events: it is logged, and the process goes on.
+  process.on("unhandledRejection", (error) => {
+    noteUnhandledRejection(error);
+    logger.error({ err: error }, NOT_AWAITED);
+  });
   // A callback that throws has left the state of whoever called it. What is under way is not acknowledged, and comes again.
   process.on("uncaughtException", (error) => {
     logger.fatal({ err: error }, NOT_CAUGHT);

@@ -1,13 +1,17 @@
 import {
+  type AbortableQueryOptions,
   type CompiledQuery,
   type DatabaseConnection,
   type DatabaseIntrospector,
+  DefaultQueryExecutor,
   type DialectAdapter,
   type Driver,
   Kysely,
   type Dialect as KyselyDialect,
+  type KyselyPlugin,
   type QueryCompiler,
   type QueryResult,
+  type UnknownRow,
 } from "kysely";
 
 /** How compiled statements reach a database. */
@@ -20,7 +24,10 @@ export interface Spelling {
   createIntrospector(db: Kysely<unknown>): DatabaseIntrospector;
 }
 
-/** A Kysely whose statements all go through `execute`; transactions are the store's, so it refuses to begin one. */
+/**
+ * A Kysely whose statements all go through `execute`, called before the builder's own call returns. Transactions are the
+ * store's, so it refuses to begin one.
+ */
 export function bindQuery<Tables>(spelling: Spelling, execute: Execute): Kysely<Tables> {
   const connection: DatabaseConnection = {
     executeQuery: execute as DatabaseConnection["executeQuery"],
@@ -41,7 +48,60 @@ export function bindQuery<Tables>(spelling: Spelling, execute: Execute): Kysely<
     createIntrospector: (db) => spelling.createIntrospector(db),
     createDriver: () => driver,
   };
-  return new Kysely<Tables>({ dialect });
+  const executor = new DirectExecutor(dialect.createQueryCompiler(), dialect.createAdapter(), connection);
+  return new Kysely<Tables>({ config: { dialect }, dialect, driver, executor });
+}
+
+/** Kysely's own executor waits for a connection first: a call that is not awaited would be seen too late. */
+class DirectExecutor extends DefaultQueryExecutor {
+  readonly #parts: readonly [QueryCompiler, DialectAdapter, DatabaseConnection];
+
+  constructor(
+    compiler: QueryCompiler,
+    adapter: DialectAdapter,
+    connection: DatabaseConnection,
+    plugins: readonly KyselyPlugin[] = [],
+  ) {
+    super(compiler, adapter, { provideConnection: async (consumer) => consumer(connection) }, [...plugins]);
+    this.#parts = [compiler, adapter, connection];
+  }
+
+  override async executeQuery<Row>(
+    query: CompiledQuery,
+    options?: AbortableQueryOptions,
+  ): Promise<QueryResult<Row>> {
+    options?.signal?.throwIfAborted();
+    let result: QueryResult<UnknownRow> = await this.#parts[2].executeQuery(query);
+    for (const plugin of this.plugins) {
+      result = await plugin.transformResult({ queryId: query.queryId, result, signal: options?.signal });
+    }
+    return result as QueryResult<Row>;
+  }
+
+  #with(plugins: readonly KyselyPlugin[]): DirectExecutor {
+    return new DirectExecutor(...this.#parts, plugins);
+  }
+
+  override withPlugins(plugins: readonly KyselyPlugin[]): DirectExecutor {
+    return this.#with([...this.plugins, ...plugins]);
+  }
+
+  override withPlugin(plugin: KyselyPlugin): DirectExecutor {
+    return this.#with([...this.plugins, plugin]);
+  }
+
+  override withPluginAtFront(plugin: KyselyPlugin): DirectExecutor {
+    return this.#with([plugin, ...this.plugins]);
+  }
+
+  override withoutPlugins(): DirectExecutor {
+    return this.#with([]);
+  }
+
+  /** There is one connection. */
+  override withConnectionProvider(): DirectExecutor {
+    return this;
+  }
 }
 
 function refuse(what: string): never {

@@ -1,15 +1,28 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TransactionWatch } from "./transaction.ts";
 
 const ENDS_TRANSACTION =
   /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|;)*(?:begin|start|commit|end|abort|rollback(?!\s+to)|prepare\s+transaction)\b/i;
 
+/** A call through `tx` that has not ended. */
+interface Call {
+  /** The statement's text, or the method's name. */
+  readonly what: string;
+  /** Set where the handler returned before it had ended: no code waits for its result. */
+  isAbandoned: boolean;
+}
+
 /** Whether the transaction that lent something out is still open. */
 export interface Lending {
   open: boolean;
-  /** Statements that were begun and have not ended. */
-  pending: number;
-  /** Whether it was used after its end: the handler did not wait for what it had begun. */
-  usedLate: boolean;
+  /** Every call counts from the moment in which the handler makes it. */
+  readonly pending: Set<Call>;
+  /** What was called first after its end: the handler did not wait for what it had begun. */
+  usedLate: string | undefined;
+  /** What failed, by its error: an error that no code awaits fails the event. */
+  readonly failed: Map<unknown, string>;
+  /** What failed without code that awaited it. */
+  failedUnawaited: string | undefined;
   /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
   readonly isInTransaction: () => boolean;
   /** Only in dry runs. */
@@ -18,28 +31,97 @@ export interface Lending {
 
 /** A lending at the begin of its transaction. */
 export function newLending(isInTransaction: () => boolean, watch?: TransactionWatch): Lending {
-  return { open: true, pending: 0, usedLate: false, isInTransaction, watch };
+  return {
+    open: true,
+    pending: new Set(),
+    usedLate: undefined,
+    failed: new Map(),
+    failedUnawaited: undefined,
+    isInTransaction,
+    watch,
+  };
 }
 
-/** Counts a statement while it runs, so that one that nobody awaits is found before the commit. */
-export async function counted<T>(lending: Lending, run: () => T | Promise<T>): Promise<T> {
-  assertOpen(lending);
-  lending.pending += 1;
+/** Which transaction an error of a statement belongs to, for as long as the error is kept. */
+const lendingOf = new WeakMap<object, Lending>();
+
+/**
+ * Runs a call of the handler at once, and settles after the microtasks that are due, so that a handler that
+ * returns without awaiting it returns before its end, on a synchronous driver too.
+ */
+export async function counted<T>(lending: Lending, what: string, run: () => T | Promise<T>): Promise<T> {
+  assertOpen(lending, what);
+  const call: Call = { what, isAbandoned: false };
+  lending.pending.add(call);
   try {
-    return await run();
+    const value = await run();
+    await microtasks();
+    return value;
+  } catch (error) {
+    await microtasks();
+    // Its rejection would be one that no code handles, and the event fails for the call already.
+    if (call.isAbandoned) return new Promise<never>(() => {});
+    lending.failed.set(error, what);
+    if (typeof error === "object" && error !== null) lendingOf.set(error, lending);
+    throw error;
   } finally {
-    lending.pending -= 1;
+    lending.pending.delete(call);
   }
 }
 
-/** Ends the lending, as often as it is asked before the commit. @throws Error when the handler returned before a statement of its own had ended */
+/** Resolves when the microtasks that are due have run: Node runs its next ticks after them. */
+function microtasks(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/**
+ * Tells the store of a rejection that no code handled, as Node's `unhandledRejection` reports it.
+ * @returns whether it was a statement's, whose event fails where it is not committed yet
+ */
+export function noteUnhandledRejection(reason: unknown): boolean {
+  const lending = typeof reason === "object" && reason !== null ? lendingOf.get(reason) : undefined;
+  if (lending === undefined) return false;
+  lending.failedUnawaited ??= lending.failed.get(reason);
+  return true;
+}
+
+/**
+ * Ends the lending, as often as it is asked before the commit.
+ * @throws Error when the handler returned before a call of its own had ended, or without awaiting one that failed
+ */
 export function takeBack(lending: Lending): void {
   lending.open = false;
-  if (lending.pending > 0 || lending.usedLate) {
+  const [first] = lending.pending;
+  for (const call of lending.pending) call.isAbandoned = true;
+  const unfinished = first?.what ?? lending.usedLate;
+  if (unfinished !== undefined) {
     throw new Error(
-      "the handler returned before a statement it had begun was finished: await every use of `tx`",
+      `the handler returned before this was finished: ${shown(unfinished)}; await every use of \`tx\` and \`notify\``,
     );
   }
+  if (lending.failedUnawaited !== undefined) {
+    throw new Error(
+      `this failed and was not awaited: ${shown(lending.failedUnawaited)}; await every use of \`tx\` and \`notify\``,
+    );
+  }
+}
+
+const LONGEST_SHOWN = 300;
+
+function shown(what: string): string {
+  return what.length > LONGEST_SHOWN ? `${what.slice(0, LONGEST_SHOWN)} …` : what;
+}
+
+/**
+ * The same once nothing is left that the handler may have begun: what it calls in the microtasks that are due is found,
+ * and an error of a statement that it did not await.
+ */
+export async function takeBackFinally(lending: Lending): Promise<void> {
+  takeBack(lending);
+  await microtasks();
+  // Node reports unhandled rejections at the end of the turn.
+  if (lending.failed.size > 0) await nextTurn();
+  takeBack(lending);
 }
 
 /** What differs between the drivers. */
@@ -63,17 +145,19 @@ export function guarded<Connection extends object>(
 ): Connection {
   return new Proxy(connection, {
     get(target, property) {
-      assertOpen(lending);
+      assertOpen(lending, `tx.connection.${String(property)}`);
       const member: unknown = Reflect.get(target, property, target);
       if (typeof member !== "function") return member;
       return (...args: unknown[]) => {
-        assertOpen(lending);
-        assertKeepsTransaction(args[0]);
+        const text = textOf(args[0]);
+        const what = text ?? `tx.connection.${String(property)}()`;
+        assertOpen(lending, what);
+        assertKeepsTransaction(text);
         check?.(property, args);
         const value: unknown = Reflect.apply(member, target, args);
         if (isThenable(value)) {
           begun?.(value);
-          return counted(lending, () => value);
+          return counted(lending, what, () => value);
         }
         return isLentOn?.(value) ? guarded(value, lending) : value;
       };
@@ -89,9 +173,9 @@ function isThenable(value: unknown): value is Promise<unknown> {
  * @throws Error when the transaction is over, so that nothing a handler writes afterwards commits by itself: not
  *   after its end here, nor after an end that the database or the handler brought about
  */
-export function assertOpen(lending: Lending): void {
+export function assertOpen(lending: Lending, what?: string): void {
   if (!lending.open) {
-    lending.usedLate = true;
+    lending.usedLate ??= what ?? "tx";
     throw new Error(
       "the transaction has ended: `tx` may be used only until the handler returns, throws or exceeds its time limit",
     );
@@ -104,11 +188,16 @@ export function assertOpen(lending: Lending): void {
   }
 }
 
-/** @throws Error for a statement that would begin, commit or roll back */
-export function assertKeepsTransaction(statement: unknown): void {
+/** The text of a statement, as drivers take it: by itself or in an object. */
+function textOf(statement: unknown): string | undefined {
   const text =
-    typeof statement === "string" ? statement : (statement as { text?: unknown } | undefined)?.text;
-  if (typeof text === "string" && ENDS_TRANSACTION.test(text)) {
+    typeof statement === "object" && statement !== null ? Reflect.get(statement, "text") : statement;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** @throws Error for a statement that would begin, commit or roll back */
+export function assertKeepsTransaction(text: string | undefined): void {
+  if (text !== undefined && ENDS_TRANSACTION.test(text)) {
     throw new Error(
       `the handler may not run "${text.trim().slice(0, 40)}": Oncehook commits the transaction with the event's ` +
         "record. Throw to roll it back; use a SAVEPOINT for parts.",

@@ -1,5 +1,6 @@
 export { CareRefused } from "./care-refused.ts";
 export type { CheckedDatabase, Contents } from "./checked-database.ts";
+export { noteUnhandledRejection } from "./guarded.ts";
 export type { Inspection, SeenCredential } from "./inspection.ts";
 export type { CheckedInvariant } from "./invariants.ts";
 export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";

@@ -39,15 +39,12 @@ export class LentTransaction implements Transaction {
 
   /** No method: a handler may take it out of its transaction. */
   readonly execute = async (sql: string, parameters: readonly unknown[] = []): Promise<Executed> => {
-    // A driver would find out only when what goes before the statement is sent.
-    if (!Array.isArray(parameters))
-      throw new TypeError("tx.execute takes the statement's values as an array");
     const { rows, numAffectedRows } = await this.#run({ sql, parameters });
     return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
   };
 
   get connection(): object {
-    assertOpen(this.#lending);
+    assertOpen(this.#lending, "tx.connection");
     this.#lending.watch?.connectionUsed();
     this.#connection ??= this.#lender.driver(this.#lending);
     return this.#connection;
@@ -56,10 +53,14 @@ export class LentTransaction implements Transaction {
   #run(statement: Statement): Promise<QueryResult<unknown>> {
     const { watch } = this.#lending;
     const run = () => {
+      // A driver would find out only when what goes before the statement is sent.
+      if (!Array.isArray(statement.parameters))
+        throw new TypeError("tx.execute takes the statement's values as an array");
       this.#lender.assertAllowed(statement.sql);
       return this.#lender.execute(statement);
     };
-    return counted(this.#lending, watch === undefined ? run : () => watched(watch, statement.sql, run));
+    const { sql } = statement;
+    return counted(this.#lending, String(sql), watch === undefined ? run : () => watched(watch, sql, run));
   }
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
-import { assertOpen, type Lending, takeBack } from "../guarded.ts";
+import { assertOpen, counted, type Lending, takeBack } from "../guarded.ts";
 import { already } from "../queries/already.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope } from "../store.ts";
 import type { Transaction } from "../transaction.ts";
@@ -84,8 +84,9 @@ export function scopeOf(tx: Transaction, lending: Lending, clock: Clock, kept: N
   return {
     tx,
     async enqueue({ topic, payload }) {
-      assertOpen(lending);
-      kept.push({ topic, payload: JSON.stringify(payload), at: clock.now().toISOString() });
+      await counted(lending, `notify("${topic}")`, () =>
+        kept.push({ topic, payload: JSON.stringify(payload), at: clock.now().toISOString() }),
+      );
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   guarded,
   type Lending,
   newLending,
-  takeBack,
+  takeBackFinally,
 } from "../guarded.ts";
 import { type Lender, LentTransaction } from "../lend.ts";
 import { withPatience } from "../patience.ts";
@@ -48,7 +48,7 @@ export async function lending<T>(
     const value = await run(new LentTransaction(lending, lenderOf(connection)), lending);
     // Where the transaction is gone, what follows would commit by itself, one statement at a time.
     assertOpen(lending);
-    takeBack(lending);
+    await takeBackFinally(lending);
     return value;
   } finally {
     connection.isLent = false;

@@ -137,8 +137,10 @@ function scopeOf(
     async enqueue({ topic, payload }) {
       position += 1;
       const at = clock.now().toISOString();
-      const values = [key.source, key.eventId, position, topic, JSON.stringify(payload), at];
-      await counted(lending, () => connection.run(INSERT_NOTIFICATION, ...values));
+      const head = [key.source, key.eventId, position, topic];
+      await counted(lending, `notify("${topic}")`, () =>
+        connection.run(INSERT_NOTIFICATION, ...head, JSON.stringify(payload), at),
+      );
     },
   };
 }

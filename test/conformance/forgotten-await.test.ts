@@ -1,0 +1,192 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { noteUnhandledRejection, type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { DIALECTS, openTarget, type Target, withDatabase } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+
+const RESULT = { result: {} };
+const row = { event_id: "forgotten" };
+const insert = "INSERT INTO effects (event_id) VALUES ('forgotten')";
+
+/** Each way into `tx` that returns a promise, and what the error must show of it. */
+const CALLS: [string, (scope: OnceScope) => Promise<unknown>, string][] = [
+  ["tx.query.insertInto", ({ tx }) => tx.query.insertInto("effects").values(row).execute(), "insert into"],
+  ["tx.query.updateTable", ({ tx }) => tx.query.updateTable("effects").set(row).execute(), "update "],
+  ["tx.query.deleteFrom", ({ tx }) => tx.query.deleteFrom("effects").execute(), "delete from"],
+  ["tx.query.selectFrom", ({ tx }) => tx.query.selectFrom("effects").selectAll().execute(), "select * from"],
+  [
+    "executeTakeFirst",
+    ({ tx }) => tx.query.insertInto("effects").values(row).returningAll().executeTakeFirst(),
+    "insert into",
+  ],
+  ["raw SQL", ({ tx }) => sql.raw(insert).execute(tx.query), "INSERT INTO effects"],
+  ["tx.query.executeQuery", ({ tx }) => tx.query.executeQuery(sql.raw(insert).compile(tx.query)), "INSERT"],
+  [
+    "the schema builder",
+    ({ tx }) => tx.query.schema.createTable("forgotten").addColumn("n", "integer").execute(),
+    "create table",
+  ],
+  [
+    "a query of withSchema",
+    ({ tx }) => tx.query.withoutPlugins().insertInto("effects").values(row).execute(),
+    "insert into",
+  ],
+  [
+    "tx.query.connection",
+    ({ tx }) => tx.query.connection().execute((query) => query.insertInto("effects").values(row).execute()),
+    "insert into",
+  ],
+  ["tx.execute", ({ tx }) => tx.execute(insert), "INSERT INTO effects"],
+  ["enqueue", ({ enqueue }) => enqueue({ topic: "order.paid", payload: {} }), "notify"],
+];
+
+describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) => {
+  const closed = Promise.withResolvers<void>();
+  let store: Store;
+  let target: Target;
+  let database: Promise<void>;
+  let events = 0;
+
+  beforeAll(async () => {
+    const opened = Promise.withResolvers<void>();
+    database = withDatabase(dialect, async (fresh) => {
+      target = fresh;
+      ({ store } = await openTarget(fresh, { migrations: [EFFECTS] }));
+      opened.resolve();
+      await closed.promise;
+      await store.close();
+    });
+    await Promise.race([opened.promise, database]);
+  });
+
+  afterAll(async () => {
+    closed.resolve();
+    await database;
+  });
+
+  const run = (handle: (scope: OnceScope) => unknown) =>
+    store.once(
+      newRecord(`event-${++events}`),
+      async (scope) => {
+        await handle(scope);
+        return RESULT;
+      },
+      committing(),
+    );
+  /** The same in company: on PostgreSQL its neighbours share a group with it. */
+  const runInGroup = async (handle: (scope: OnceScope) => unknown) => {
+    const neighbours = [1, 2, 3].map((number) => {
+      const id = `neighbour-${++events}-${number}`;
+      return store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
+    });
+    const ended = await Promise.allSettled([run(handle), ...neighbours]);
+    expect(ended.slice(1).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
+    return ended[0]!;
+  };
+  const nothingIsLeft = async () => {
+    expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
+    expect(await countOf(target, "oncehook_records", `event_id = 'event-${events}'`)).toBe(0);
+    expect(await countOf(target, "oncehook_notifications")).toBe(0);
+  };
+
+  it.each(CALLS)("fails the event and is named in its error: %s", async (_way, call, shown) => {
+    const hasty = (scope: OnceScope) => void call(scope);
+    const alone = await run(hasty).catch((error: unknown) => error);
+    expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
+    await nothingIsLeft();
+    const grouped = await runInGroup(hasty);
+    expect(grouped).toMatchObject({ status: "rejected" });
+    expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
+    expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
+  });
+
+  it("is found behind functions of the handler's own", async () => {
+    const inner = async ({ tx }: OnceScope) => {
+      await tx.query.insertInto("effects").values(row).execute();
+    };
+    const outer = async (scope: OnceScope) => {
+      await inner(scope);
+      await inner(scope);
+    };
+    await expect(run((scope) => void outer(scope).catch(() => {}))).rejects.toThrow("insert into");
+    await nothingIsLeft();
+  });
+
+  it("is found wherever in a chain of statements the handler returns", async () => {
+    const chain = async (scope: OnceScope, length: number) => {
+      for (let step = 0; step < length; step += 1) await addEffect(scope, "forgotten");
+    };
+    for (let awaited = 0; awaited < 4; awaited += 1) {
+      const ended = run(async (scope) => {
+        void chain(scope, 12).catch(() => {});
+        for (let step = 0; step < awaited; step += 1) await scope.tx.execute("SELECT 1");
+      });
+      await expect(ended).rejects.toThrow("insert into");
+      await nothingIsLeft();
+    }
+  });
+
+  it("is found where it begins in a microtask after the handler has returned", async () => {
+    const late = async (scope: OnceScope, turns: number) => {
+      for (let turn = 0; turn < turns; turn += 1) await null;
+      await scope.tx.query.insertInto("effects").values(row).execute();
+    };
+    for (const turns of [1, 5, 30]) {
+      await expect(run((scope) => void late(scope, turns).catch(() => {}))).rejects.toThrow("insert into");
+      await nothingIsLeft();
+    }
+  });
+
+  it("has no effect where the handler throws while it is under way", async () => {
+    const early = ({ tx }: OnceScope) =>
+      Promise.all([
+        tx.query.insertInto("effects").values(row).execute(),
+        Promise.reject(new Error("early")),
+        tx.execute(insert),
+      ]);
+    await expect(run(early)).rejects.toThrow("early");
+    await nothingIsLeft();
+    expect(await runInGroup(early)).toMatchObject({ status: "rejected" });
+    await nothingIsLeft();
+  });
+
+  it("fails the event where its statement failed earlier, unseen by the handler", async () => {
+    const others = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection");
+    // As `oncehook serve` does.
+    process.on("unhandledRejection", noteUnhandledRejection);
+    try {
+      const failing = run(async (scope) => {
+        void scope.tx.execute("INSERT INTO nowhere VALUES (1)");
+        await addEffect(scope, "forgotten").catch(() => {});
+      });
+      await expect(failing).rejects.toThrow("this failed and was not awaited: INSERT INTO nowhere");
+    } finally {
+      process.removeAllListeners("unhandledRejection");
+      for (const other of others) process.on("unhandledRejection", other);
+    }
+    await nothingIsLeft();
+  });
+
+  it("makes no unhandled rejection where its statement fails, and the event tells of it", async () => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      const failing = run(({ tx }) => void tx.execute("INSERT INTO nowhere VALUES (1)"));
+      await expect(failing).rejects.toThrow("INSERT INTO nowhere");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
+  if (dialect === "postgres") {
+    it("fails the event and is named in its error: tx.connection", async () => {
+      const hasty = ({ tx }: OnceScope) => void (tx.connection as pg.ClientBase).query(insert);
+      await expect(run(hasty)).rejects.toThrow("INSERT INTO effects");
+      await nothingIsLeft();
+    });
+  }
+});
