@@ -11,6 +11,7 @@ import { type HandleContext, HandlerTimedOut, isRejected, withTimeLimit } from "
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import { inPhase, type Phase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
+import { errorText } from "./error-text.ts";
 import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { Rehearsal } from "./rehearsal.ts";
@@ -70,8 +71,11 @@ export async function attempt(work: AttemptWork, receiver: Receiver): Promise<Ou
 
 /** A handler whose transaction the database lost runs again: not on what its earlier run made of the event. */
 async function anew(work: AttemptWork, receiver: Receiver): Promise<AttemptWork> {
-  const event = await validateEvent(work.json, work.eventType, work.handler, receiver);
-  if ("ending" in event) throw new Error(`the event is not valid any more: ${event.message}`);
+  const event = await validateEvent(work, work.handler, receiver);
+  if ("ending" in event) {
+    const why = event.ending === "refused" ? event.message : errorText(event.cause);
+    throw new Error(`the event is not valid any more: ${why}`);
+  }
   return { ...work, event };
 }
 

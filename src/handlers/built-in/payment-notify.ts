@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Dialect, type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
-import { idText } from "./text-fields.ts";
+import { decimalValue, idValue, plainText } from "./text-fields.ts";
 
 /** Written out and not built for each event, which costs as much as running it; the databases number values otherwise. */
 const UPSERT: Record<Dialect, string> = {
@@ -33,14 +33,36 @@ const orders: Migration = {
   },
 };
 
+/**
+ * The amount as text on SQLite too, which has no decimal type: a `real` column would round it. Seventeen digits are
+ * all that a stored one has.
+ */
+const amountDigits: Migration = {
+  name: "built-in-orders-amount-digits",
+  async up({ query, dialect }) {
+    if (dialect === "postgres") return;
+    const text = `CASE WHEN amount = CAST(amount AS integer) AND abs(amount) < 1e15 THEN CAST(CAST(amount AS integer) AS text)
+      WHEN CAST(CAST(amount AS text) AS real) = amount THEN CAST(amount AS text) ELSE printf('%!.17g', amount) END`;
+    for (const statement of [
+      "ALTER TABLE orders ADD COLUMN amount_digits text NOT NULL DEFAULT '0'",
+      `UPDATE orders SET amount_digits = ${text}`,
+      "ALTER TABLE orders DROP COLUMN amount",
+      "ALTER TABLE orders RENAME COLUMN amount_digits TO amount",
+    ]) {
+      await sql.raw(statement).execute(query);
+    }
+  },
+};
+
 /** SPEC 6.3: sets the order paid and queues a notification, in one transaction with the record. */
 export const paymentNotify = defineHandler({
   type: "payment_notify",
-  data: z.object({ order_id: idText, amount: z.number().finite().nonnegative() }),
-  migrations: [orders],
+  // SPEC 2.2 gives neither a type: ids are numbers at some platforms, amounts strings at others, and a refund is negative.
+  data: z.object({ order_id: idValue, amount: decimalValue }),
+  migrations: [orders, amountDigits],
   async handle({ event, tx, notify, now }) {
     const { order_id, amount } = event.data;
-    const values = [order_id, String(amount), event.event_id, now.toISOString()];
+    const values = [plainText(order_id), plainText(amount), event.event_id, now.toISOString()];
     await tx.execute(UPSERT[tx.dialect], values);
     await notify("order.paid", { order_id, amount, event_id: event.event_id });
     return { order_id };

@@ -4,7 +4,7 @@ import { type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 import { Rejected } from "../rejected.ts";
-import { idText, storableText } from "./text-fields.ts";
+import { idText, idValue, plainText, storableText } from "./text-fields.ts";
 import { sealTokens, type TokenAnswer } from "./token-lifetime.ts";
 
 /** What is handed to the token endpoint; `flow` for those that were started here. */
@@ -45,7 +45,7 @@ const users: Migration = {
 
 const data = z.object({
   code: storableText,
-  user_id: idText.optional(),
+  user_id: idValue.transform(plainText).optional(),
   flow: z.object({ code_verifier: z.string(), nonce: z.string(), redirect_uri: z.string() }).optional(),
 });
 

@@ -1,0 +1,49 @@
+import { longNumbers } from "./nesting.ts";
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const QUOTE = Buffer.from('"');
+
+/** The numbers of a valid JSON text that would not be the same as a JavaScript number, in their order. */
+export function inexactNumbers(json: Uint8Array): string[] {
+  return longNumbers(json)
+    .map(([start, end]) => textOf(json, start, end))
+    .filter((text) => !isExact(text));
+}
+
+/**
+ * A valid JSON text with those numbers as strings, which keep all digits; undefined where there are none. Which number
+ * a platform means by 9007199254740993 is the schema's to say: a double would make it another without a word.
+ */
+export function withExactNumbers(json: Uint8Array): string | undefined {
+  const parts: Uint8Array[] = [];
+  let written = 0;
+  for (const [start, end] of longNumbers(json)) {
+    if (isExact(textOf(json, start, end))) continue;
+    parts.push(json.subarray(written, start), QUOTE, json.subarray(start, end), QUOTE);
+    written = end;
+  }
+  if (parts.length === 0) return undefined;
+  return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
+}
+
+function textOf(json: Uint8Array, start: number, end: number): string {
+  return Buffer.from(json.buffer, json.byteOffset + start, end - start).toString("latin1");
+}
+
+/** Whether a number survives as a JavaScript number: 0.1 and 1.10 do, although no double is a tenth. */
+export function isExact(text: string): boolean {
+  return decimalOf(text) === decimalOf(String(Number(text)));
+}
+
+/** One text for one value: its digits without zeros at either end, and the power of ten they are multiplied by. */
+function decimalOf(text: string): string {
+  const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
+  if (sign === undefined) return text;
+  const digits = whole + fraction;
+  let first = 0;
+  let end = digits.length;
+  while (first < end && digits[first] === "0") first += 1;
+  while (end > first && digits[end - 1] === "0") end -= 1;
+  if (first === end) return "0";
+  return `${sign}${digits.slice(first, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+}

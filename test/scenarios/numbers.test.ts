@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { paymentNotify } from "../../src/handlers/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { type Migration, sql } from "../../src/store/index.ts";
+import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+
+const BEYOND = "9007199254740993";
+
+/** A handler whose schema takes numbers alone, as one does before it has met a long one. */
+const counted = defineHandler({
+  type: "counted",
+  data: z.object({ count: z.number() }),
+  handle: ({ event }) => ({ count: event.data.count }),
+});
+/** One that keeps the digits of both. */
+const exact = defineHandler({
+  type: "exact",
+  data: z.object({ id: z.union([z.number(), z.string()]).transform(String) }),
+  handle: ({ event }) => ({ id: event.data.id }),
+});
+
+describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
+  const done = Promise.withResolvers<void>();
+  let receiver: TestReceiver;
+  let serving: Promise<void>;
+  let events = 0;
+
+  beforeAll(async () => {
+    const ready = Promise.withResolvers<void>();
+    serving = withDatabase(dialect, async (target) => {
+      receiver = await startReceiver(target, { handlers: [counted, exact] });
+      ready.resolve();
+      await done.promise;
+      await receiver.stop();
+    });
+    await Promise.race([ready.promise, serving]);
+  });
+
+  afterAll(async () => {
+    done.resolve();
+    await serving;
+  });
+
+  /** Sends `data` as it is written. */
+  const send = async (event_type: string, data: string) => {
+    events += 1;
+    const event_id = `number-${events}`;
+    const now = Math.floor(Date.now() / 1000);
+    const raw = `{"event_id":"${event_id}","event_type":"${event_type}","timestamp":${now},"data":${data}}`;
+    return { event_id, ...(await receiver.send({ event_type }, { raw })) };
+  };
+  const pay = (data: string) => send("payment_notify", data);
+  const orderOf = async (eventId: string) =>
+    (await rowsOf(receiver.target, `SELECT order_id, amount FROM orders WHERE event_id = '${eventId}'`))[0];
+
+  it.each([
+    [BEYOND, BEYOND],
+    ["-9007199254740993.5", "-9007199254740993.5"],
+    ["1e400", "1e400"],
+    ["0.12345678901234567890", "0.12345678901234567890"],
+    ["9007199254740992", "9007199254740992"],
+    ["0.30000000000000004", "0.30000000000000004"],
+    ["1.10", "1.1"],
+    ["1E2", "100"],
+  ])("reach a schema that takes numbers and strings with all their digits: %s", async (sent, read) => {
+    expect(await send("exact", `{"id":${sent}}`)).toMatchObject({
+      status: 200,
+      body: { data: { id: read } },
+    });
+  });
+
+  it("are never rounded for a schema that takes numbers alone: the event is kept until it can be read", async () => {
+    const { status, event_id } = await send("counted", `{"count":${BEYOND}}`);
+    expect(status).toBe(500);
+    const [failure] = await rowsOf(
+      receiver.target,
+      `SELECT code, error FROM oncehook_failures WHERE event_id = '${event_id}'`,
+    );
+    expect(failure).toMatchObject({ code: "handler_failed" });
+    expect(failure?.error).toContain("more digits than a JavaScript number");
+    expect((await send("counted", '{"count":9007199254740991}')).body).toMatchObject({
+      data: { count: 9007199254740991 },
+    });
+  });
+
+  it("that are wrong for another reason than their digits are refused for good", async () => {
+    const answer = await send("counted", `{"count":"many","id":${BEYOND}}`);
+    expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining("data.count") } });
+  });
+
+  it("that no schema reads may have any digits", async () => {
+    expect((await send("counted", `{"count":1,"id":${BEYOND}}`)).status).toBe(200);
+  });
+
+  it("are in the log with the digits that were sent", async () => {
+    const { event_id } = await send("exact", `{"id":${BEYOND}}`);
+    const [row] = await rowsOf(
+      receiver.target,
+      `SELECT request_body FROM oncehook_callbacks WHERE request_body LIKE '%${event_id}"%'`,
+    );
+    expect(row?.request_body).toContain(BEYOND);
+  });
+
+  it.each([
+    ["a number", "49.9", "49.9"],
+    ["a decimal string", '"49.90"', "49.90"],
+    ["a negative number, of a refund", "-5", "-5"],
+    ["a negative decimal string", '"-12.50"', "-12.50"],
+    ["nothing", "0", "0"],
+    ["a number beyond a double", `${BEYOND}.25`, `${BEYOND}.25`],
+    ["a number in scientific notation", "1e21", "1000000000000000000000"],
+    ["a small number", "1e-7", "0.0000001"],
+  ])(
+    "of the built-in payment_notify may be %s as amount, and keep its digits",
+    async (_title, sent, kept) => {
+      const answer = await pay(`{"order_id":"order-${events}","amount":${sent}}`);
+      expect(answer.status).toBe(200);
+      expect(String((await orderOf(answer.event_id))?.amount)).toBe(kept);
+    },
+  );
+
+  it.each([
+    ["an integer", "123", 123],
+    ["an integer beyond a double", BEYOND, BEYOND],
+    ["a string", '"o-1"', "o-1"],
+  ])(
+    "of the built-in payment_notify may be %s as order_id, which is answered",
+    async (_title, sent, answered) => {
+      const answer = await pay(`{"order_id":${sent},"amount":1}`);
+      expect(answer).toMatchObject({ status: 200, body: { data: { order_id: answered } } });
+      expect((await orderOf(answer.event_id))?.order_id).toBe(String(answered));
+    },
+  );
+
+  it("of the built-in payment_notify name one order, as a number and as a string", async () => {
+    await pay('{"order_id":"777","amount":1}');
+    const { event_id } = await pay('{"order_id":777,"amount":2}');
+    expect(await receiver.count("orders", "order_id = '777'")).toBe(1);
+    expect(String((await orderOf(event_id))?.amount)).toBe("2");
+  });
+
+  it.each(["true", "null", '"ten"', '"NaN"', '"1e9999"', '""', "{}", '"1,5"'])(
+    "of the built-in payment_notify are refused as amount: %s",
+    async (sent) => {
+      expect(await pay(`{"order_id":"o","amount":${sent}}`)).toMatchObject({
+        status: 400,
+        body: { error: expect.stringContaining('a number, or a decimal number as a string such as "49.90"') },
+      });
+    },
+  );
+});
+
+it("amounts of orders that an earlier version stored on sqlite keep their value as text", () =>
+  withDatabase("sqlite", async (target) => {
+    const before: Migration = {
+      name: "built-in-orders",
+      async up({ query }) {
+        await sql
+          .raw(
+            "CREATE TABLE orders (order_id text PRIMARY KEY, status text NOT NULL, amount real NOT NULL, event_id text NOT NULL, updated_at text NOT NULL)",
+          )
+          .execute(query);
+      },
+    };
+    const amounts = [49.9, 50, -5, 0, 0.1 + 0.2, 1e21, 1e-7, 123456789012.34];
+    const { store } = await openTarget(target, { migrations: [before] });
+    await store.close();
+    for (const [index, amount] of amounts.entries()) {
+      await execute(target, `INSERT INTO orders VALUES ('${index}', 'paid', ${amount}, 'e', 't')`);
+    }
+    await (await openTarget(target, { migrations: paymentNotify.migrations })).store.close();
+    const rows = await rowsOf(target, "SELECT amount, typeof(amount) AS type FROM orders ORDER BY order_id");
+    expect(rows.map(({ amount }) => Number(amount))).toEqual(amounts);
+    expect(rows.map(({ type }) => type)).toEqual(amounts.map(() => "text"));
+    expect(rows[0]?.amount).toBe("49.9");
+    expect(rows[1]?.amount).toBe("50");
+  }));
