@@ -1,6 +1,6 @@
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
-import { type Migration, MigrationRefused, type OpenedStore, type Store } from "../store/index.ts";
+import { MigrationRefused, type OpenedStore, type OwnedMigration, type Store } from "../store/index.ts";
 import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
 import { reasonOf } from "./reason.ts";
@@ -15,7 +15,7 @@ const LOCK_TIMEOUT_MS = 5_000;
  */
 export async function openStore(
   config: Config,
-  migrations: readonly Migration[],
+  migrations: readonly OwnedMigration[],
   clock: Clock,
   log: Log,
 ): Promise<Store> {
@@ -47,7 +47,7 @@ export async function openStore(
 
 export async function connect(
   config: Config,
-  migrations: readonly Migration[],
+  migrations: readonly OwnedMigration[],
   clock: Clock,
   acceptNewKey = false,
 ): Promise<OpenedStore> {

@@ -1,13 +1,13 @@
 import type { Clock } from "../domain/index.ts";
 import type { Stamp } from "./migrations/check-stamp.ts";
-import type { Migration, MigrationReport } from "./migrations/migration.ts";
+import type { MigrationReport, OwnedMigration } from "./migrations/migration.ts";
 import type { Store } from "./store.ts";
 
 /** What every adapter needs to open a database. */
 export interface OpenOptions {
   readonly clock: Clock;
   /** Applied after the service's own schema, in this order. */
-  readonly migrations: readonly Migration[];
+  readonly migrations: readonly OwnedMigration[];
   readonly stamp: Stamp;
   /** Sees the text of each distinct statement; for the test that reads the query plans. */
   readonly onStatement?: (sql: string) => void;

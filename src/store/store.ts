@@ -31,7 +31,12 @@ export type * from "./callback-store.ts";
 export type * from "./failure-store.ts";
 export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from "./heard-store.ts";
 export type { Lease } from "./lease.ts";
-export type { Migration, MigrationReport } from "./migrations/migration.ts";
+export {
+  CONFIGURATION,
+  type Migration,
+  type MigrationReport,
+  type OwnedMigration,
+} from "./migrations/migration.ts";
 export type {
   DueDelivery,
   ListedNotification,

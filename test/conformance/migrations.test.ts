@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Migration, sql } from "../../src/store/index.ts";
+import { type Migration, type OwnedMigration, sql } from "../../src/store/index.ts";
 import {
   DIALECTS,
   openTarget,
@@ -57,6 +57,77 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       const { store, report } = await openTarget(target, { migrations: migrations.slice(0, 1) });
       await store.close();
       expect(report.applied).toEqual([...SCHEMA, "good"]);
+    }));
+
+  const ofHandler = (handler: string, table: string) => ({
+    ...creating("parcels", `CREATE TABLE ${table} (n integer)`),
+    handlers: [handler],
+  });
+  const applied = async (target: Target, migrations: readonly OwnedMigration[]) => {
+    const { store, report } = await openTarget(target, { migrations });
+    await store.close();
+    return report.applied;
+  };
+  /** The table as it was before it knew handlers. */
+  const asBefore = async (target: Target, ...names: string[]) => {
+    await applied(target, []);
+    for (const statement of [
+      "DELETE FROM oncehook_schema WHERE number = 13",
+      "DROP TABLE oncehook_own_migrations",
+      "CREATE TABLE oncehook_own_migrations (name text PRIMARY KEY, applied_at text NOT NULL)",
+      ...names.map(
+        (name) => `INSERT INTO oncehook_own_migrations VALUES ('${name}', '2026-01-01T00:00:00Z')`,
+      ),
+    ]) {
+      await execute(
+        target,
+        dialect === "postgres" ? statement.replace("applied_at text", "applied_at timestamptz") : statement,
+      );
+    }
+  };
+
+  it("of two handlers that name one alike are both applied, once", () =>
+    withDatabase(dialect, async (target) => {
+      const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
+      expect(await applied(target, both)).toEqual([...SCHEMA, "parcels", "parcels"]);
+      expect(await applied(target, both.toReversed())).toEqual([]);
+      expect(await countOf(target, "one")).toBe(0);
+      expect(await countOf(target, "two")).toBe(0);
+    }));
+
+  it("that several handlers list are applied once, whichever of the handlers is left", () =>
+    withDatabase(dialect, async (target) => {
+      const shared = (...handlers: string[]) => ({ ...ofHandler("", "one"), handlers });
+      expect(await applied(target, [shared("shipped", "returned")])).toEqual([...SCHEMA, "parcels"]);
+      expect(await applied(target, [shared("returned", "lost")])).toEqual([]);
+      expect(await applied(target, [shared("lost")])).toEqual([]);
+    }));
+
+  it("that an earlier version applied are known as the handler's, and no other one's", () =>
+    withDatabase(dialect, async (target) => {
+      await asBefore(target, "parcels", "gone");
+      await execute(target, "CREATE TABLE one (n integer)");
+      expect(await applied(target, [ofHandler("shipped", "one")])).toEqual(["0013-migrations-of-handlers"]);
+      const both = [ofHandler("returned", "two"), ofHandler("shipped", "one")];
+      expect(await applied(target, both)).toEqual(["parcels"]);
+      expect(await countOf(target, "two")).toBe(0);
+      const rows = await rowsOf(target, "SELECT handler, name FROM oncehook_own_migrations ORDER BY handler");
+      expect(rows.map(({ handler, name }) => `${handler}/${name}`)).toEqual([
+        "/gone",
+        "returned/parcels",
+        "shipped/parcels",
+      ]);
+    }));
+
+  it("of two handlers are refused where an earlier version applied one of them and dropped the other", () =>
+    withDatabase(dialect, async (target) => {
+      await asBefore(target, "parcels");
+      const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
+      await expect(applied(target, both)).rejects.toThrow(
+        'two migrations are named "parcels": one of the handler of "shipped", one of the handler of "returned"',
+      );
+      const renamed = [both[0]!, { ...both[1]!, name: "returned-parcels" }];
+      expect(await applied(target, renamed)).toEqual(["0013-migrations-of-handlers", "returned-parcels"]);
     }));
 
   it("refuse a database with a newer schema and leave it as it is", () =>

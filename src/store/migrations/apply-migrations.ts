@@ -9,8 +9,10 @@ import { rollups } from "./0005-rollups.ts";
 import { attempts } from "./0006-attempts.ts";
 import { diagnosis } from "./0007-diagnosis.ts";
 import { lateCallbacks } from "./0008-late-callbacks.ts";
+import { migrationsOfHandlers } from "./0013-migrations-of-handlers.ts";
+import { applyOwn, type OwnMigrationsTable } from "./apply-own.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
-import type { Migration, MigrationReport } from "./migration.ts";
+import type { MigrationReport, OwnedMigration } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
 
@@ -23,6 +25,7 @@ const STEPS: readonly SchemaStep[] = [
   attempts,
   diagnosis,
   lateCallbacks,
+  migrationsOfHandlers,
 ];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
@@ -33,7 +36,7 @@ export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
  */
 export async function applyMigrations(
   tx: Transaction,
-  own: readonly Migration[],
+  own: readonly OwnedMigration[],
   stamp: Stamp,
   now: Date,
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
@@ -44,9 +47,8 @@ export async function applyMigrations(
   return { applied, previousBaseUrl };
 }
 
-interface BookTables {
+interface BookTables extends OwnMigrationsTable {
   oncehook_schema: { number: number; name: string; applied_at: string };
-  oncehook_own_migrations: { name: string; applied_at: string };
 }
 
 async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise<void> {
@@ -76,35 +78,6 @@ async function applySteps(query: Kysely<BookTables>, dialect: Dialect, now: Date
     const row = { number: step.number, name: step.name, applied_at: now.toISOString() };
     await query.insertInto("oncehook_schema").values(row).execute();
     applied.push(`${String(step.number).padStart(4, "0")}-${step.name}`);
-  }
-  return applied;
-}
-
-async function applyOwn(
-  query: Kysely<BookTables>,
-  tx: Transaction,
-  own: readonly Migration[],
-  now: Date,
-): Promise<string[]> {
-  const rows = await query.selectFrom("oncehook_own_migrations").select("name").execute();
-  const done = new Set(rows.map((row) => row.name));
-  const applied: string[] = [];
-  for (const migration of own.filter((candidate) => !done.has(candidate.name))) {
-    try {
-      await migration.up(tx);
-    } catch (cause) {
-      throw new MigrationRefused(
-        `migration "${migration.name}" failed, nothing was changed: ${String(cause)}`,
-        {
-          cause,
-        },
-      );
-    }
-    await query
-      .insertInto("oncehook_own_migrations")
-      .values({ name: migration.name, applied_at: now.toISOString() })
-      .execute();
-    applied.push(migration.name);
   }
   return applied;
 }

@@ -2,11 +2,21 @@ import type { Transaction } from "../transaction.ts";
 
 /**
  * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
- * the migration lock; a throw leaves the database as it was. The name is its identity: never rename one.
+ * the migration lock; a throw leaves the database as it was. The handler's type and the name are its identity: never
+ * rename one.
  */
 export interface Migration {
   readonly name: string;
   up(tx: Transaction): Promise<void>;
+}
+
+/** The owner of what the configuration file lists itself; no event type is written like this. */
+export const CONFIGURATION = "*";
+
+/** A migration with the types of the handlers that list it. */
+export interface OwnedMigration extends Migration {
+  /** `CONFIGURATION` alone when left out. */
+  readonly handlers?: readonly string[];
 }
 
 export interface MigrationReport {

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { migrationsOf } from "../../src/app/handlers.ts";
+import { createRegistry } from "../../src/handlers/index.ts";
+import { defineHandler, type Migration, type Version } from "../../src/index.ts";
+
+const migration = (name: string): Migration => ({ name, up: async () => {} });
+const handler = (type: string, migrations: readonly Migration[], versions?: readonly Version[]) =>
+  defineHandler({ type, data: z.object({}), migrations, ...(versions && { versions }), handle: () => ({}) });
+const listed = (handlers: ReturnType<typeof handler>[], own: readonly Migration[] = []) =>
+  migrationsOf(createRegistry([], handlers), own).map(({ name, handlers: owners }) => [name, owners]);
+
+describe("the migrations of the handlers and of the configuration file", () => {
+  it("stand side by side where two handlers name one alike", () => {
+    const two = [handler("shipped", [migration("parcels")]), handler("returned", [migration("parcels")])];
+    expect(listed(two, [migration("parcels")])).toEqual([
+      ["parcels", ["shipped"]],
+      ["parcels", ["returned"]],
+      ["parcels", ["*"]],
+    ]);
+  });
+
+  it("are one where handlers list one object", () => {
+    const shared = migration("parcels");
+    const two = [handler("shipped", [shared], ["v1"]), handler("shipped", [{ ...shared }], ["v2"])];
+    expect(listed([...two, handler("returned", [shared])])).toEqual([["parcels", ["shipped", "returned"]]]);
+  });
+
+  it("are refused where two handlers of one type in different versions name one alike", () => {
+    const two = [
+      handler("shipped", [migration("parcels")], ["v1"]),
+      handler("shipped", [migration("parcels")], ["v2"]),
+    ];
+    expect(() => listed(two)).toThrow(
+      'two different ones of the handlers of "shipped" (in v1, and in v2) are named "parcels"',
+    );
+  });
+
+  it("are refused where the configuration file names two alike", () => {
+    expect(() => listed([], [migration("parcels"), migration("parcels")])).toThrow(
+      'two different ones of the configuration file\'s `migrations` are named "parcels"',
+    );
+  });
+});
