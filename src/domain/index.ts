@@ -7,6 +7,7 @@ export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
 export { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
 export { type Diagnosis, diagnosisOf, type Finding, storedDiagnosis } from "./diagnosis.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
+export { errorText, readableError } from "./error-text.ts";
 export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";
 export { fileTrouble } from "./file-trouble.ts";

@@ -5,6 +5,7 @@ import {
   pino,
   stdSerializers,
 } from "pino";
+import { readableError } from "../domain/index.ts";
 import type { TraceIds } from "../trace/index.ts";
 import type { WriteLine } from "./log-line.ts";
 import type { Mask } from "./mask.ts";
@@ -28,10 +29,12 @@ export function createLogger({ level, mask, destination }: LoggerOptions): Logge
     serializers: { err: (error: unknown) => shownError(error, mask) },
     hooks: {
       logMethod(args, method) {
-        const [fields, message] = args as [unknown, unknown?];
+        const [given, message] = args as [unknown, unknown?];
+        const fields = readableFields(given);
         // Without a message pino would take the error's own, past the serializer that masks it.
         const own = message === undefined ? errorMessage(fields) : undefined;
         if (own !== undefined) method.call(this, fields, mask.text(own));
+        else if (fields !== given) method.call(this, fields, message as string);
         else method.apply(this, args);
       },
     },
@@ -84,6 +87,18 @@ function shownError(error: unknown, mask: Mask): unknown {
       ? error.errors.map((part: unknown) => mask.text(String(part)))
       : undefined;
   return { type, message: mask.text(message), stack: mask.text(stack), code, errors };
+}
+
+/** The fields of a line, with another error in the place of one that throws where it is read. */
+function readableFields(given: unknown): unknown {
+  try {
+    const fields = readableError(given);
+    if (!isObject(fields) || !("err" in fields)) return fields;
+    const err = readableError(fields.err);
+    return err === fields.err ? fields : { ...fields, err };
+  } catch {
+    return { err: readableError(given) };
+  }
 }
 
 /** What pino would take for the message of a line that has none of its own. */

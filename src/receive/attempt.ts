@@ -1,9 +1,11 @@
 import {
+  errorText,
   failed,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   type Outcome,
+  readableError,
   refused,
   success,
 } from "../domain/index.ts";
@@ -11,7 +13,6 @@ import { type HandleContext, HandlerTimedOut, isRejected, withTimeLimit } from "
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import { inPhase, type Phase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
-import { errorText } from "./error-text.ts";
 import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { Rehearsal } from "./rehearsal.ts";
@@ -107,7 +108,9 @@ async function runHandler(
       now: clock.now(),
       notify: notifier(scope, rehearsal),
     }),
-  );
+  ).catch((error: unknown) => {
+    throw readableError(error);
+  });
   const stored = storable(result);
   return work.rowOf === undefined
     ? { result: stored }

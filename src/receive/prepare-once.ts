@@ -1,6 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type EventKey, failed, type JsonValue, keyText, type Outcome, refused } from "../domain/index.ts";
+import {
+  type EventKey,
+  failed,
+  type JsonValue,
+  keyText,
+  type Outcome,
+  readableError,
+  refused,
+} from "../domain/index.ts";
 import { HandlerTimedOut, withTimeLimit } from "../handlers/index.ts";
 import { inPhase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
@@ -108,7 +116,7 @@ async function runPrepare(
     });
   } catch (error) {
     if (error instanceof HandlerTimedOut && outside !== undefined) keepLate(work, claim, outside, receiver);
-    throw error;
+    throw readableError(error);
   }
 }
 

@@ -1,4 +1,4 @@
-import { failed, type Outcome, refused } from "../domain/index.ts";
+import { failed, type Outcome, readableError, refused } from "../domain/index.ts";
 import { HandlerTimedOut } from "../handlers/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Receiver } from "./callback.ts";
@@ -14,7 +14,7 @@ export async function runEvent(work: Work, receiver: Receiver): Promise<Outcome>
   // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
   const validation = validateEvent(work, handler, receiver);
   const event = await validation.catch((error: unknown) =>
-    failed(error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed", error),
+    failed(error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed", readableError(error)),
   );
   if ("ending" in event) return event;
   const outcome = await attempt({ ...work, handler, event }, receiver);

@@ -4,7 +4,7 @@ import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { type CodeGrant, isRejected } from "../../src/handlers/index.ts";
 import { createExchange, createPlatform } from "../../src/oauth/index.ts";
-import { errorText } from "../../src/receive/index.ts";
+import { errorText } from "../../src/domain/index.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 const GRANT = {

@@ -1,5 +1,5 @@
 import { context, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
-import type { Outcome } from "../../domain/index.ts";
+import { type Outcome, readableError } from "../../domain/index.ts";
 import type { Phase } from "../tracer.ts";
 
 export interface Telling {
@@ -65,7 +65,8 @@ function isNew(error: unknown): boolean {
 }
 
 function nameOf(error: unknown): string {
-  return error instanceof Error && typeof error.name === "string" ? error.name : typeof error;
+  const readable = readableError(error);
+  return readable instanceof Error && typeof readable.name === "string" ? readable.name : typeof error;
 }
 
 function outcomeIn(came: object | undefined): Outcome | undefined {
