@@ -14,5 +14,12 @@ export {
   UserTokensMissing,
 } from "./handlers/index.ts";
 export { createLogger, createMask } from "./observe/index.ts";
-export { type Migration, sql, type Transaction } from "./store/index.ts";
+export {
+  type Migration,
+  type PostgresConnection,
+  type PostgresTransaction,
+  type SqliteTransaction,
+  sql,
+  type Transaction,
+} from "./store/index.ts";
 export { signHmac } from "./verify/index.ts";

@@ -28,14 +28,13 @@ const tables: Migration = {
 const cents = z.number().int().positive().max(100_000_000);
 
 /** The shop's own system tells of an order before anybody pays for it. */
-const orderPlaced = defineHandler({
+const orderPlaced = defineHandler<Tables>()({
   type: "order_placed",
   data: z.object({ order_id: z.string().min(1).max(64), total_cents: cents }),
   migrations: [tables],
   async handle({ event, tx }) {
     const { order_id: id, total_cents } = event.data;
     await tx.query
-      .withTables<Tables>()
       .insertInto("shop_orders")
       .values({ id, total_cents, paid_cents: 0, status: "open" })
       .execute();
@@ -44,12 +43,12 @@ const orderPlaced = defineHandler({
 });
 
 /** Takes the place of the built-in `payment_notify`: payments may come in parts, and none counts twice. */
-const paymentNotify = defineHandler({
+const paymentNotify = defineHandler<Tables>()({
   type: "payment_notify",
   data: z.object({ order_id: z.string(), payment_id: z.string().min(1).max(64), amount: cents }),
   async handle({ event, tx, notify }) {
     const { order_id, payment_id, amount } = event.data;
-    const query = tx.query.withTables<Tables>();
+    const { query } = tx;
     const order = await query
       .updateTable("shop_orders")
       .set((eb) => ({ paid_cents: eb("paid_cents", "+", amount) }))

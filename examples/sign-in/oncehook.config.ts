@@ -28,7 +28,7 @@ if (!URL.canParse(USERINFO_URL)) {
 const profile = z.object({ sub: z.string(), name: z.string().default("") });
 
 /** Asks the platform who a signed-in user is, with the user's own access token. */
-const profileWanted = defineHandler({
+const profileWanted = defineHandler<Tables>()({
   type: "profile_wanted",
   data: z.object({ user_id: z.string() }),
   migrations: [tables],
@@ -45,7 +45,6 @@ const profileWanted = defineHandler({
   async handle({ event, prepared, tx }) {
     const { user_id } = event.data;
     await tx.query
-      .withTables<Tables>()
       .insertInto("profiles")
       .values({ user_id, name: prepared.name })
       .onConflict((conflict) => conflict.column("user_id").doUpdateSet({ name: prepared.name }))

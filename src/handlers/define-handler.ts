@@ -6,22 +6,39 @@ import type { Handler, HandlerDefinition } from "./handler.ts";
 const TYPE = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
 const KEYS = ["type", "versions", "data", "migrations", "prepare", "handle"];
 
+/** What `defineHandler<Tables>()` returns. */
+export type DefineHandler<Tables> = <
+  Schema extends StandardSchemaV1,
+  Prepared extends JsonValue | undefined = undefined,
+>(
+  definition: HandlerDefinition<Schema, Prepared, Tables>,
+) => Handler;
+
 /**
- * Declares the handler of one event type.
+ * Declares the handler of one event type. `defineHandler<Tables>()({ … })` types `tx.query` by the handler's tables:
+ * TypeScript infers the schema's types in the second call alone.
  * @throws TypeError that names the option and what it expects
  */
+export function defineHandler<Tables extends object>(): DefineHandler<Tables>;
 export function defineHandler<
   Schema extends StandardSchemaV1,
   Prepared extends JsonValue | undefined = undefined,
->(definition: HandlerDefinition<Schema, Prepared>): Handler {
+>(definition: HandlerDefinition<Schema, Prepared>): Handler;
+export function defineHandler(...given: unknown[]): unknown {
+  return given.length === 0 ? declare : declare(given[0]);
+}
+
+function declare(definition: unknown): Handler {
   check(definition);
   const { type, versions = VERSIONS, migrations = [], data, prepare, handle } = definition;
   // The registry only ever passes a handler what its own schema and its own `prepare` returned.
-  const erased = { type, versions, migrations, data, prepare, handle } as unknown as Handler;
-  return Object.freeze(erased);
+  return Object.freeze({ type, versions, migrations, data, prepare, handle }) as unknown as Handler;
 }
 
-function check(definition: object): void {
+function check(definition: unknown): asserts definition is Record<string, unknown> {
+  if (typeof definition !== "object" || definition === null) {
+    throw new TypeError(`defineHandler: expected an object with ${KEYS.join(", ")}`);
+  }
   const { type, versions = VERSIONS, data, prepare, handle } = definition as Record<string, unknown>;
   const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknownKey !== undefined) refuse(unknownKey, `no such option; there are ${KEYS.join(", ")}`);

@@ -37,9 +37,10 @@ export class UserTokensMissing extends Error {
 }
 
 /** What `handle` gets. Everything it writes through `tx` commits with the event's record, or not at all. */
-export interface HandleContext<Data = JsonObject, Prepared = undefined>
+// biome-ignore lint/suspicious/noExplicitAny: a handler without tables of its own may name any
+export interface HandleContext<Data = JsonObject, Prepared = undefined, Tables = any>
   extends Omit<PrepareContext<Data>, "tokens"> {
-  readonly tx: Transaction;
+  readonly tx: Transaction<Tables>;
   /** What `prepare` returned, now or in an earlier attempt. */
   readonly prepared: Prepared;
   /** `inline` in the callback itself, `retry` by the loop, `replay` by an operator. */
@@ -52,7 +53,12 @@ export interface HandleContext<Data = JsonObject, Prepared = undefined>
 export type AttemptKind = "inline" | "retry" | "replay";
 
 /** What `defineHandler` takes. */
-export interface HandlerDefinition<Schema extends StandardSchemaV1, Prepared extends JsonValue | undefined> {
+export interface HandlerDefinition<
+  Schema extends StandardSchemaV1,
+  Prepared extends JsonValue | undefined,
+  // biome-ignore lint/suspicious/noExplicitAny: a handler without tables of its own may name any
+  Tables = any,
+> {
   /** The event type, as in `X-Event-Type`. */
   readonly type: string;
   /** The versions it serves (SPEC 9); all of them when left out. */
@@ -72,7 +78,7 @@ export interface HandlerDefinition<Schema extends StandardSchemaV1, Prepared ext
    * @throws Rejected for a 400 that is not retried; anything else is a 500 and a retry
    */
   handle(
-    context: HandleContext<StandardSchemaV1.InferOutput<Schema>, Prepared>,
+    context: HandleContext<StandardSchemaV1.InferOutput<Schema>, Prepared, Tables>,
   ): Promise<JsonObject> | JsonObject;
 }
 

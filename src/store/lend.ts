@@ -17,7 +17,7 @@ export interface Lender {
 }
 
 /** The open transaction for a handler. Each part is made on first use: nobody pays for the ways that he does not go. */
-export class LentTransaction implements Transaction {
+class LentTransaction {
   readonly #lending: Lending;
   readonly #lender: Lender;
   #query: OpenQuery | undefined;
@@ -62,6 +62,11 @@ export class LentTransaction implements Transaction {
     const { sql } = statement;
     return counted(this.#lending, String(sql), watch === undefined ? run : () => watched(watch, sql, run));
   }
+}
+
+/** The open transaction for a handler; its connection is of the driver that its dialect has. */
+export function lendTransaction(lending: Lending, lender: Lender): Transaction {
+  return new LentTransaction(lending, lender) as unknown as Transaction;
 }
 
 async function watched(

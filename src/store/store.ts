@@ -52,7 +52,16 @@ export type { RollupSlot, RollupStore } from "./rollup-store.ts";
 export type { SealedKind, SealedValue, SealedValueStore } from "./sealed-values.ts";
 export type * from "./session-store.ts";
 export { StoreFault, type StoreFaultReason } from "./store-fault.ts";
-export type { Dialect, Executed, OpenQuery, Transaction, TransactionWatch } from "./transaction.ts";
+export type {
+  Dialect,
+  Executed,
+  OpenQuery,
+  PostgresConnection,
+  PostgresTransaction,
+  SqliteTransaction,
+  Transaction,
+  TransactionWatch,
+} from "./transaction.ts";
 export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-token-store.ts";
 
 /** Milliseconds on the scale of `performance.now()`, which no clock change can move. */

@@ -1,12 +1,23 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { Kysely } from "kysely";
 
 export type Dialect = "sqlite" | "postgres";
 
-/**
- * Kysely over tables that this project cannot know; `query.withTables<{ orders: … }>()` makes it typed.
- */
 // biome-ignore lint/suspicious/noExplicitAny: the tables are the user's, and Kysely has no weaker type that still builds queries
-export type OpenQuery = Kysely<any>;
+type AnyTables = any;
+
+/**
+ * Kysely over tables that this project cannot know: any table, column and value. `defineHandler<Tables>()`, or
+ * `withTables<Tables>()` here, makes it typed.
+ */
+export interface OpenQuery extends Kysely<AnyTables> {
+  /** Kysely adds tables to those it knows; beside `any` they would stay without effect. */
+  withTables<Tables extends Record<string, Record<string, AnyTables>>>(): Kysely<Tables>;
+  $extendTables<Tables extends Record<string, Record<string, AnyTables>>>(): Kysely<Tables>;
+}
+
+type IsAny<Type> = 0 extends 1 & Type ? true : false;
+type QueryOf<Tables> = IsAny<Tables> extends true ? OpenQuery : Kysely<Tables>;
 
 export interface Executed {
   readonly rows: readonly Record<string, unknown>[];
@@ -14,14 +25,36 @@ export interface Executed {
   readonly changes: number;
 }
 
-/** The open transaction as a handler sees it. Every use after its end throws. */
-export interface Transaction {
-  readonly dialect: Dialect;
-  readonly query: OpenQuery;
+interface Statements<Tables> {
+  readonly query: QueryOf<Tables>;
   /** One statement as this database spells it, with its values: `?` on SQLite, `$1` on PostgreSQL. */
   execute(statement: string, values?: readonly unknown[]): Promise<Executed>;
-  /** The driver's own: `DatabaseSync` of `node:sqlite`, or `Client` of `pg`, inside the transaction. */
-  readonly connection: unknown;
+}
+
+export interface SqliteTransaction<Tables = AnyTables> extends Statements<Tables> {
+  readonly dialect: "sqlite";
+  /** The driver's own, inside the transaction. */
+  readonly connection: DatabaseSync;
+}
+
+export interface PostgresTransaction<Tables = AnyTables> extends Statements<Tables> {
+  readonly dialect: "postgres";
+  /** The driver's own, inside the transaction. */
+  readonly connection: PostgresConnection;
+}
+
+/**
+ * The open transaction as a handler sees it. Every use after its end throws. `dialect` tells which driver `connection`
+ * is of.
+ */
+export type Transaction<Tables = AnyTables> = SqliteTransaction<Tables> | PostgresTransaction<Tables>;
+
+/** What a handler may ask a `Client` of `pg`: `connection as ClientBase` where the types of `pg` are installed. */
+export interface PostgresConnection {
+  query<Row = AnyTables>(
+    statement: string | { readonly text: string; readonly values?: AnyTables[]; readonly name?: string },
+    values?: AnyTables[],
+  ): Promise<{ rows: Row[]; rowCount: number | null }>;
 }
 
 /** Told of what a handler does through `tx`. None of it may throw. */

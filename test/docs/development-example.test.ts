@@ -1,11 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { temporaryDatabase } from "../../src/app/temporary-database.ts";
+import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 
-const [example = ""] = [...readFileSync("docs/development.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
+const blocks = [...readFileSync("docs/development.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
   ([, block = ""]) => block,
 );
+const [example = ""] = blocks;
+const program = blocks.find((block) => block.includes("loadConfig(")) ?? "";
 
 it(
   "has in docs/development.md a test that passes, and that the compiler accepts",
@@ -13,6 +17,7 @@ it(
     const folder = mkdtempSync(join(process.cwd(), "test", "development-example-"));
     try {
       writeFileSync(join(folder, "parcels.test.ts"), example);
+      writeFileSync(join(folder, "program.ts"), program);
       const { code, output } = await runNode(["--test", "--test-reporter=tap", "parcels.test.ts"], folder);
       expect(output).toContain("ok 1 - a parcel is taken once the warehouse is back");
       expect(code).toBe(0);
@@ -23,3 +28,22 @@ it(
   },
   COMPILER_LIMIT_MS,
 );
+
+it("has in docs/development.md a program that starts a receiver and sends it a signed callback", async () => {
+  const { url, remove } = await temporaryDatabase();
+  const folder = mkdtempSync(join(process.cwd(), "test", "development-program-"));
+  const printed = vi.spyOn(console, "log").mockImplementation(() => {});
+  try {
+    const variables = { ...testEnvironment(), DATABASE_URL: url, LOG_LEVEL: "silent" };
+    const text = program
+      .replaceAll("process.env", `(${JSON.stringify(variables)} as Record<string, string>)`)
+      .replace('"oncehook"', '"../../src/index.ts"');
+    writeFileSync(join(folder, "program.ts"), text);
+    await import(join(folder, "program.ts"));
+    expect(printed.mock.calls).toEqual([[200, { status: "success", data: { order_id: "o1" } }]]);
+  } finally {
+    printed.mockRestore();
+    rmSync(folder, { recursive: true, force: true });
+    await remove();
+  }
+});

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { assertKeepsTransaction, type GuardRules, guarded, type Lending } from "../guarded.ts";
-import { type Lender, LentTransaction } from "../lend.ts";
+import { type Lender, lendTransaction } from "../lend.ts";
 import type { Transaction } from "../store.ts";
 import { postgresSpelling } from "./spelling.ts";
 import { executeOn, waitsFor } from "./statement.ts";
@@ -47,7 +47,7 @@ export function assertHandlerMay(sql: string): void {
 
 /** What an open transaction lends to a handler, in the ways that it allows. */
 export function lend(lending: Lending, ways: Omit<Lender, "dialect" | "spelling">): Transaction {
-  return new LentTransaction(lending, { dialect: "postgres", spelling: postgresSpelling, ...ways });
+  return lendTransaction(lending, { dialect: "postgres", spelling: postgresSpelling, ...ways });
 }
 
 /** A whole transaction for one handler. */

@@ -8,7 +8,7 @@ import {
   newLending,
   takeBackFinally,
 } from "../guarded.ts";
-import { type Lender, LentTransaction } from "../lend.ts";
+import { type Lender, lendTransaction } from "../lend.ts";
 import { withPatience } from "../patience.ts";
 import type { Deadline, Transaction, TransactionWatch } from "../store.ts";
 import type { Connection } from "./connection.ts";
@@ -45,7 +45,7 @@ export async function lending<T>(
   const lending = newLending(() => connection.database.isTransaction, watch);
   connection.isLent = true;
   try {
-    const value = await run(new LentTransaction(lending, lenderOf(connection)), lending);
+    const value = await run(lendTransaction(lending, lenderOf(connection)), lending);
     // Where the transaction is gone, what follows would commit by itself, one statement at a time.
     assertOpen(lending);
     await takeBackFinally(lending);
