@@ -12,6 +12,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A test that asserts nothing would pass whatever the product does.
+    expect: { requireAssertions: true },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

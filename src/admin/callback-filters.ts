@@ -35,7 +35,7 @@ export const FILTER_QUERY = {
     minLength: 1,
     maxLength: 1024,
     description:
-      "That ended so: `success`, `already_processed` or a code of docs/errors.md; several, separated by commas, for any of them.",
+      "That ended so: `success`, `already_processed` or a code of docs/errors.md; several, separated by commas, for any of them. With `!` before each one: all others, such as `!endpoint_check`.",
   },
   remote_address: exactly("From this address, as the log has it."),
   event_id: exactly("Only rows of this event."),
@@ -81,9 +81,14 @@ function statusesOf(status: string): readonly [number, number] {
 }
 
 function outcomesOf(text: string): readonly string[] {
-  const outcomes = text.split(",");
+  const words = text.split(",");
+  const excluded = words.filter((word) => word.startsWith("!"));
+  if (excluded.length > 0 && excluded.length < words.length)
+    throw refusal(`outcome: got ${JSON.stringify(text)}, expected "!" before each of them or before none`);
+  const outcomes = words.map((word) => word.replace(/^!/, ""));
   const unknown = outcomes.find((outcome) => !OUTCOMES.includes(outcome));
-  if (unknown === undefined) return outcomes;
+  if (unknown === undefined)
+    return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));
   throw refusal(
     `outcome: there is no ${JSON.stringify(unknown)}; expected success, already_processed or a code of docs/errors.md`,
   );

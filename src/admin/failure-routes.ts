@@ -17,6 +17,7 @@ const MOST_CHARACTERS = 4_000;
 const REPLAY = operation({
   summary: "Run a failed event now",
   action: "failure.replay",
+  dryRunAction: "failure.dry_run",
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
   params: EVENT_PARAMS,
@@ -47,7 +48,8 @@ export function registerFailures(app: FastifyInstance, deps: AdminDeps): void {
     async (request, reply) => {
       const { dry_run } = request.query;
       const { ending, view } = await (dry_run ? rehearsed : replayed)(eventKeyOf(request.params), deps);
-      log.info({ ...request.params, dry_run, ending: nameOf(ending) }, "an operator replayed a failure");
+      const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
+      log.info({ ...request.params, dry_run, ending: nameOf(ending) }, did);
       if (view !== undefined) return reply.send(view);
       return ending === "absent" ? absent(reply) : leased(reply);
     },

@@ -33,14 +33,17 @@ export interface Operation {
    * parameters of the path, and its detail those of the query.
    */
   readonly action?: string;
+  /** Under which it has a request with `dry_run=true`, such as `failure.dry_run`. */
+  readonly dryRunAction?: string;
   /** The fields of the body that the audit log keeps besides; none of them may hold a secret. */
   readonly told?: readonly string[];
 }
 
 /** The schema of a route, by which Fastify validates and from which the API's description is made. */
 export function operation(described: Operation): FastifySchema {
-  const { summary, description, answers, isOpen, anyHost, role, action, told, ...inputs } = described;
-  const guard = definedOf({ isOpen, anyHost, role, action, told });
+  const { summary, description, answers, isOpen, anyHost, role, action, dryRunAction, told, ...inputs } =
+    described;
+  const guard = definedOf({ isOpen, anyHost, role, action, dryRunAction, told });
   const refusals = {
     ...(isOpen === true ? {} : CLOSED),
     ...(isOpen === true || action === undefined ? {} : CHANGING),

@@ -1,4 +1,4 @@
-import { createCounts, FAULTS, type Outcome } from "../domain/index.ts";
+import { createCounts, FAULTS, type FaultCode, type Outcome } from "../domain/index.ts";
 import type { Arrival } from "../store/index.ts";
 
 /** What a process counts of the callbacks that it answers, until it is written down. */
@@ -28,7 +28,7 @@ export function createArrivals(types: readonly string[]): Arrivals {
 
   return {
     note(source, { outcome, eventId, eventType }) {
-      if (outcome.ending === "refused" && FAULTS[outcome.code].status === 401) add(source, REFUSED);
+      if (outcome.ending === "refused" && isUnauthentic(outcome.code)) add(source, REFUSED);
       // An event has an id from here on only after its signature was found good.
       if (eventId === undefined) return;
       add(source, AUTHENTIC);
@@ -40,4 +40,9 @@ export function createArrivals(types: readonly string[]): Arrivals {
       for (const { source, subject, count } of arrivals) add(source, subject, count);
     },
   };
+}
+
+/** The receiver's own check of an address is no sender's failure. */
+function isUnauthentic(code: FaultCode): boolean {
+  return code !== "endpoint_check" && FAULTS[code].status === 401;
 }

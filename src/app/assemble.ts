@@ -22,6 +22,7 @@ import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Tracer } from "../trace/index.ts";
 import type { Credential, NamedSecret, Scheme } from "../verify/index.ts";
+import { createEndpointChecks, type EndpointChecks } from "./endpoint-checks.ts";
 import { createObserver } from "./observer.ts";
 import { storeCallbacks } from "./store-callbacks.ts";
 import { createRollupWriter, type RollupWriter } from "./write-rollups.ts";
@@ -53,6 +54,7 @@ export interface Inner {
   readonly describe: (error: unknown) => string;
   readonly arrivals: Arrivals;
   readonly namedSecrets: readonly NamedSecret[];
+  readonly endpointChecks: EndpointChecks;
   readonly rollups: RollupWriter;
   readonly answered: Answered;
 }
@@ -109,7 +111,19 @@ export function assemble(given: Given): Inner {
     tokens,
   };
   const counted = countedBy(metrics, given);
-  return { source, receiver, mask, metrics, callbackLog, hearing, describe, namedSecrets, ...counted };
+  const endpointChecks = createEndpointChecks(sealer, clock);
+  return {
+    source,
+    receiver,
+    mask,
+    metrics,
+    callbackLog,
+    hearing,
+    describe,
+    namedSecrets,
+    endpointChecks,
+    ...counted,
+  };
 }
 
 /** A callback is counted in one place: for the metrics, the overview, and the history that alerts are judged by. */

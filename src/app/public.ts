@@ -24,7 +24,7 @@ export function publicListener(
   config: Config,
   tls: TlsPair | null,
   platform: () => Platform,
-  { receiver, source, mask, metrics, callbackLog, hearing, answered, namedSecrets }: Inner,
+  { receiver, source, mask, metrics, callbackLog, hearing, answered, namedSecrets, endpointChecks }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
@@ -63,6 +63,7 @@ export function publicListener(
       log,
       diagnosed: metrics.diagnosed,
     }),
+    isEndpointCheck: endpointChecks.isOne,
     heard: hearing === null ? null : { hearing, isOperator: createBearerCheck(config.admin.token) },
     answered,
     clock,

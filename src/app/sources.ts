@@ -22,7 +22,7 @@ const OAUTH = "oauth";
 /** What platforms register, and whether it leads here. */
 export function createSources(
   config: Config,
-  { receiver, source, callbackLog }: Inner,
+  { receiver, source, callbackLog, endpointChecks }: Inner,
   secrets: readonly ConfiguredSecret[],
   origins: OwnOrigins,
 ): Sources {
@@ -60,7 +60,9 @@ export function createSources(
       try {
         // When somebody asks for the first time: a start needs nothing of it.
         const { reachAddress } = await import("../reach/index.ts");
-        return summaryOf(await Promise.all(urls.map((url) => reachAddress(url, log))));
+        return summaryOf(
+          await Promise.all(urls.map((url) => reachAddress(url, log, endpointChecks.newProof()))),
+        );
       } finally {
         isChecking = false;
       }

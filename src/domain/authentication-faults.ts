@@ -11,6 +11,12 @@ export const AUTHENTICATION_FAULTS = {
     message: "invalid signature",
     meaning: "There is no `X-Signature` header.",
   },
+  endpoint_check: {
+    status: 401,
+    message: "invalid signature",
+    meaning:
+      "The receiver's own check of a registered address (`oncehook sources --check`), answered as any callback without a credential. It is not counted as refused.",
+  },
   signature_repeated: {
     status: 401,
     message: "invalid signature",

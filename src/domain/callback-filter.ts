@@ -47,9 +47,10 @@ function lowerAscii(text: string): string {
  * may be one. Those rows have an index of their own, since they are few.
  */
 export function rareOutcomes({ outcomes, statuses }: CallbackFilter): readonly string[] | undefined {
-  if (outcomes !== undefined) return outcomes.every((outcome) => outcome in FAULTS) ? outcomes : undefined;
-  if (statuses === undefined || statuses[0] < 400) return undefined;
+  if (statuses === undefined || statuses[0] < 400)
+    return outcomes?.every((outcome) => outcome in FAULTS) === true ? outcomes : undefined;
   return Object.entries(FAULTS)
     .filter(([, { status }]) => status >= statuses[0] && status <= statuses[1])
-    .map(([code]) => code);
+    .map(([code]) => code)
+    .filter((code) => outcomes?.includes(code) !== false);
 }

@@ -3,6 +3,7 @@ import type { Hearing } from "../hear/index.ts";
 import type { RedirectDeps, StartDeps } from "../oauth/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Receiver, Reception, Source } from "../receive/index.ts";
+import type { DistinctHeaders } from "../verify/index.ts";
 import type { Diagnosing } from "./diagnosing.ts";
 import type { GateRules } from "./gate.ts";
 
@@ -21,6 +22,9 @@ export type Answered = (
   source?: string,
 ) => void;
 
+/** Whether the headers prove a request of this receiver's own, by which it checks a registered address. */
+export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
+
 /** What the public listener works with; made once at the start. */
 export interface PublicDeps {
   readonly source: Source;
@@ -36,6 +40,7 @@ export interface PublicDeps {
   readonly metrics: Metrics;
   readonly callbackLog: CallbackLog;
   readonly diagnosing: Diagnosing;
+  readonly isEndpointCheck: IsEndpointCheck;
   /** Null where callbacks are not kept for listeners: always in production. */
   readonly heard: HeardAccess | null;
   /** Counts an answered callback, wherever callbacks are counted; may not throw. */

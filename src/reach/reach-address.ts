@@ -27,13 +27,18 @@ const LETTERS = 24;
  * Sends an unsigned callback to an address as a platform would, and looks for its row in the callback log. The request is known
  * by a mark of its own, and by the id with which the receiver answers: a proxy may change the one, and MASK_HEADERS hide the other.
  * @param address one that is configured, and never one that somebody asks for
+ * @param proof headers by which the receiver logs the request as `endpoint_check`
  */
-export async function reachAddress(address: string, log: LogReading): Promise<Reach> {
+export async function reachAddress(
+  address: string,
+  log: LogReading,
+  proof: Readonly<Record<string, string>>,
+): Promise<Reach> {
   const begun = performance.now();
   const url = new URL(address);
   const mark = newMark();
   const end = await endOf(log);
-  const attempt = await tryOut(url, mark);
+  const attempt = await tryOut(url, mark, proof);
   const answer = "answer" in attempt ? attempt.answer : undefined;
   const isOurs = ({ requestHeaders, requestId }: LoggedCallback) =>
     requestHeaders.includes(mark) || requestId === answer?.headers["x-request-id"];
@@ -47,8 +52,8 @@ export async function reachAddress(address: string, log: LogReading): Promise<Re
   };
 }
 
-async function tryOut(url: URL, mark: string): Promise<Attempt> {
-  const headers = { "user-agent": `oncehook-reach ${mark}`, "content-type": "application/json" };
+async function tryOut(url: URL, mark: string, proof: Readonly<Record<string, string>>): Promise<Attempt> {
+  const headers = { ...proof, "user-agent": `oncehook-reach ${mark}`, "content-type": "application/json" };
   const limits = { timeLimitMs: TIME_LIMIT_MS, mostBytes: MOST_BYTES };
   try {
     return { answer: await exchange(url, { method: "POST", headers, body: "{}", ...limits }) };

@@ -114,11 +114,16 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       expect(callbacksOf(again)).toEqual(["missed-1", "missed-2", "fresh"]);
     }));
 
-  it("brings up a thousand and says that more were left out", () =>
+  it("begins with new callbacks where the log has more rows than it looks at, and brings up a thousand of those that were missed", () =>
     withReceiver(dialect, async (receiver) => {
       const ids = Array.from({ length: 1_250 }, (_, index) => `r${index}`);
       await append(receiver.target, ids);
-      const [oldest] = await everyId(receiver, 1_250);
+      const fresh = await readEvents(receiver, "", {}, (sofar) => {
+        if (sofar.length === 1) void receiver.send(payment({ event_id: "fresh" }));
+        return callbacksOf(sofar).includes("fresh");
+      });
+      expect(callbacksOf(fresh)).toEqual(["fresh"]);
+      const [oldest] = await everyId(receiver, ids.length + 1);
       const messages = await readEvents(
         receiver,
         "",
@@ -127,7 +132,7 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       );
       expect(callbacksOf(messages)).toEqual(ids.slice(0, 1_000));
       const gap = messages.find((one) => one.event === "gap")?.data;
-      expect(gap).toEqual({ after: Number(oldest) + 999, until: Number(oldest) + 1_249 });
+      expect(gap).toEqual({ after: Number(oldest) + 999, until: Number(oldest) + ids.length });
     }));
 
   it("says that nobody knows what was missed where the place is of another state of the database", () =>
@@ -293,6 +298,8 @@ describe("a live stream", () => {
         };
         await until(async () => !(await mayListen()), LIMIT_MS);
         await until(mayListen, 60_000);
+        // None of them has left by itself.
+        expect(deaf.map(({ destroyed }) => destroyed)).not.toContain(true);
         for (const socket of deaf) socket.destroy();
       }),
   );
@@ -322,10 +329,16 @@ describe("a live stream", () => {
   it("ends with the process, which waits for nobody who listens", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);
-      const messages = readEvents(receiver, "", {}, () => false);
-      await until(async () => (await receiver.admin("/healthz")).status === 200);
+      const opened = Promise.withResolvers<void>();
+      const messages = readEvents(receiver, "", {}, () => {
+        opened.resolve();
+        return false;
+      });
+      await opened.promise;
+      const begun = performance.now();
       await receiver.stop();
-      await messages.catch(() => {});
+      expect((await messages).map((one) => one.event)).toContain("tally");
+      expect(performance.now() - begun).toBeLessThan(10_000);
     }));
 
   it.each([

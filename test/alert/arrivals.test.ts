@@ -18,10 +18,11 @@ describe("what a process counts of its callbacks", () => {
     ]);
   });
 
-  it("is how many were answered 401, and of no type", () => {
+  it("is how many were answered 401, and of no type, without the receiver's own checks", () => {
     const arrivals = createArrivals(COUNTED);
     arrivals.note("platform", { outcome: refused("signature_mismatch") });
     arrivals.note("platform", { outcome: refused("signature_missing") });
+    arrivals.note("platform", { outcome: refused("endpoint_check") });
     arrivals.note("platform", { outcome: refused("too_many_requests") });
     arrivals.note("platform", { outcome: failed("overloaded", null) });
     expect(arrivals.take()).toEqual([{ source: "platform", subject: "refused", count: 2 }]);

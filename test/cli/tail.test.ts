@@ -130,6 +130,7 @@ describe("oncehook tail", () => {
   it("says what is wrong where no receiver answers, and with a wrong count", async () => {
     await withTail("9", [], async (tail) => {
       await until(() => tail.stderr().includes("did not answer. Is the receiver running"), 20_000);
+      expect(tail.stderr()).not.toContain("    at ");
     });
     await withReceiver("sqlite", (receiver) =>
       withTail(new URL(receiver.adminOrigin).port, ["--last", "many"], async (tail) => {

@@ -4,7 +4,7 @@ import { WEBHOOK_SECRET } from "../support/notified.ts";
 import { event, payment, type TestReceiver } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX: "0" };
@@ -39,7 +39,7 @@ it(
         await signIn(page);
         await page.getByRole("button", { name: /^Deliver again: .* of evt_told$/ }).click();
         const status = page.getByRole("status").filter({ hasText: "1 delivery is due now." });
-        await status.getByText("still dead: email:gone@example.com").waitFor();
+        await expectShown(status.getByText("still dead: email:gone@example.com"));
       },
       { env: UNREACHABLE, outboxPollMs: 20 },
     ),
@@ -89,7 +89,7 @@ it("shows what came of a retry until it is closed, and keeps the focus on the pa
       await page.getByRole("button", { name: "Retry now: evt_a" }).click();
       await page.getByText("No event that fits has failed.").waitFor();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText('"shelf": 7').waitFor();
+      await expectShown(dialog.getByText('"shelf": 7'));
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "hidden" });
       await until(
@@ -110,7 +110,7 @@ it("goes back to the button of a dry run when its result is closed", { timeout: 
       await signIn(page);
       await page.getByRole("button", { name: "Dry run: evt_a" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText("nothing has changed").waitFor();
+      await expectShown(dialog.getByText("nothing has changed"));
       await dialog.getByRole("button", { name: "Close" }).click();
       await until(
         async () =>
@@ -127,7 +127,7 @@ it("tells whether the menu is open", { timeout: LIMIT_MS }, () =>
       await page.goto("/callbacks");
       await signIn(page);
       await page.getByRole("button", { name: "Navigation", expanded: false }).click();
-      await page.getByRole("button", { name: "Navigation", expanded: true }).waitFor();
+      await expectShown(page.getByRole("button", { name: "Navigation", expanded: true }));
     },
     {},
     { viewport: { width: 360, height: 740 } },

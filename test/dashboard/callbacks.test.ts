@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { payment } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
@@ -11,7 +11,7 @@ it("says of an empty list what would fill it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/callbacks");
     await signIn(page);
-    await page.getByText("No callback has arrived yet.").waitFor();
+    await expectShown(page.getByText("No callback has arrived yet."));
   }),
 );
 

@@ -1,4 +1,5 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { expect } from "vitest";
 import { withBrowser } from "../support/browser.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
@@ -68,4 +69,9 @@ export async function sendToken(page: Page, token: string): Promise<void> {
 export async function signIn(page: Page, token = TOKEN): Promise<void> {
   await sendToken(page, token);
   await page.getByRole("button", { name: "Sign in" }).waitFor({ state: "hidden" });
+}
+
+/** Waits until it is seen, as an assertion. */
+export async function expectShown(locator: Locator): Promise<void> {
+  await expect.poll(() => locator.isVisible(), { timeout: PATIENCE_MS }).toBe(true);
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { event, payment } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
@@ -41,7 +41,7 @@ it("takes a failure off the list that somebody else has discarded, and says so",
       await receiver.admin(...discarded("evt_gone"));
       await retry.click();
       await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
-      await page.getByText("No event that fits has failed.").waitFor();
+      await expectShown(page.getByText("No event that fits has failed."));
     },
     { handlers: [unreliable().handler], env: OPEN },
   ),
@@ -55,7 +55,7 @@ it("goes on with the story of an event as long as it has failed", { timeout: LIM
       await signIn(page);
       await page.getByText("none: it failed, and waits for a person").waitFor();
       await receiver.admin(...discarded("evt_story"));
-      await page.getByText("none: it was not handled here").waitFor();
+      await expectShown(page.getByText("none: it was not handled here"));
     },
     { handlers: [unreliable().handler], env: OPEN },
   ),
@@ -70,7 +70,7 @@ it("says of a time how long ago it is, also a while later", { timeout: LIMIT_MS 
       await signIn(page);
       await page.getByText("The record was completed").waitFor();
       await page.clock.runFor(125_000);
-      await page.getByText(/\(2 minutes ago\)/).waitFor();
+      await expectShown(page.getByText(/\(2 minutes ago\)/));
     },
     { env: OPEN },
   ),
@@ -83,7 +83,7 @@ it("shows a minute between empty ones in the chart of durations", { timeout: LIM
       await page.goto("/");
       await signIn(page);
       const lines = page.getByRole("region", { name: "How long they took" });
-      await until(async () => (await lines.locator("circle").count()) > 0, PATIENCE_MS);
+      await expect.poll(() => lines.locator("circle").count(), { timeout: PATIENCE_MS }).toBeGreaterThan(0);
     },
     { env: OPEN },
   ),

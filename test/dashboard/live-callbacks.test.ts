@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { payment, type TestReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
@@ -37,7 +37,7 @@ it("has every callback on a row, however many have come since it was opened", { 
       await openLive(page);
       await sendMany(receiver, "live", 260);
       const rows = page.getByRole("table").locator("tbody tr");
-      await rows.getByText("live_259", { exact: true }).waitFor();
+      await expectShown(rows.getByText("live_259", { exact: true }));
       await until(async () => {
         await page.mouse.wheel(0, 100_000);
         return (await rows.count()) === 265;
@@ -53,7 +53,7 @@ it("counts all that comes while it is paused", { timeout: LIMIT_MS }, () =>
       await openLive(page);
       await page.getByRole("button", { name: "Pause" }).click();
       await sendMany(receiver, "held", 210);
-      await page.getByText("Paused; 210 new").waitFor();
+      await expectShown(page.getByText("Paused; 210 new"));
     },
     { env: OPEN },
   ),
@@ -67,7 +67,7 @@ it("shows in the list what came while another page was open", { timeout: LIMIT_M
       // What was read in the last seconds is not asked for again, so this must be quick to show anything.
       await page.reload();
       await page.getByRole("link", { name: "before_0" }).click();
-      await page.getByRole("heading", { name: "Event before_0" }).waitFor();
+      await expectShown(page.getByRole("heading", { name: "Event before_0" }));
       await receiver.send(payment({ event_id: "between" }));
       await until(async () => (await listed(receiver)).includes("between"));
       // The receiver looks for new ones every half second, and once more when nobody listens any longer.

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { type OperatorsTest, withOperators } from "../support/operators.ts";
-import { withPage } from "./dashboard.ts";
+import { expectShown, withPage } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -55,7 +55,7 @@ it("tells whom the provider knows and neither list does that he may not come in"
   withOperators("sqlite", (test) =>
     withPage(test.base, async ({ page }) => {
       await signInAtProvider(page, test, "mallory");
-      await page.getByText(/on neither list/).waitFor();
+      await expectShown(page.getByText(/on neither list/));
       await page.goto(`${test.base}/callbacks`);
       await page.waitForURL(/\/sign-in/);
     }),

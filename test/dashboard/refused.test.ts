@@ -5,25 +5,34 @@ import { signIn, withDashboard } from "./dashboard.ts";
 const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 
-it("lists as refused whatever was answered 4xx, and narrows to one status", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(payment(), { secret: "another secret of the same length" });
-      await receiver.send(payment({ event_id: "evt_limited" }));
-      await page.goto("/refused");
-      await signIn(page);
-      const rows = page.getByRole("table").locator("tbody tr");
-      await rows.getByText("too many requests").waitFor();
-      await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
-      await page.getByText("Filters", { exact: true }).click();
-      await page.getByLabel("Status").selectOption("401");
-      await page.getByRole("button", { name: "Apply the filters" }).click();
-      await rows.getByText("too many requests").waitFor({ state: "hidden" });
-      await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
-      expect(new URL(page.url()).search).toBe("?status=401");
-    },
-    { env: { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "1/minute" } },
-  ),
+it(
+  "lists as refused each callback that was answered 4xx with its error, no endpoint check, and narrows to one status",
+  {
+    timeout: LIMIT_MS,
+  },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.admin("/api/v1/sources/platform/reach", { method: "POST" });
+        expect(await receiver.count("oncehook_callbacks", "outcome = 'endpoint_check'")).toBe(3);
+        await receiver.send(payment(), { secret: "another secret of the same length" });
+        await receiver.send(payment({}, { amount: "ten" }));
+        await receiver.send(payment({ event_id: "evt_limited" }));
+        await page.goto("/refused");
+        await signIn(page);
+        const rows = page.getByRole("table").locator("tbody tr");
+        await rows.getByText("too many requests").waitFor();
+        await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(3);
+        await rows.getByText(/^data\.amount: /).waitFor();
+        await page.getByText("Filters", { exact: true }).click();
+        await page.getByLabel("Status").selectOption("401");
+        await page.getByRole("button", { name: "Apply the filters" }).click();
+        await rows.getByText("too many requests").waitFor({ state: "hidden" });
+        await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
+        expect(new URL(page.url()).search).toBe("?status=401");
+      },
+      { env: { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "5/minute" } },
+    ),
 );
 
 it("does not call authentic what came where nothing was refused", { timeout: LIMIT_MS }, () =>

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { TOKEN } from "../support/secrets.ts";
-import { sendToken, signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, sendToken, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -65,7 +65,7 @@ it("forgets everything when one signs out", { timeout: LIMIT_MS }, () =>
     await signIn(page);
     await page.getByRole("heading", { name: "Notifications" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Admin token").waitFor();
+    await expectShown(page.getByLabel("Admin token"));
     await page.goto("/notifications");
     await page.waitForURL(/\/sign-in/);
   }),

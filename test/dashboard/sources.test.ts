@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
-import { signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 const REDIRECT = "/api/platform/oauth-callback";
@@ -13,7 +13,7 @@ it("says whether the OAuth redirect that is registered leads here", { timeout: L
       await page.goto("/sources");
       await signIn(page);
       await page.getByRole("button", { name: "Check that it is reachable" }).click();
-      await page.getByText(`Reached: ${receiver.publicOrigin}${REDIRECT}`).waitFor();
+      await expectShown(page.getByText(`Reached: ${receiver.publicOrigin}${REDIRECT}`));
     },
     { env: { PORT: port, CALLBACK_BASE_URL: `http://127.0.0.1:${port}` } },
   );

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { payment } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-import { signIn } from "./dashboard.ts";
+import { expectShown, signIn } from "./dashboard.ts";
 import { withTroubledDashboard } from "./troubled-way.ts";
 
 const LIMIT_MS = 180_000;
@@ -23,7 +23,7 @@ it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () 
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.goto("/sources");
     await signIn(page);
-    await page.getByRole("button", { name: "Check that they are reachable" }).waitFor();
+    await expectShown(page.getByRole("button", { name: "Check that they are reachable" }));
     troubles.set("/api/v1/failures", "hangs");
     await page.getByRole("link", { name: "Failures" }).click();
     await page.getByText("The receiver did not answer").waitFor({ timeout: 2 * PATIENCE_MS });
@@ -39,7 +39,7 @@ it("tries the live stream again when its first answer is an error", { timeout: L
     troubles.clear();
     await page.getByText("live numbers are away").waitFor({ state: "hidden" });
     await page.getByRole("link", { name: "Callbacks" }).click();
-    await page.getByText("Live", { exact: true }).waitFor();
+    await expectShown(page.getByText("Live", { exact: true }));
   }),
 );
 
@@ -47,7 +47,7 @@ it("goes to the sign-in when the live stream is refused", { timeout: LIMIT_MS },
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.goto("/failures");
     await signIn(page);
-    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    await expectShown(page.getByRole("heading", { name: "Failures" }));
     troubles.set("/api/v1/live", 401);
     await page.getByRole("link", { name: "Callbacks" }).click();
     await page.waitForURL(/\/sign-in\?back=/);
@@ -64,7 +64,7 @@ it("shows the page at the second try when the session could not be read", { time
     await page.getByRole("heading", { name: "This page could not be shown" }).waitFor();
     troubles.clear();
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    await expectShown(page.getByRole("heading", { name: "Failures" }));
   }),
 );
 
@@ -73,7 +73,7 @@ it("goes on to other pages while the session cannot be read again", { timeout: L
     await page.clock.install();
     await page.goto("/failures");
     await signIn(page);
-    await page.getByRole("heading", { name: "Failures" }).waitFor();
+    await expectShown(page.getByRole("heading", { name: "Failures" }));
     troubles.set("/api/v1/session", 500);
     // Past the time for which the session counts as known.
     await page.clock.runFor(61_000);

@@ -10,11 +10,11 @@ const readme = readFileSync("README.md", "utf8");
 const errors = readFileSync("docs/errors.md", "utf8");
 const cell = (text: string) => text.replaceAll("|", "\\|");
 
-/** The tests of a cell, such as "`file`: one title; another", that are not in that file. */
+/** The tests of a cell, such as "`file`: one title; another", that are in no file of that name. */
 function missingTests(cell: string): string[] {
   return [...cell.matchAll(/`([\w-]+)`: ([^`]+)/g)].flatMap(([, file, titles = ""]) => {
-    const [path] = globSync(`test/**/${file}.test.ts`);
-    const source = path === undefined ? "" : readFileSync(path, "utf8");
+    const paths = globSync(`test/**/${file}.test.ts`);
+    const source = paths.map((path) => readFileSync(path, "utf8")).join("\n");
     const named = titles.split(";").map((title) => title.trim());
     return named
       .filter((title) => title !== "" && !source.includes(title))

@@ -133,6 +133,7 @@ describe("the callbacks that are kept for listeners", () => {
         for (const stream of streams) await until(() => requestsOf(stream).length === 1);
         await receiver.stop();
         for (const stream of streams) await until(() => stream.isOver);
+        expect(streams.map(({ isOver }) => isOver)).toEqual([true, true, true]);
       },
       LISTEN,
     ));

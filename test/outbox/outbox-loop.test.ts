@@ -72,6 +72,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           const loop = loopOf(store, [webhook(url), logChannel(log)]);
           loop.start(10);
           await until(() => log.lines.length === NOTIFICATIONS);
+          expect(held.length).toBeGreaterThan(0);
           for (const response of held) response.end();
           await loop.stop();
         },
@@ -95,6 +96,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           const loop = loopOf(store, [webhook(url)]);
           loop.start(10);
           await until(() => taken === 3 * NOTIFICATIONS - 1);
+          expect(held?.writableEnded).toBe(false);
           held?.end();
           await loop.stop();
         },
@@ -202,6 +204,9 @@ describe("the outbox", () => {
       loop.start(1);
       await until(() => steps > 3);
       await loop.stop();
+      const atStop = steps;
+      await nextTurn();
+      expect(steps).toBe(atStop);
     }),
   );
 });

@@ -10,7 +10,7 @@ import { logRow } from "../support/log-row.ts";
 function reach(address: string): Promise<Reach> {
   return withStore("sqlite", (store) => {
     const log: LogReading = { flush: async () => {}, rows: store.callbacks };
-    return reachAddress(address, log);
+    return reachAddress(address, log, {});
   });
 }
 
@@ -34,7 +34,7 @@ it("finds the row of its request below those of a busy log", () =>
       },
       async (origin) => {
         const log: LogReading = { flush: async () => {}, rows: store.callbacks };
-        expect(await reachAddress(origin + PATH, log)).toMatchObject({ reached: true, status: 401 });
+        expect(await reachAddress(origin + PATH, log, {})).toMatchObject({ reached: true, status: 401 });
       },
     );
   }));

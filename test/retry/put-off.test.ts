@@ -97,6 +97,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await receiver.send(event("stock_counted", {}));
       await until(async () => (await failure(target))?.state === "exhausted");
       await receiver.stop();
+      expect((await failure(target))?.attempts).toBeGreaterThan(1);
     }));
 
   it("stays as it is when it is replayed while its type has no handler", () =>

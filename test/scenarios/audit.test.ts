@@ -48,6 +48,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       async (receiver) => {
         await failOne(receiver);
         await receiver.admin(`${FAILURE}/replay?dry_run=true`, { method: "POST" });
+        await receiver.admin(`${FAILURE}/replay`, { method: "POST" });
         await receiver.admin(FAILURE, { method: "DELETE" });
         await receiver.admin(FAILURE, { method: "DELETE" });
         const common = {
@@ -59,8 +60,10 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         expect(await entries(receiver)).toMatchObject([
           { ...common, action: "failure.discard", detail: null, outcome: "refused" },
           { ...common, action: "failure.discard", detail: null, outcome: "done" },
-          { ...common, action: "failure.replay", detail: { dry_run: true }, outcome: "done" },
+          { ...common, action: "failure.replay", detail: { dry_run: false }, outcome: "done" },
+          { ...common, action: "failure.dry_run", detail: { dry_run: true }, outcome: "done" },
         ]);
+        expect(await entries(receiver, "?action=failure.dry_run&who=token")).toHaveLength(1);
         expect(await entries(receiver, "?action=failure.replay&who=token&limit=1")).toHaveLength(1);
         expect(await entries(receiver, "?who=ada@example.com")).toEqual([]);
       },

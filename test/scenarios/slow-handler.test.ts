@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import {
+  type Answer,
   event,
   payment,
   type ReceiverOptions,
@@ -12,7 +13,7 @@ import { until } from "../support/until.ts";
 
 /** A prepare step that ends when the test says so. */
 function heldStep() {
-  const step = { begun: false, ended: false, end: Promise.withResolvers<void>() };
+  const step = { begun: false, ended: false, runs: 0, end: Promise.withResolvers<void>() };
   const preparing = defineHandler({
     type: "prepare",
     data: z.object({}),
@@ -20,9 +21,12 @@ function heldStep() {
       step.begun = true;
       await step.end.promise;
       step.ended = true;
-      return null;
+      return { fetched: "once" };
     },
-    handle: async () => ({}),
+    handle: async ({ prepared }) => {
+      step.runs += 1;
+      return { prepared: prepared.fetched, runs: step.runs };
+    },
   });
   return { step, preparing };
 }
@@ -98,19 +102,22 @@ describe("while a handler holds the writer", () => {
       { env: { MAX_WAITING_CALLBACKS: "1" } },
     ));
 
-  it("outside work that has begun goes on to its end", () => {
+  it("a prepare step that has begun ends, and its event is handled with the step's result", async () => {
     const { step, preparing } = heldStep();
-    return whileWriterIsHeld(
+    let answer: Promise<Answer> | undefined;
+    await whileWriterIsHeld(
       async ({ send }) => {
-        void send(event("prepare", {}));
+        answer = send(event("prepare", {}));
         await until(() => step.begun);
       },
       async () => {
         step.end.resolve();
         await until(() => step.ended);
+        expect(step.runs).toBe(0);
       },
       { handlers: [preparing] },
     );
+    expect((await answer)?.body).toEqual({ status: "success", data: { prepared: "once", runs: 1 } });
   });
 });
 

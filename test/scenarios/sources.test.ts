@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAdminClient } from "../../src/admin-client/index.ts";
+import { type CallbackFilters, createAdminClient } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { freePort } from "../support/free-port.ts";
@@ -11,6 +11,7 @@ import { payment, startReceiver, type TestReceiver, TOKEN, withReceiver } from "
 import { until } from "../support/until.ts";
 
 const REACH = "/api/v1/sources/platform/reach";
+const CHECK_HEADER = "x-oncehook-endpoint-check";
 const OLD_SECRET = "the-signing-secret-before-this-one";
 const parcels = defineHandler({
   type: "parcel_shipped",
@@ -113,7 +114,22 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
         [true, 401],
         [true, 401],
       ]);
-      expect(await receiver.count("oncehook_callbacks", "outcome = 'signature_missing'")).toBe(3);
+    }));
+
+  it("lists endpoint checks under an outcome of their own, and not among the refused callbacks", () =>
+    withReceiver(dialect, async (receiver) => {
+      await check(receiver);
+      await receiver.send(payment(), { headers: { "x-signature": "" } });
+      await receiver.send(payment());
+      const { callbacks } = clientOf(receiver);
+      const found = async (filters: CallbackFilters) =>
+        (await callbacks.list(filters)).items.map(({ outcome }) => outcome);
+      expect(await found({ status: "4xx", outcome: "!endpoint_check" })).toEqual(["signature_missing"]);
+      expect(await found({ outcome: "!endpoint_check,!signature_missing" })).toEqual(["success"]);
+      const checks = ["endpoint_check", "endpoint_check", "endpoint_check"];
+      expect(await found({ outcome: "endpoint_check" })).toEqual(checks);
+      const mixed = await receiver.admin("/api/v1/callbacks?outcome=!endpoint_check,success");
+      expect([mixed.status, mixed.body.error]).toEqual([400, expect.stringMatching(/^outcome: got /)]);
     }));
 
   it("is reached where another process on the same database answers", () =>
@@ -141,6 +157,7 @@ describe("the check of the registered addresses", () => {
           reached: true,
           status: 401,
         });
+        expect(await receiver.count("oncehook_callbacks", "outcome = 'endpoint_check'")).toBe(1);
       },
       { env: { PORT: String(port) } },
     );
@@ -149,6 +166,50 @@ describe("the check of the registered addresses", () => {
       "sqlite",
       async (receiver) => expect((await receiver.admin(oauth, { method: "POST" })).status).toBe(404),
       { env },
+    );
+  });
+
+  it("keeps a refused callback among the refused ones, whatever a stranger sends that looks like a check", async () => {
+    const seen: string[] = [];
+    let now = Date.now();
+    await withHttpServer(
+      (message, response) => {
+        seen.push(String(message.headers[CHECK_HEADER]));
+        response.writeHead(500).end();
+      },
+      (origin) =>
+        withReceiver(
+          "sqlite",
+          async (receiver) => {
+            const { body } = await receiver.admin(REACH, { method: "POST" });
+            expect([body.status, seen.length]).toEqual([500, 3]);
+            const [first = "", second = "", third = ""] = seen;
+            const outcomeOf = async (token: string, raw = "{}", signature = "") => {
+              const headers = { "x-signature": signature, [CHECK_HEADER]: token };
+              expect((await receiver.send({}, { raw, headers })).body).toEqual({
+                error: "invalid signature",
+              });
+              const { items } = await clientOf(receiver).callbacks.list({ limit: 1 });
+              return items[0]?.outcome;
+            };
+            const forged = first.replace(/(?<=^.{30})./, (letter) => (letter === "A" ? "B" : "A"));
+            expect(await outcomeOf(forged)).toBe("signature_missing");
+            expect(await outcomeOf("x".repeat(5_000))).toBe("signature_missing");
+            expect(await outcomeOf(first, '{"event_id":"e"}')).toBe("signature_missing");
+            expect(await outcomeOf(first, "{}", "0".repeat(64))).toBe("signature_mismatch");
+            expect(await outcomeOf(first)).toBe("endpoint_check");
+            // Each is good for one callback, and for a minute.
+            expect(await outcomeOf(first)).toBe("signature_missing");
+            now += 59_000;
+            expect(await outcomeOf(second)).toBe("endpoint_check");
+            now += 2_000;
+            expect(await outcomeOf(third)).toBe("signature_missing");
+          },
+          {
+            env: { CALLBACK_BASE_URL: origin, RATE_LIMIT_CALLBACK: "off" },
+            clock: { now: () => new Date(now) },
+          },
+        ),
     );
   });
 

@@ -85,6 +85,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
           const [row] = await rowsOf(target, "SELECT expires_at, lease_owner FROM oncehook_user_tokens");
           return String(row?.expires_at) !== String(before?.expires_at) && row?.lease_owner === null;
         });
+        expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 1, refused: 0 });
       },
       { refreshPollMs: 20 },
     ));

@@ -32,6 +32,7 @@ describe("connections to the admin listener", () => {
       const sockets = (await Promise.all(begun.map((text) => openMany(adminOrigin, 20, text)))).flat();
       try {
         await until(() => sockets.every(({ closed }) => closed), 60_000);
+        expect(sockets.map(({ bytesRead }) => bytesRead > 0)).toContain(true);
       } finally {
         for (const socket of sockets) socket.destroy();
       }

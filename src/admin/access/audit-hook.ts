@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/inde
 import type { AuditOutcome, NewAuditEntry } from "../../store/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import type { Caller } from "./access.ts";
-import type { GuardRules } from "./guard-rules.ts";
+import { actionOf, type GuardRules } from "./guard-rules.ts";
 
 const NOT_WRITTEN = "the audit log cannot be written just now, so nothing was done; try again in a moment";
 
@@ -16,7 +16,8 @@ export function registerAudit(app: FastifyInstance, { store, clock, log, access 
   // The request is valid here, and nothing has been done.
   app.addHook("preHandler", async (request, reply) => {
     const { caller, routeOptions, params, query, body } = request;
-    const { action, told = [] }: GuardRules = routeOptions.schema?.guard ?? {};
+    const rules: GuardRules = routeOptions.schema?.guard ?? {};
+    const action = actionOf(query, rules);
     if (caller === null || action === undefined) return;
     const at = clock.now();
     const remoteAddress = access.remoteAddress(request.raw);
@@ -25,7 +26,7 @@ export function registerAudit(app: FastifyInstance, { store, clock, log, access 
       remoteAddress,
       action,
       subject: subjectOf(params),
-      detail: detailOf(query, body, told),
+      detail: detailOf(query, body, rules.told ?? []),
     };
     try {
       request.auditId = await store.audit.begin({ ...entry, ...whoOf(caller), outcome: null });

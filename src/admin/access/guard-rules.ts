@@ -11,6 +11,8 @@ export interface GuardRules {
   readonly role?: Role;
   /** The name under which the audit log has it, such as `failure.replay`. */
   readonly action?: string;
+  /** The name instead where the query asks for a dry run. */
+  readonly dryRunAction?: string;
   /** The fields of the body that the audit log keeps; none of them may hold a secret. */
   readonly told?: readonly string[];
 }
@@ -25,6 +27,12 @@ declare module "fastify" {
     /** Of its row in the audit log, while it is under way. */
     auditId: number | null;
   }
+}
+
+/** The name in the audit log of what a request asks for; before its validation the query still holds texts. */
+export function actionOf(query: unknown, { action, dryRunAction }: GuardRules): string | undefined {
+  const { dry_run } = (query ?? {}) as { dry_run?: unknown };
+  return dry_run === true || dry_run === "true" ? (dryRunAction ?? action) : action;
 }
 
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);

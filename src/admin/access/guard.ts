@@ -3,7 +3,7 @@ import type { AdminDeps } from "../admin-deps.ts";
 import type { Caller } from "./access.ts";
 import { registerAudit, subjectOf } from "./audit-hook.ts";
 import type { Door } from "./door.ts";
-import { type GuardRules, isUnsafe } from "./guard-rules.ts";
+import { actionOf, type GuardRules, isUnsafe } from "./guard-rules.ts";
 import { comesFrom, hostnameOf } from "./provenance.ts";
 
 /**
@@ -74,7 +74,8 @@ async function judge(request: FastifyRequest, deps: AdminDeps, door: Door): Prom
   // A browser sends a cookie whichever page asks for it; a token only the page that has it.
   if (caller.session !== null && isUnsafe(method) && from !== "own page") return FROM_ELSEWHERE;
   if (!may(caller, method, rules)) {
-    if (rules.action !== undefined) noteAttempt(request, caller, rules.action, deps, door);
+    const action = actionOf(request.query, rules);
+    if (action !== undefined) noteAttempt(request, caller, action, deps, door);
     return VIEWER;
   }
   request.caller = caller;

@@ -34,7 +34,9 @@ export class LogReader {
   /** A reader of what comes from now on, and of what is on its way. */
   static async atEnd(callbacks: CallbackStore): Promise<LogReader> {
     const ids = await callbacks.newestIds(MOST_SKIPPED);
-    const before = Math.max(0, (ids.at(-1) ?? 0) - 1 - BEFORE_FIRST);
+    const oldest = ids.at(-1) ?? 0;
+    // Below a full page are older rows, and none of them is new.
+    const before = Math.max(0, oldest - 1 - (ids.length < MOST_SKIPPED ? BEFORE_FIRST : 0));
     const reader = new LogReader(callbacks, { newest: before, missing: [] });
     for (const id of ids.toReversed()) reader.#note(id);
     return reader;

@@ -20,6 +20,7 @@ const FIELDS: readonly FilterField[] = [
     label: "Action",
     suggestions: [
       "failure.replay",
+      "failure.dry_run",
       "failure.discard",
       "notification.replay",
       "notification.discard",

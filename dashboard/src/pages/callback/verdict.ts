@@ -29,6 +29,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   keys_unavailable: "unchecked",
   prefetch_refused: "unchecked",
 
+  endpoint_check: "unchecked",
   signature_missing: "refused",
   signature_repeated: "refused",
   signature_malformed: "refused",

@@ -27,6 +27,7 @@ export const CALLBACK_FIELDS: readonly FilterField[] = [
       "event_invalid",
       "event_type_unknown",
       "signature_mismatch",
+      "endpoint_check",
       "handler_failed",
       "handler_timed_out",
       "store_unavailable",

@@ -26,6 +26,9 @@ const FAILED = new Set([
   "event_in_progress",
 ]);
 
+/** The receiver's own request to itself: no callback of a platform. */
+const ENDPOINT_CHECK = "endpoint_check";
+
 export const GROUPS = [
   { name: "handled", label: "Handled", color: "green.7" },
   { name: "duplicates", label: "Handled before", color: "gray.6" },
@@ -35,7 +38,8 @@ export const GROUPS = [
 
 export function groupsOf(outcomes: Outcomes): Groups {
   const groups = { handled: 0, duplicates: 0, refused: 0, failed: 0 };
-  for (const [outcome, count] of Object.entries(outcomes)) groups[groupOf(outcome)] += count;
+  for (const [outcome, count] of Object.entries(outcomes))
+    if (outcome !== ENDPOINT_CHECK) groups[groupOf(outcome)] += count;
   return groups;
 }
 

@@ -15,6 +15,8 @@ import { LiveSwitch } from "../callbacks/live-switch.tsx";
 const route = getRouteApi("/inside/refused");
 /** Whatever is the sender's (docs/errors.md): not authentic is 401, and too many, too large and not valid are others. */
 const REFUSED = "4xx";
+/** The receiver's own checks of its addresses have an outcome of their own, under which the filter finds them. */
+const NO_CHECKS = "!endpoint_check";
 const STATUSES = ["400", "401", "403", "404", "405", "408", "413", "415", "429", "431"] as const;
 const FIELDS: readonly FilterField[] = CALLBACK_FIELDS.map((field) =>
   field.name === "status" ? { name: "status", label: "Status", options: STATUSES } : field,
@@ -22,9 +24,10 @@ const FIELDS: readonly FilterField[] = CALLBACK_FIELDS.map((field) =>
 
 const WHY: Column<CallbackView> = {
   head: "Why",
-  cell: ({ diagnosis, outcome, response_status }) => (
+  cell: ({ diagnosis, error, outcome, response_status }) => (
     <>
       <OutcomeBadge outcome={outcome} status={response_status} />
+      {error !== null && <div>{error.replace(`${outcome}: `, "")}</div>}
       {diagnosis !== undefined && diagnosis !== null && (
         <div>
           {diagnosis.says} <strong>{diagnosis.do}</strong>
@@ -39,7 +42,8 @@ export function RefusedPage() {
   const search = callbackSearch(route.useSearch());
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
-  const filters = { ...search, status: STATUSES.find((status) => status === search.status) ?? REFUSED };
+  const status = STATUSES.find((one) => one === search.status) ?? REFUSED;
+  const filters = { ...search, status, outcome: search.outcome ?? NO_CHECKS };
   const live = useLive(filters, search.to === undefined, isPaused);
   return (
     <>

@@ -1,4 +1,4 @@
-import { Button, Group, JsonInput, NativeSelect, Stack } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import type { SandboxSending } from "oncehook/admin-client";
 import { useState } from "react";
@@ -44,14 +44,17 @@ export function Composer({ events }: { readonly events: readonly SandboxEvent[] 
           }
         />
       </Group>
-      <JsonInput
+      <Textarea
         label="Body, as it is signed and sent"
         description="The same event_id again is a duplicate: it is answered, and changes nothing."
         value={body}
-        onChange={setBody}
+        onChange={({ currentTarget }) => setBody(currentTarget.value)}
         autosize
         minRows={6}
-        validationError="This is not JSON; it is sent as it is."
+        // As it is typed: a line that appeared on blur would move the button from under the pointer.
+        error={isJson(body) ? undefined : "This is not JSON; it is sent as it is."}
+        autoComplete="off"
+        data-monospace
       />
       <Group>
         <Button loading={send.isPending} onClick={() => send.mutate({ body, sign, ...version })}>
@@ -65,6 +68,15 @@ export function Composer({ events }: { readonly events: readonly SandboxEvent[] 
       {send.data !== undefined && <Exchange exchange={send.data} />}
     </Stack>
   );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return text.trim() === "";
+  }
 }
 
 /** A body that is no JSON object stays what it is. */
