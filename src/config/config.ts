@@ -126,4 +126,6 @@ export interface Config {
   readonly retention: { readonly logDays: number; readonly recordDays: number | null };
   /** The text of every secret, so that logs can mask it wherever it turns up. */
   readonly secretValues: readonly string[];
+  /** What production would refuse, or keeps for a rotation: for the log of a start, and for `doctor`. */
+  readonly warnings: readonly string[];
 }
