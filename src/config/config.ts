@@ -27,6 +27,8 @@ export interface OAuthConfig {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | null;
+  /** Who tokens belong to, where their own answer does not say it. */
+  readonly userInfo: { readonly url?: string; readonly idField?: string };
 }
 
 /** The whole configuration, validated and frozen. */
