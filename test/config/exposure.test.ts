@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/index.ts";
-import { BASE, KEY, PRODUCTION, problems } from "../support/configuration.ts";
+import { BASE, JWT, KEY, PRODUCTION, problems } from "../support/configuration.ts";
 
 const key = (bytes: Iterable<number>) => Buffer.from([...bytes]).toString("base64");
 const counting = Array.from({ length: 32 }, (_, index) => index);
@@ -69,6 +69,9 @@ describe("production", () => {
     expect(problems({ ...PRODUCTION, SIGNING_SECRET: OF_32_BYTES.slice(1) })).toEqual([
       expect.stringContaining("got a value of 31 bytes, expected at least 32 bytes"),
     ]);
+    expect(problems({ ...BASE, SIGNING_SECRET: OF_32_BYTES.slice(16) })).toEqual([]);
+    expect(problems({ ...BASE, ...JWT, JWT_SECRET: OF_32_BYTES })).toEqual([]);
+    expect(problems({ ...BASE, ...JWT, JWT_SECRET: OF_32_BYTES.slice(1) })).toHaveLength(1);
   });
 
   it("starts with a weak secret that is being rotated out, and warns of it", () => {
