@@ -40,11 +40,19 @@ function csvRow(view: CallbackView): string {
   );
 }
 
-/** What spreadsheets take for the beginning of a formula. */
-const RUNS = /^[=+\-@\t\r]/;
+/** What spreadsheets take for the beginning of a formula, full-width signs too, also behind what is not seen. */
+const RUNS = /^(?:[\t\r\n]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u;
+/**
+ * A spreadsheet that splits at `;` or tabs, as many locales do, does not know these quotes: a part behind one of them, or behind a
+ * line end, is a cell of its own. The second group is its sign, where it begins with one.
+ */
+const PARTS = /([;\t\r\n][;\s\p{Cc}\p{Cf}"']*)([=+\-@＝＋－＠]?)/gu;
 
-/** RFC 4180, every cell in quotes. */
+/** RFC 4180, every cell in quotes. An apostrophe has a spreadsheet take what follows for text. */
 function csvLine(cells: readonly string[]): string {
-  const quoted = cells.map((cell) => `"${(RUNS.test(cell) ? `'${cell}` : cell).replaceAll('"', '""')}"`);
+  const quoted = cells.map((cell) => {
+    const text = cell.replace(PARTS, (part, before, sign) => (sign === "" ? part : `${before}'${sign}`));
+    return `"${(RUNS.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  });
   return `${quoted.join(",")}\r\n`;
 }

@@ -1,5 +1,6 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { domainToASCII } from "node:url";
 import { type Access, CALLBACK_PATH, type Provider } from "../admin/index.ts";
 import { type Config, isLoopbackHost } from "../config/index.ts";
 import type { Clock } from "../domain/index.ts";
@@ -74,17 +75,42 @@ function providerOf(
   };
 }
 
-/** Mail addresses are compared without regard to case, as providers write them one way and people another. */
+/**
+ * Mail addresses are compared without regard to the case of ASCII letters, as providers write them one way and people another. Other
+ * letters are compared as they are: Unicode has some that become ASCII ones, such as U+212A, which becomes k.
+ */
 function roleBy(
   claim: string,
   operators: readonly string[],
   viewers: readonly string[],
 ): (person: Person) => Role | undefined {
-  const spelt = (value: string) => (claim === "email" ? value.toLowerCase() : value);
+  const spelt = (value: string) => (claim === "email" ? comparableAddress(value) : value);
   const lists = { operator: new Set(operators.map(spelt)), viewer: new Set(viewers.map(spelt)) };
   return ({ values }) => {
     const isOn = (role: Role) => values.some((value) => lists[role].has(spelt(value)));
     if (isOn("operator")) return "operator";
     return isOn("viewer") ? "viewer" : undefined;
   };
+}
+
+function comparableAddress(address: string): string {
+  const at = address.lastIndexOf("@");
+  const domain = address
+    .slice(at + 1)
+    .split(".")
+    .map(comparableLabel)
+    .join(".");
+  return `${lowerCase(address.slice(0, at + 1))}${domain}`;
+}
+
+/** Punycode (RFC 5891), so that both spellings of a name are one; a look-alike of an ASCII name is left as it is, and equals none. */
+function comparableLabel(label: string): string {
+  const ascii = lowerCase(label);
+  if (/^\p{ASCII}*$/u.test(ascii)) return ascii;
+  const encoded = domainToASCII(label);
+  return encoded.startsWith("xn--") ? encoded : label;
+}
+
+function lowerCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

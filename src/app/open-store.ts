@@ -5,6 +5,7 @@ import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
 import { reasonOf } from "./reason.ts";
 import { StartRefused } from "./start-refused.ts";
+import { writableDatabase } from "./writable-database.ts";
 
 /** How long one wait for a lock may take before the whole transaction is looked at anew. */
 const LOCK_TIMEOUT_MS = 5_000;
@@ -19,6 +20,8 @@ export async function openStore(
   clock: Clock,
   log: Log,
 ): Promise<Store> {
+  // Before the file is opened: what it holds may be another user's.
+  judge(writableDatabase(config), config, log);
   const opened = await connect(config, migrations, clock);
   const { store, report, createdFile, previousBaseUrl, durabilityWarnings, notes } = opened;
   if (createdFile !== undefined) {
@@ -36,13 +39,20 @@ export async function openStore(
   }
   for (const note of notes) log.warn({}, note);
   if (durabilityWarnings.length > 0) {
-    if (config.environment === "production") {
+    try {
+      judge(durabilityWarnings, config, log);
+    } catch (error) {
       await store.close();
-      throw new StartRefused(durabilityWarnings.join("\n"));
+      throw error;
     }
-    for (const warning of durabilityWarnings) log.warn({}, warning);
   }
   return store;
+}
+
+/** @throws StartRefused in production */
+function judge(warnings: readonly string[], { environment }: Config, log: Log): void {
+  if (environment === "production" && warnings.length > 0) throw new StartRefused(warnings.join("\n"));
+  for (const warning of warnings) log.warn({}, warning);
 }
 
 export async function connect(

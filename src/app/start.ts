@@ -89,6 +89,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const exchange = createExchange(platform, {
     redirectUri: isUriGiven ? uri : undefined,
     timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
+    log: logger,
   });
   const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
   const tls = await tlsPair(config);

@@ -17,5 +17,6 @@ export async function warn(
   await warnUnhandled(store.failures, registry, log);
   const openBody = unprotectedBody(config);
   const stuck = unserved(await store.outbox.waitingByChannel(), destinations);
-  for (const warning of [...(openBody === undefined ? [] : [openBody]), ...stuck]) log.warn({}, warning);
+  for (const warning of [...config.warnings, ...(openBody === undefined ? [] : [openBody]), ...stuck])
+    log.warn({}, warning);
 }

@@ -7,6 +7,7 @@ import { fileTrouble } from "../domain/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
+import { plainLines } from "./plain.ts";
 import { UserMistake } from "./user-mistake.ts";
 
 interface DoctorOptions extends ConfigurationOptions, JsonOptions {
@@ -35,7 +36,8 @@ async function doctor(options: DoctorOptions): Promise<void> {
   const { config } = await load(options);
   const files = await environmentFiles(options.compare);
   const findings = await examine(config, options.registered ?? [], files);
-  printResult(options, findings, () => findings.map((finding) => `${lineOf(finding)}\n`).join(""));
+  if (options.json === true) printResult(options, findings, () => "");
+  else process.stdout.write(findings.map((finding) => `${lineOf(finding)}\n`).join(""));
   if (findings.some(({ verdict }) => verdict === "failure")) process.exitCode = 1;
 }
 
@@ -47,7 +49,7 @@ const MARKS = {
 
 function lineOf({ verdict, about, says }: Finding): string {
   const [color, mark] = MARKS[verdict];
-  return `${styleText(color, mark)} ${about}: ${says}`;
+  return `${styleText(color, mark)} ${about}: ${plainLines(says)}`;
 }
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {

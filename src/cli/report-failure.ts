@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { StartRefused } from "../app/index.ts";
 import { ConfigError } from "../config/index.ts";
 import { CareRefused, MigrationRefused } from "../store/index.ts";
+import { plainLines } from "./plain.ts";
 import { UserMistake } from "./user-mistake.ts";
 
 /** The codes of a system that refuses something plain, such as a port that is taken. */
@@ -21,7 +22,7 @@ const PLAIN_ERRORS = [CareRefused, MigrationRefused, StartRefused, UserMistake];
 /** Prints why a command did not work and returns the exit code. A stack is for our faults, not for a user's mistake. */
 export function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  process.stderr.write(`oncehook: ${messageOf(error)}\n`);
+  process.stderr.write(`oncehook: ${plainLines(messageOf(error))}\n`);
   return 1;
 }
 

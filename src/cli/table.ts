@@ -1,5 +1,8 @@
+import { withoutControls } from "./plain.ts";
+
 /** Columns padded to their widest cell, with a rule below the head. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = given.map((cells) => cells.map(withoutControls));
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );

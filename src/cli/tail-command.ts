@@ -5,7 +5,7 @@ import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { coloredStatus, eventColumns, timeOfDay } from "./callback-line.ts";
 import type { JsonOptions } from "./json-output.ts";
 import { askingCommand } from "./look-up-commands.ts";
-import { withoutControls } from "./plain.ts";
+import { plainJson, withoutControls } from "./plain.ts";
 
 interface TailOptions extends AdminOptions, JsonOptions {
   readonly last: string;
@@ -78,7 +78,7 @@ function filtersOf({ source, type, status, outcome, address, id, text }: TailOpt
 
 async function print(callbacks: readonly CallbackView[], { json }: TailOptions): Promise<void> {
   if (callbacks.length === 0) return;
-  const lines = callbacks.map((callback) => (json === true ? JSON.stringify(callback) : lineOf(callback)));
+  const lines = callbacks.map((callback) => (json === true ? plainJson(callback) : lineOf(callback)));
   // Whoever reads slowly, over a pipe, is waited for.
   if (!process.stdout.write(`${lines.join("\n")}\n`)) await once(process.stdout, "drain");
 }
@@ -90,7 +90,7 @@ function lineOf(callback: CallbackView): string {
     callback.outcome.padEnd(18),
     ...eventColumns(callback.event_type, callback.event_id),
     `${Math.round(callback.processing_ms)} ms`,
-    callback.remote_address,
+    withoutControls(callback.remote_address),
   ].join("  ");
   // A receiver of an earlier version looks into nothing.
   const { diagnosis } = callback as Partial<CallbackView>;

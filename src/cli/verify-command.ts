@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { checkDatabase, nameOf } from "../app/index.ts";
 import type { CheckedDatabase, CheckedInvariant } from "../store/index.ts";
 import { contentsLine, type DatabaseOptions, databaseCommand, loadWhere } from "./database-command.ts";
-import { withoutControls } from "./plain.ts";
+import { plainJson, withoutControls } from "./plain.ts";
 
 interface VerifyOptions extends DatabaseOptions {
   readonly json?: true;
@@ -22,7 +22,7 @@ export function verifyCommand(): Command {
       const database = nameOf(where.database, file);
       const text =
         options.json === true
-          ? JSON.stringify({ database, ...checked }, null, 2)
+          ? plainJson({ database, ...checked }, 2)
           : [
               ...checked.invariants.map(invariantLine),
               contentsLine(where, checked, file),

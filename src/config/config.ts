@@ -27,6 +27,8 @@ export interface OAuthConfig {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | null;
+  /** Who tokens belong to, where their own answer does not say it. */
+  readonly userInfo: { readonly url?: string; readonly idField?: string };
 }
 
 /** The whole configuration, validated and frozen. */
@@ -126,4 +128,6 @@ export interface Config {
   readonly retention: { readonly logDays: number; readonly recordDays: number | null };
   /** The text of every secret, so that logs can mask it wherever it turns up. */
   readonly secretValues: readonly string[];
+  /** What production would refuse, or keeps for a rotation: for the log of a start, and for `doctor`. */
+  readonly warnings: readonly string[];
 }

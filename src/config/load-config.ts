@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { accessOf } from "./access.ts";
 import { authenticationOf } from "./authentication.ts";
+import { checkExposure } from "./check-exposure.ts";
 import { checkProduction } from "./check-production.ts";
 import { checkValues } from "./check-values.ts";
 import type { Config } from "./config.ts";
@@ -37,6 +38,7 @@ export function loadConfig(env: Environment): Config {
   const host = values.HOST ?? defaultHost(values);
   checkValues(values, host, times, problems);
   checkProduction(values, handlers, problems);
+  const warnings = checkExposure(values, env, problems);
   const authentication = authenticationOf(values, problems);
   const oauth = oauthOf(values, problems);
   const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
@@ -67,6 +69,7 @@ export function loadConfig(env: Environment): Config {
     ipAllowList: values.IP_ALLOW_LIST ?? null,
     tracing: tracingOf(env),
     secretValues: secretsOf(env, values),
+    warnings,
   });
 }
 

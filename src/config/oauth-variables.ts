@@ -47,6 +47,18 @@ export const OAUTH_VARIABLES = {
     meaning: "Where tokens are revoked",
     schema: httpUrl,
   }),
+  OAUTH_USERINFO_URL: variable({
+    expects: "an http(s) address; in production https",
+    default: "the discovered one",
+    meaning: "Asked with the access token whose it is, where the token endpoint names no user",
+    schema: httpUrl,
+  }),
+  OAUTH_USERINFO_ID: variable({
+    expects: "a field's name, or a path such as data.id",
+    default: "sub, id, user_id or login",
+    meaning: "The field of its answer that is the user's id, a text or an integer",
+    schema: text.regex(/^[^\s.]{1,64}(\.[^\s.]{1,64}){0,4}$/),
+  }),
   OAUTH_CLIENT_ID: variable({
     expects: "the client id",
     default: "",

@@ -9,6 +9,7 @@ const ADDRESSES = [
   "OAUTH_TOKEN_URL",
   "OAUTH_REVOCATION_URL",
 ] as const;
+const USER_INFO = ["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const;
 
 /** The authorization server; null where none is configured and the sandbox platform stands in. */
 export function oauthOf(values: Values, problems: Problems): Config["oauth"] {
@@ -36,6 +37,10 @@ export function oauthOf(values: Values, problems: Problems): Config["oauth"] {
     clientId,
     clientSecret,
     scope: values.OAUTH_SCOPE ?? (issuer === undefined ? null : "openid"),
+    userInfo: {
+      ...(values.OAUTH_USERINFO_URL === undefined ? {} : { url: values.OAUTH_USERINFO_URL }),
+      ...(values.OAUTH_USERINFO_ID === undefined ? {} : { idField: values.OAUTH_USERINFO_ID }),
+    },
   };
 }
 
@@ -55,8 +60,12 @@ function checkAddresses(values: Values, problems: Problems): void {
   if (isWithoutUse && others.length > 0) {
     problems.add(others, "is set without OAUTH_TOKEN_URL, expected both", ["OAUTH_TOKEN_URL"]);
   }
+  for (const name of USER_INFO) {
+    if (values[name] !== undefined && isWithoutUse)
+      problems.add([name], "is set without OAUTH_ISSUER or OAUTH_TOKEN_URL, expected one of them");
+  }
   if (values.APP_ENV !== "production") return;
-  for (const name of ADDRESSES) {
+  for (const name of [...ADDRESSES, "OAUTH_USERINFO_URL"] as const) {
     const url = values[name];
     if (url !== undefined && !url.startsWith("https:"))
       problems.add([name], `got ${JSON.stringify(url)}, expected an https address in production`);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cidrs, httpUrl, onOff, wholeNumber } from "./value-schemas.ts";
+import { cidrs, flag, httpUrl, onOff, wholeNumber } from "./value-schemas.ts";
 import { variable } from "./variable.ts";
 
 const text = z.string();
@@ -46,6 +46,13 @@ export const RECEPTION_VARIABLES = {
     default: "127.0.0.1",
     meaning: "Where the admin listener listens",
     schema: text,
+  }),
+  ADMIN_ALLOW_PLAIN_HTTP: variable({
+    expects: "true or false",
+    default: "false",
+    meaning:
+      "true: in production ADMIN_HOST may be other than loopback, in a network that only your proxy and probes can reach",
+    schema: flag,
   }),
   ADMIN_PORT: variable({ expects: PORT_WORDS, default: "8081", meaning: "Its port", schema: port }),
   ADMIN_TOKEN: variable({

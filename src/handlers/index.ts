@@ -1,6 +1,12 @@
 export { paymentNotify } from "./built-in/payment-notify.ts";
 export { sealedTokensContext, sealTokens, type TokenAnswer } from "./built-in/token-lifetime.ts";
-export { type CodeGrant, type ExchangeCode, userAuthorized } from "./built-in/user-authorized.ts";
+export {
+  type CodeGrant,
+  type ExchangeCode,
+  storableId,
+  userAuthorized,
+  userOf,
+} from "./built-in/user-authorized.ts";
 export { webhookMessage } from "./built-in/webhook-message.ts";
 export { defineHandler } from "./define-handler.ts";
 export {

@@ -1,14 +1,17 @@
 import * as oauth from "oauth4webapi";
-import { type CodeGrant, type ExchangeCode, Rejected, type TokenAnswer } from "../handlers/index.ts";
+import type { Log } from "../domain/index.ts";
+import { type CodeGrant, type ExchangeCode, Rejected, type TokenAnswer, userOf } from "../handlers/index.ts";
 import type { Platform } from "./platform.ts";
-import { asking, isFinal } from "./platform-error.ts";
+import { asking, isFinal, PlatformError } from "./platform-error.ts";
 import { standardAnswer } from "./standard-answer.ts";
+import { userFromUserInfo } from "./user-info.ts";
 
 export interface ExchangeOptions {
   /** Sent also with the codes of flows that were not started here, where the platform wants it. */
   readonly redirectUri: string | undefined;
   /** Longer than a handler's: an exchange that is cut off may have spent the code. */
   readonly timeLimitMs: number;
+  readonly log: Log;
 }
 
 /**
@@ -17,17 +20,23 @@ export interface ExchangeOptions {
  */
 export function createExchange(
   platform: () => Platform,
-  { redirectUri, timeLimitMs }: ExchangeOptions,
+  { redirectUri, timeLimitMs, log }: ExchangeOptions,
 ): ExchangeCode {
   return async (grant) => {
     const at = platform();
     const signal = AbortSignal.timeout(timeLimitMs);
     const server = await at.server();
-    return finalWhereRefused(async () => {
+    if (server.token_endpoint === undefined)
+      throw new PlatformError(`${server.issuer} names no token_endpoint: check OAUTH_ISSUER`);
+    const answer = await finalWhereRefused(async () => {
       const tokens = await requestTokens(at, server, grant, redirectUri, signal);
       const subject = oauth.getValidatedIdTokenClaims(tokens)?.sub;
       return { ...tokens, ...(subject === undefined ? {} : { sub: subject }) } as unknown as TokenAnswer;
     });
+    // From here on the code is spent: whatever fails, the tokens are returned.
+    if (grant.isUserKnown === true || userOf(answer) !== undefined) return answer;
+    const user_id = await userFromUserInfo(at, server, answer, { signal, log });
+    return user_id === undefined ? answer : { ...answer, user_id };
   };
 }
 

@@ -12,6 +12,8 @@ export interface PlatformSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | null;
+  /** Who tokens belong to, where their own answer does not say it; `idField` may be a path, such as `data.id`. */
+  readonly userInfo?: { readonly url?: string; readonly idField?: string };
 }
 
 /** The authorization server, with what every request to it needs. */

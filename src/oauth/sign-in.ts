@@ -131,7 +131,7 @@ async function end(query: URLSearchParams, flow: Flow, deps: SignInDeps): Promis
   try {
     return await asking(async () => {
       const tokens = await requestTokens(platform, server, grant, redirectUri, signal);
-      return personOf(await claimsOf(platform, server, tokens, claim, signal), claim);
+      return personOf(await documentsOf(platform, server, tokens, claim, signal), claim);
     });
   } catch (error) {
     if (error instanceof PlatformError && error.verdict === "invalid_grant")
@@ -165,29 +165,39 @@ function validCode(
   throw new SignInRefused("no answer to this flow: it has no code");
 }
 
-/** Some providers have the claims in the ID token, others at the userinfo endpoint alone (OpenID Connect Core §5.4). */
-async function claimsOf(
+/**
+ * The ID token, and the answer of the userinfo endpoint where the claim is there alone (OpenID Connect Core §5.4). The library holds
+ * the subject of the second against that of the first (§5.3.2).
+ */
+async function documentsOf(
   platform: Platform,
   server: oauth.AuthorizationServer,
   tokens: oauth.TokenEndpointResponse,
   claim: string,
   signal: AbortSignal,
-): Promise<Claims & { readonly sub: string }> {
+): Promise<readonly [idToken: oauth.IDToken, userInfo?: Claims]> {
   const idToken = oauth.getValidatedIdTokenClaims(tokens);
   if (idToken === undefined) throw new Error("the provider has sent no ID token");
-  const isThere = idToken[claim] !== undefined && (claim !== "email" || idToken.email_verified !== undefined);
-  if (isThere || server.userinfo_endpoint === undefined) return idToken;
+  if (has(idToken, claim) || server.userinfo_endpoint === undefined) return [idToken];
   const options = platform.options(signal);
   const response = await oauth.userInfoRequest(server, platform.client, tokens.access_token, options);
-  const more = await oauth.processUserInfoResponse(server, platform.client, idToken.sub, response);
-  return { ...more, ...idToken };
+  return [idToken, await oauth.processUserInfoResponse(server, platform.client, idToken.sub, response)];
 }
 
-function personOf(claims: Claims & { readonly sub: string }, claim: string): Person {
+/** An address and the word that it is verified count together, from one document: each may be of another time or account. */
+function has(claims: Claims, claim: string): boolean {
+  return claims[claim] !== undefined && (claim !== "email" || claims.email_verified !== undefined);
+}
+
+function personOf(documents: readonly [idToken: oauth.IDToken, userInfo?: Claims], claim: string): Person {
+  const [{ sub: subject }] = documents;
+  const claimsWith = (name: string): Claims =>
+    documents.find((claims) => claims !== undefined && has(claims, name)) ?? {};
+  const { email: address, email_verified: verified } = claimsWith("email");
   // Some providers write it as a text.
-  const isVerified = claims.email_verified === true || claims.email_verified === "true";
-  const email = isVerified && typeof claims.email === "string" ? claims.email : null;
-  if (claim === "email") return { subject: claims.sub, email, values: email === null ? [] : [email] };
-  const values = [claims[claim]].flat().filter((value) => typeof value === "string");
-  return { subject: claims.sub, email, values };
+  const isVerified = verified === true || verified === "true";
+  const email = isVerified && typeof address === "string" ? address : null;
+  if (claim === "email") return { subject, email, values: email === null ? [] : [email] };
+  const values = [claimsWith(claim)[claim]].flat().filter((value) => typeof value === "string");
+  return { subject, email, values };
 }

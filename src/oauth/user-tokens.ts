@@ -55,6 +55,7 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
         if (leased === "leased") await sleep(POLL_MS);
         if (typeof leased === "string") continue;
         // Somebody may have refreshed them between the look and the lease: their refresh token is a new one.
+        // biome-ignore lint/plugin: both are from our own database, and encrypted.
         if (Buffer.compare(leased.sealed, stored.sealed) !== 0) await store.release(userId, lease.owner);
         else {
           const fresh = await refresh(leased, lease.owner, deps);

@@ -60,6 +60,19 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
   it("has the same as CSV, in which no cell is run by a spreadsheet", () =>
     withReceiver(dialect, async (receiver) => {
       const nasty = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", 'a"b,c\r\nd', "plain = not"];
+      // Full-width signs, a sign behind what is not seen, and parts that are cells where a spreadsheet splits at `;` or tabs.
+      nasty.push(
+        "＝1+1",
+        "＋1",
+        "－1",
+        "＠SUM(A1)",
+        " \u200b=1",
+        "a;=1+1",
+        'a; "-1',
+        "a\t＝1",
+        "a\n\n+1",
+        "a; b = c-d",
+      );
       for (const requestBody of nasty) await append(receiver.target, 1, { requestBody });
       const response = await exporting(receiver, "?format=csv");
       expect(response.headers.get("content-type")).toBe("text/csv; header=present; charset=utf-8");
@@ -74,10 +87,20 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
         "'+1",
         "'-1",
         "'@SUM(A1)",
-        "'\t=1",
-        "'\r=1",
+        "'\t'=1",
+        "'\r'=1",
         'a"b,c\nd',
         "plain = not",
+        "'＝1+1",
+        "'＋1",
+        "'－1",
+        "'＠SUM(A1)",
+        "' \u200b=1",
+        "a;'=1+1",
+        "a; \"'-1",
+        "a\t'＝1",
+        "a\n\n'+1",
+        "a; b = c-d",
       ]);
       expect(cells.every((row) => row.length === head.length)).toBe(true);
       expect(cells[0]?.[head.indexOf("headers")]).toBe("{}");

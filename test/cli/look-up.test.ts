@@ -79,12 +79,23 @@ describe("an operator at the command line", () => {
       expect((await run("events", "--limit", "1", "--cursor", cursor)).stdout).toContain("evt_1");
     }));
 
+  it("sees characters that turn the text around, or are not seen, as escapes, in lists and in JSON", () =>
+    withRunning(async (receiver, run) => {
+      const id = "evt_\u202efdp.exe\u2066\u200b\u00ad";
+      expect((await receiver.send(payment({ event_id: id }))).status).toBe(200);
+      const escaped = "evt_\\u202efdp.exe\\u2066\\u200b\\u00ad";
+      expect((await run("events")).stdout).toContain(escaped);
+      const { stdout } = await run("events", "--json");
+      expect(stdout).toContain(escaped);
+      expect(JSON.parse(stdout).items[0].event_id).toBe(id);
+    }));
+
   it("sees a failure in one plain line, tries its replay, and replays it", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt/é" }));
       const { stdout } = await run("failures", "--state", "waiting");
       expect(stdout).toMatch(
-        /^evt\/é .*waiting .*handler_failed {2}Error: the stock service\uFFFD\[31m is down$/m,
+        /^evt\/é .*waiting .*handler_failed {2}Error: the stock service\\u001b\[31m is down$/m,
       );
       const still = await run("replay", "evt/é", "--dry-run");
       expect([still.code, still.stdout]).toEqual([

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
 import { keyIdOf } from "../../src/seal/index.ts";
+import { KEY } from "../support/configuration.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -19,7 +20,10 @@ describe("what PostgreSQL must promise", () => {
       const name = new URL(target.url).pathname.slice(1);
       await execute(target, `ALTER DATABASE ${name} SET synchronous_commit = off`);
       const { store, durabilityWarnings } = await openTarget(target, {
-        stamp: { environment: "production", keys: { current: keyIdOf(Buffer.alloc(32, 7)), previous: [] } },
+        stamp: {
+          environment: "production",
+          keys: { current: keyIdOf(Buffer.from(KEY, "base64")), previous: [] },
+        },
       });
       await store.close();
       expect(durabilityWarnings).toEqual([

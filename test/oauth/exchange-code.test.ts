@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { errorText } from "../../src/domain/index.ts";
 import { type CodeGrant, isRejected } from "../../src/handlers/index.ts";
 import { createExchange, createPlatform } from "../../src/oauth/index.ts";
+import { recordedLog } from "../observe/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 const GRANT = {
@@ -29,7 +30,11 @@ async function exchangeAt(
       scope,
     };
     const platform = createPlatform(settings, false);
-    const exchange = createExchange(() => platform, { redirectUri: undefined, timeLimitMs });
+    const exchange = createExchange(() => platform, {
+      redirectUri: undefined,
+      timeLimitMs,
+      log: recordedLog(),
+    });
     return exchange(grant).catch((error: unknown) => error as Error);
   });
 }

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
 import { startsFlows } from "../../src/app/platform.ts";
 import { loadConfig } from "../../src/config/index.ts";
+import { KEY } from "../support/configuration.ts";
 
 const BASE = {
   SIGNING_SECRET: "a-production-secret-of-32-bytes-or-more",
-  ENCRYPTION_KEY: Buffer.alloc(32, 9).toString("base64"),
+  ENCRYPTION_KEY: KEY,
   ADMIN_TOKEN: "an-admin-token-long-enough",
   CALLBACK_BASE_URL: "https://pay.example.com",
   TRUST_PROXY: "10.0.0.0/8",

@@ -111,7 +111,20 @@ describe("authentication", () => {
         });
         expect([answer.status, answer.body]).toEqual([503, { error: "temporarily unavailable" }]);
         expect(answer.headers.get("retry-after")).toBe("5");
+        // A token that is refused beside it decides nothing: the JWT may be right.
+        const beside = {
+          authorization: `Bearer ${header}.${payload}.${signature}`,
+          "x-callback-token": "wrong",
+        };
+        expect((await receiver.send(payment(), { headers: beside })).status).toBe(503);
       },
-      env({ ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_JWKS_URL: "http://127.0.0.1:1/jwks" }),
+      env({
+        ...JWT_ENV,
+        AUTH_METHOD: "token,jwt",
+        CALLBACK_TOKEN: TOKEN,
+        JWT_ALGORITHM: "RS256",
+        JWT_SECRET: "",
+        JWT_JWKS_URL: "http://127.0.0.1:1/jwks",
+      }),
     ));
 });

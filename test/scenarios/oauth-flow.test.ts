@@ -232,6 +232,24 @@ describe("the redirect of an OAuth flow", () => {
     }),
   );
 
+  it("that the platform started is refused with another issuer, which spends neither its code nor its state", () =>
+    withFlow("sqlite", async ({ receiver, platform, redirectUri }) => {
+      const state = "a-state-that-the-platform-made-up";
+      const init = {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ state }),
+      };
+      expect((await receiver.admin("/api/v1/oauth/states", init)).status).toBe(201);
+      const from = (iss: string) =>
+        fetch(`${redirectUri}?${new URLSearchParams({ code: "c", state, iss })}`, { method: "POST" });
+      const foreign = await from("https://evil.example");
+      expect([foreign.status, await foreign.json()]).toEqual([401, { error: "invalid issuer" }]);
+      expect(platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
+      expect((await from(platform.issuer)).status).toBe(400);
+      expect(platform.grants.refused).toBe(1);
+    }));
+
   it("with an error ends the flow, is logged with the platform's words and shows none of them", () =>
     withFlow("sqlite", async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();

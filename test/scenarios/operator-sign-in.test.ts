@@ -68,6 +68,34 @@ describe("signing in by OpenID Connect", () => {
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(403);
     }));
 
+  it("takes an address and that it is verified from one document", () =>
+    withOperators(
+      "sqlite",
+      async (test) => {
+        // The ID token names ada, unverified; userinfo has an address of trudy's own, verified.
+        expect((await test.signIn("trudy")).answer.status).toBe(403);
+        expect((await audit(test))[0]).toMatchObject({ action: "session.refused", who: "trudy@example.com" });
+      },
+      { oidc: { claimsInIdToken: true } },
+    ));
+
+  it("takes no userinfo of another subject", () =>
+    withOperators("sqlite", async (test) => {
+      expect((await test.signIn("ivan")).answer.status).toBe(503);
+      expect((await audit(test)).filter(({ action }) => action === "session.begin")).toEqual([]);
+    }));
+
+  it("lets nobody in by an address that only looks like an operator's", () =>
+    withOperators(
+      "sqlite",
+      async (test) => {
+        expect((await test.signIn("\u212Ben")).answer.status).toBe(403);
+        expect((await test.signIn("\u212Aen")).answer.status).toBe(403);
+        expect((await test.signIn("KEN")).answer.status).toBe(200);
+      },
+      { env: { ADMIN_OIDC_OPERATORS: "Ken@Example.com" } },
+    ));
+
   it.each([
     ["is on neither list", "mallory", "mallory@example.com"],
     ["has an address that the provider has not verified", "eve", "sub:eve"],

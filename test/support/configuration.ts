@@ -1,6 +1,7 @@
 import { ConfigError, loadConfig } from "../../src/config/index.ts";
 
-export const KEY = Buffer.alloc(32, 9).toString("base64");
+/** Production refuses one that is not random. */
+export const KEY = "3q9VdJ0mYk1n0zT4cB7uWw5sXr2LhE8oPafG6iKtNxY=";
 export const BASE = {
   SIGNING_SECRET: "a-secret-of-some-length",
   ENCRYPTION_KEY: KEY,

@@ -60,19 +60,14 @@ export async function withOidcPlatform<T>(
         cookies: { keys: ["a-key-of-the-test-platform"] },
         findAccount: (_context, id) => ({
           accountId: id,
-          claims: async () => ({
-            sub: id,
-            name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
-            email: `${id}@example.com`,
-            email_verified: id !== "eve",
-            groups: ["everybody", `${id}s`],
-          }),
+          claims: async (use) => claimsOf(id, use),
         }),
       }),
   );
   let refusing = false;
   provider.use(async (context, next) => {
     await next();
+    if (context.path === "/me" && context.body?.sub === "ivan") context.body.sub = "ada";
     // As the server answers for a grant that its user has withdrawn.
     if (!refusing || context.path !== "/token") return;
     platform.grants.refused += 1;
@@ -108,6 +103,21 @@ export async function withOidcPlatform<T>(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
+}
+
+/**
+ * `eve` has an address that is not verified. The ID token of `trudy` has ada's address without a word of that, and her own is verified
+ * at the userinfo endpoint; of `ivan` that endpoint says that he is ada.
+ */
+function claimsOf(id: string, use: string) {
+  if (id === "trudy" && use === "id_token") return { sub: id, email: "ada@example.com" };
+  return {
+    sub: id,
+    name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+    email: `${id}@example.com`,
+    email_verified: id !== "eve",
+    groups: ["everybody", `${id}s`],
+  };
 }
 
 /** It warns that it keeps everything in memory, which is what a test wants. */

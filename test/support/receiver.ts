@@ -6,6 +6,7 @@ import type { Migration } from "../../src/store/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { type Answer, answerOf, postCallback } from "../../src/testing/post-callback.ts";
 import { testEnvironment } from "../../src/testing/test-environment.ts";
+import { KEY } from "./configuration.ts";
 import { type Dialect, withDatabase } from "./databases.ts";
 import { countOf } from "./effects.ts";
 import type { Target } from "./open-target.ts";
@@ -56,7 +57,8 @@ const ENVIRONMENT = {
 
 /** The configuration of a receiver on this database. */
 export function testConfig(target: Target, env: Record<string, string> = {}): Config {
-  return loadConfig({ ...ENVIRONMENT, DATABASE_URL: target.url, ...env });
+  const key = env.APP_ENV === "production" ? { ENCRYPTION_KEY: KEY } : {};
+  return loadConfig({ ...ENVIRONMENT, ...key, DATABASE_URL: target.url, ...env });
 }
 
 /** Starts a receiver on a database that may be shared with others. */

@@ -8,6 +8,7 @@ import {
   createTokenScheme,
   isAbsent,
   type JwtKeys,
+  jwksKeys,
   type SignedRequest,
   signHmac,
 } from "../../src/verify/index.ts";
@@ -18,6 +19,17 @@ const OLD = "the-callback-token-of-before";
 const BODY = Buffer.from("{}");
 const hmac = createHmacScheme({ secrets: [SECRET], toleranceSeconds: null, clock: systemClock });
 const token = createTokenScheme({ tokens: [TOKEN, OLD], header: "X-Callback-Token" });
+const jwtWith = (keys: JwtKeys) =>
+  createJwtScheme({
+    algorithm: "ES256",
+    keys,
+    header: "Authorization",
+    issuer: "i",
+    audience: "a",
+    clockToleranceSeconds: 0,
+    bodyClaim: null,
+    clock: systemClock,
+  });
 const SIGNED = { "x-signature": [signHmac(SECRET, BODY)] };
 const NAMED = { "x-callback-token": [TOKEN] };
 
@@ -108,16 +120,7 @@ describe("two schemes", () => {
         },
         renewed: async () => [],
       };
-      const jwt = createJwtScheme({
-        algorithm: "ES256",
-        keys,
-        header: "Authorization",
-        issuer: "i",
-        audience: "a",
-        clockToleranceSeconds: 0,
-        bodyClaim: null,
-        clock: systemClock,
-      });
+      const jwt = jwtWith(keys);
       const both = allOf(order.map((name) => (name === "jwt" ? jwt : hmac)));
       const header = Buffer.from('{"alg":"ES256"}').toString("base64url");
       const authorization = [`Bearer ${header}.e30.AAAA`];
@@ -128,6 +131,21 @@ describe("two schemes", () => {
       expect(looked).toBe(0);
       await both.verify({ body: BODY, headers: { ...SIGNED, authorization } });
       expect(looked).toBe(1);
+    },
+  );
+
+  it.each([[["token", "jwt"]], [["jwt", "token"]]])(
+    "are undecided, and so worth a redelivery, where one refuses and the other's keys cannot be fetched: %j",
+    async (order) => {
+      // The discard port, where nothing listens.
+      const jwt = jwtWith(jwksKeys("http://127.0.0.1:9/jwks"));
+      const either = anyOf(order.map((name) => (name === "jwt" ? jwt : token)));
+      const header = Buffer.from('{"alg":"ES256"}').toString("base64url");
+      const headers = { authorization: [`Bearer ${header}.e30.AAAA`], "x-callback-token": ["wrong"] };
+      expect(await either.verify({ body: BODY, headers })).toMatchObject({
+        ending: "failed",
+        code: "keys_unavailable",
+      });
     },
   );
 

@@ -3,6 +3,7 @@ import { ANOTHER_KEY, type Inspection, isAnotherKey, NEWEST_SCHEMA } from "../..
 import { baseUrlChanged } from "../base-url-changed.ts";
 import { keyStamp } from "../key-stamp.ts";
 import { unserved } from "../unserved.ts";
+import { writableDatabase } from "../writable-database.ts";
 import { checkRefused } from "./check-refused.ts";
 import { checkSecrets } from "./check-secrets.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
@@ -18,21 +19,23 @@ export async function checkDatabase(
 ): Promise<Finding[]> {
   const { database, environment } = config;
   const about = "database";
+  const judged = (text: string) =>
+    environment === "production" ? failure(about, text) : warning(about, text);
+  const open = writableDatabase(config).map(judged);
   let found: Inspection;
   try {
     found = await inspect(database);
   } catch (error) {
     return [
+      ...open,
       failure(
         about,
         `does not answer: ${error instanceof Error ? error.message : String(error)}; check DATABASE_URL`,
       ),
     ];
   }
-  if (!found.exists) return [ok(about, "is new: the first start makes the tables")];
-  const findings = found.durabilityWarnings.map((text) =>
-    environment === "production" ? failure(about, text) : warning(about, text),
-  );
+  if (!found.exists) return [...open, ok(about, "is new: the first start makes the tables")];
+  const findings = [...open, ...found.durabilityWarnings.map(judged)];
   if (found.schema > NEWEST_SCHEMA) {
     findings.push(
       failure(

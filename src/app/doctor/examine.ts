@@ -8,7 +8,7 @@ import { checkCertificate } from "./check-certificate.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkNotifications } from "./check-notifications.ts";
 import { checkOAuth } from "./check-oauth.ts";
-import { type Finding, failure, ok } from "./finding.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /** Every check of a configuration that is valid in itself. */
 export async function examine(
@@ -23,6 +23,7 @@ export async function examine(
       "configuration",
       `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
     ),
+    ...config.warnings.map((text) => warning("configuration", text)),
     ...(await checkAuthentication(config)),
     ...(await checkDatabase(config, destinationsOf(config), now)),
     ...(await checkCertificate(config, now)),

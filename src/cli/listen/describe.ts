@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../domain/index.ts";
 import { coloredStatus, eventColumns, timeOfDay } from "../callback-line.ts";
+import { plainJson } from "../plain.ts";
 import type { Delivered } from "./deliver.ts";
 import type { ReadRequest } from "./read-line.ts";
 
@@ -30,7 +31,7 @@ export function lineFor(request: ReadRequest, { status, durationMs }: Delivered)
 /** The same for scripts. */
 export function jsonFor(request: ReadRequest, { status, durationMs }: Delivered): string {
   const { eventType, eventId } = describeRequest(request);
-  return JSON.stringify({
+  return plainJson({
     received_at: request.received_at,
     event_type: eventType,
     event_id: eventId,

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { plainLines } from "../plain.ts";
 import { deliver } from "./deliver.ts";
 import { jsonFor, lineFor } from "./describe.ts";
 import { followReceiver } from "./follow-receiver.ts";
@@ -47,7 +48,7 @@ export async function listen(options: ListenOptions): Promise<void> {
 
 /** On standard error, so that standard output holds the callbacks alone. */
 function say(words: string): void {
-  process.stderr.write(`${styleText("dim", `oncehook: ${words}`, { stream: process.stderr })}\n`);
+  process.stderr.write(`${styleText("dim", `oncehook: ${plainLines(words)}`, { stream: process.stderr })}\n`);
 }
 
 /** The first signal lets the delivery under way end, so that it is noted; the second does not wait for it. */

@@ -1,16 +1,18 @@
+import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Sealer } from "../../seal/index.ts";
 import { type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
-import { Rejected } from "../rejected.ts";
-import { idText, idValue, plainText, storableText } from "./text-fields.ts";
+import { idValue, plainText, storableText } from "./text-fields.ts";
 import { sealTokens, type TokenAnswer } from "./token-lifetime.ts";
 
 /** What is handed to the token endpoint; `flow` for those that were started here. */
 export interface CodeGrant {
   readonly code: string;
   readonly flow?: { readonly code_verifier: string; readonly nonce: string; readonly redirect_uri: string };
+  /** The event names its user, so that the platform need not be asked. */
+  readonly isUserKnown?: boolean;
 }
 
 /**
@@ -18,6 +20,8 @@ export interface CodeGrant {
  * @throws Rejected when the platform refuses the code; another error when it could not be asked
  */
 export type ExchangeCode = (grant: CodeGrant) => Promise<TokenAnswer>;
+
+const OWN_ID_BYTES = 16;
 
 type Tables = {
   users: { user_id: string; updated_at: string };
@@ -58,11 +62,11 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
     // An authorization code works once, so its exchange must survive whatever happens to the transaction.
     // It has a time limit of its own: one that the handler's limit cut off may have spent the code.
     prepare({ event }) {
-      const { code, flow } = event.data;
-      return exchange(flow === undefined ? { code } : { code, flow });
+      const { code, flow, user_id } = event.data;
+      return exchange({ code, ...(flow === undefined ? {} : { flow }), isUserKnown: user_id !== undefined });
     },
     async handle({ event, tx, prepared: tokens, now }) {
-      const user_id = event.data.user_id ?? userOf(tokens);
+      const user_id = event.data.user_id ?? userOf(tokens) ?? ownUserId();
       const updated_at = now.toISOString();
       const { sealed, expiresAt, refreshAt } = sealTokens(tokens, user_id, sealer, now);
       const query = tx.query.withTables<Tables>();
@@ -91,11 +95,17 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
   });
 }
 
-/** Where the event names no user, the platform's answer must. */
-function userOf(tokens: TokenAnswer): string {
-  for (const name of [tokens.user_id, tokens.sub]) {
-    const named = idText.safeParse(name);
-    if (named.success) return named.data;
-  }
-  throw new Rejected("data.user_id: missing, and the token endpoint named no user either");
+/** The user that the platform names, where it does by an id that can be a key. */
+export function userOf(tokens: TokenAnswer): string | undefined {
+  return storableId(tokens.user_id) ?? storableId(tokens.sub);
+}
+
+export function storableId(value: unknown): string | undefined {
+  const id = idValue.safeParse(value);
+  return id.success ? plainText(id.data) : undefined;
+}
+
+/** The code is spent: its tokens are kept under a random id, which the result names, rather than lost. */
+function ownUserId(): string {
+  return `usr_${randomBytes(OWN_ID_BYTES).toString("hex")}`;
 }
