@@ -33,10 +33,10 @@ export type { HeardExtent, HeardLimits, HeardStore, NewHeard, StoredHeard } from
 export type { Lease } from "./lease.ts";
 export type { Migration, MigrationReport } from "./migrations/migration.ts";
 export type {
+  DeliveryLease,
   DueDelivery,
   ListedNotification,
   NotificationFilter,
-  DeliveryLease,
   OutboxStore,
   Revived,
   StoredDelivery,

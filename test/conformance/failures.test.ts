@@ -104,7 +104,10 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         nextAttemptAt: at(121),
       } as const;
       await failures.reschedule(key("e1"), "somebody else", again);
-      expect(await failures.get(key("e1"))).toMatchObject({ error: "down", leasedUntil: at(90).toISOString() });
+      expect(await failures.get(key("e1"))).toMatchObject({
+        error: "down",
+        leasedUntil: at(90).toISOString(),
+      });
       await failures.reschedule(key("e1"), "a", again);
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "waiting",

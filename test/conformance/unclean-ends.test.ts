@@ -37,8 +37,14 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(leased).toMatchObject({ attempts: 2, retriesDone: 1 });
       await store.failures.release(key("e1"), "a", at(61));
       expect(await store.failures.get(key("e1"))).toMatchObject({ attempts: 1, retriesDone: 0 });
-      for (const [kind, attempts] of [["replay", 2], ["bulk", 2], ["removal", 1]] as const) {
-        expect(await store.failures.leaseOne(key("e1"), { ...lease("a", 61), kind })).toMatchObject({ attempts });
+      for (const [kind, attempts] of [
+        ["replay", 2],
+        ["bulk", 2],
+        ["removal", 1],
+      ] as const) {
+        expect(await store.failures.leaseOne(key("e1"), { ...lease("a", 61), kind })).toMatchObject({
+          attempts,
+        });
         await store.failures.release(key("e1"), "a");
         expect((await store.failures.get(key("e1")))?.attempts).toBe(1);
       }
@@ -63,14 +69,23 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       });
       expect(await store.failures.isSuspectDue(at(119))).toBe(false);
       expect(await store.failures.leaseSuspect(lease("b", 119))).toBeUndefined();
-      expect((await store.failures.leaseDue(lease("b", 130), 10)).map(({ eventId }) => eventId)).toEqual(["e2"]);
+      expect((await store.failures.leaseDue(lease("b", 130), 10)).map(({ eventId }) => eventId)).toEqual([
+        "e2",
+      ]);
       expect(await store.failures.isSuspectDue(at(130))).toBe(true);
-      expect(await store.failures.leaseSuspect(lease("b", 130))).toMatchObject({ eventId: "e1", retriesDone: 2 });
+      expect(await store.failures.leaseSuspect(lease("b", 130))).toMatchObject({
+        eventId: "e1",
+        retriesDone: 2,
+      });
       expect(await store.failures.leaseSuspect(lease("b", 130))).toBeUndefined();
       // An attempt that came to its end clears it.
       const again = { kind: "retry", code: "handler_failed", error: "2", now: at(131) } as const;
       await store.failures.reschedule(key("e1"), "b", { ...again, nextAttemptAt: at(191) });
-      expect(await store.failures.get(key("e1"))).toMatchObject({ uncleanEnds: 0, retriesDone: 2, attempts: 3 });
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        uncleanEnds: 0,
+        retriesDone: 2,
+        attempts: 3,
+      });
       expect(await store.failures.leaseDue(lease("b", 191), 10)).toHaveLength(1);
     }));
 
@@ -102,7 +117,11 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       await fail(store, "e1");
       await store.failures.leaseDue(lease("ended", 60), 1);
       await recover(store, 90, { max: 1, delaySeconds: 60 });
-      expect(await store.failures.get(key("e1"))).toMatchObject({ state: "waiting", retriesDone: 0, attempts: 2 });
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        state: "waiting",
+        retriesDone: 0,
+        attempts: 2,
+      });
     }));
 
   it("keeps its state after a replay, which counts as an attempt and says what ended it", () =>
@@ -162,9 +181,8 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       await fail(store, "e1", { nextAttemptAt: at(7_200) });
       await fail(store, "e2", { nextAttemptAt: at(60) });
       await recover(store, 0);
-      expect((await store.failures.leaseDue(lease("a", 60), 9)).map(({ eventId }) => eventId).sort()).toEqual([
-        "e1",
-        "e2",
-      ]);
+      expect((await store.failures.leaseDue(lease("a", 60), 9)).map(({ eventId }) => eventId).sort()).toEqual(
+        ["e1", "e2"],
+      );
     }));
 });

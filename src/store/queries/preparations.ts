@@ -102,9 +102,10 @@ async function unclaimed(statements: Statements, key: EventKey, lease: Lease): P
 }
 
 /** How far an event is whose step cannot be claimed. */
-async function standing(statements: Statements, { eventId, source }: EventKey): Promise<
-  PreparationClaim & { readonly leasedUntil: string | null }
-> {
+async function standing(
+  statements: Statements,
+  { eventId, source }: EventKey,
+): Promise<PreparationClaim & { readonly leasedUntil: string | null }> {
   const { rows } = await statements.standing(eventId, source);
   const [row] = rows;
   const leasedUntil = row?.until == null ? null : isoTime(row.until);
