@@ -17,7 +17,13 @@ import {
   type Mask,
   type Metrics,
 } from "../observe/index.ts";
-import { createPlaces, createSingleFlight, type Receiver, type Source } from "../receive/index.ts";
+import {
+  createPlaces,
+  createRunTurns,
+  createSingleFlight,
+  type Receiver,
+  type Source,
+} from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Tracer } from "../trace/index.ts";
@@ -107,6 +113,7 @@ export function assemble(given: Given): Inner {
     tracer,
     flights: createSingleFlight(),
     places,
+    turns: createRunTurns(),
     unsaved: new Map(),
     tokens,
   };

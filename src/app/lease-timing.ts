@@ -1,5 +1,6 @@
 import type { Config } from "../config/index.ts";
 
+/** For storing how a run ended; short limits need no more than as long again. */
 const MARGIN_MS = 10_000;
 
 /** The longest run of an event: waiting for its turn, `prepare`, then `handle`. */
@@ -9,5 +10,6 @@ export function longestRunMs({ requestTimeoutMs, handlerTimeoutMs }: Config): nu
 
 /** A lease outlives the longest run. */
 export function leaseTiming(config: Config): { timeLimitMs: number; leaseMs: number } {
-  return { timeLimitMs: config.requestTimeoutMs, leaseMs: longestRunMs(config) + MARGIN_MS };
+  const longest = longestRunMs(config);
+  return { timeLimitMs: config.requestTimeoutMs, leaseMs: longest + Math.min(MARGIN_MS, longest) };
 }

@@ -99,6 +99,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
   await store.noteLongestRun(config.requestTimeoutMs);
+  // An SQLite file has one receiver: whatever is leased was left by one that has ended.
+  if (store.dialect === "sqlite") await store.expireLeases(clock.now());
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialNotes(secrets, store, clock, logger);

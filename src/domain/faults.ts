@@ -144,6 +144,12 @@ export const FAULTS = {
     message: "internal error",
     meaning: "The handler returned something that is not a JSON object.",
   },
+  process_ended: {
+    status: 500,
+    message: "internal error",
+    meaning:
+      "The process ended during an attempt that ran alone: an error thrown outside the handler's promise, `process.exit`, an endless loop, too little memory, or a kill from outside. Look for the cause before you replay it.",
+  },
   commit_failed: {
     status: 500,
     message: "internal error",

@@ -15,7 +15,7 @@ export { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 export type { Log } from "./log.ts";
 export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 export { asSegment, ofSegment } from "./path-segment.ts";
-export { nextAttemptAt, type RetryPolicy } from "./retry-schedule.ts";
+export { afterCutOff, type CutOffAttempt, nextAttemptAt, type RetryPolicy } from "./retry-schedule.ts";
 export {
   bucketOf,
   quantileOf,

@@ -115,7 +115,12 @@ async function consume(authentic: Authentic, { store, log }: Receiver): Promise<
 /** A failure of another code goes on: anybody may have come with a made-up one. */
 async function forgetFailure({ key, bodySha256 }: Delivery, { store, clock, log }: Receiver): Promise<void> {
   const now = clock.now();
-  const lease = { owner: randomUUID(), now, until: new Date(now.getTime() + FORGETTING_MS) };
+  const lease = {
+    owner: randomUUID(),
+    now,
+    until: new Date(now.getTime() + FORGETTING_MS),
+    kind: "removal",
+  } as const;
   try {
     const failure = await store.failures.leaseOne(key, lease);
     if (typeof failure === "string") return;

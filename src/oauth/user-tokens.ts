@@ -67,6 +67,7 @@ export function createUserTokens(deps: UserTokensDeps): KeptTokens {
       let tried = 0;
       // Tokens of a very short life are due again at once, and are left to the next round.
       const begun = clock.now();
+      await store.mendTimes(REFRESH_LEASE_MS, begun);
       for (;;) {
         const lease = newLease(begun);
         const due = await store.leaseDue(lease, AT_ONCE);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { nextDeliveryAt } from "../domain/index.ts";
-import type { DueDelivery } from "../store/index.ts";
+import type { DeliveryLease, DueDelivery } from "../store/index.ts";
 import { type Channel, DeliveryPostponed, DeliveryRefused } from "./channel.ts";
 import { messageId } from "./message-id.ts";
 import type { OutboxDeps } from "./outbox-deps.ts";
@@ -11,6 +11,10 @@ const LEASE_MARGIN_MS = 10_000;
 /** Leases deliveries of one channel and tries them; nothing that happens to an attempt is thrown. */
 export interface Attempt {
   lease(owner: string, limit: number): Promise<DueDelivery[]>;
+  /** One that a process which has ended left in the middle of its attempt. */
+  leaseLeft(owner: string): Promise<DueDelivery | undefined>;
+  /** Mends what a clock that was set back has done. */
+  mendTimes(): Promise<void>;
   /** What is leased together has one time limit. */
   limit(): AbortSignal;
   make(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void>;
@@ -74,7 +78,7 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
 
   async function fail(delivery: DueDelivery, owner: string, failure: unknown, fields: object): Promise<void> {
     const next = nextAttempt(delivery, failure, deps);
-    await outbox.failed(delivery.id, owner, deps.describe(failure), next);
+    await outbox.failed(delivery.id, owner, deps.describe(failure), next, clock.now());
     attempted(channel.name, next === null ? "dead" : "failed");
     const told = {
       ...fields,
@@ -86,12 +90,17 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
     else log.warn(told, "a notification could not be delivered; it is tried again");
   }
 
+  const leaseMs = channel.timeLimitMs + LEASE_MARGIN_MS;
+  const { destinations } = channel;
+  const newLease = (owner: string): DeliveryLease => {
+    const now = clock.now();
+    const later = (ms: number) => new Date(now.getTime() + ms);
+    return { owner, now, until: later(leaseMs), retryAt: later(deps.policy.firstDelaySeconds * 1_000) };
+  };
   return {
-    lease(owner, limit) {
-      const now = clock.now();
-      const until = new Date(now.getTime() + channel.timeLimitMs + LEASE_MARGIN_MS);
-      return outbox.leaseDue(channel.destinations, { owner, now, until }, limit);
-    },
+    lease: (owner, limit) => outbox.leaseDue(destinations, newLease(owner), limit),
+    leaseLeft: (owner) => outbox.leaseLeft(destinations, newLease(owner)),
+    mendTimes: () => outbox.mendTimes(destinations, leaseMs, clock.now()),
     limit: () => AbortSignal.any([AbortSignal.timeout(channel.timeLimitMs), stopping]),
     make,
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createLoop, type Loop } from "../loop/index.ts";
-import type { StoredNotification } from "../store/index.ts";
+import type { DueDelivery, StoredNotification } from "../store/index.ts";
 import { createAttempt } from "./attempt.ts";
 import type { Channel } from "./channel.ts";
 import type { OutboxDeps } from "./outbox-deps.ts";
@@ -79,26 +79,40 @@ function createWorker(
 ): { work(isStopping: () => boolean): Promise<void>; ended(): Promise<unknown> } {
   const attempt = createAttempt(channel, stopping, deps);
   const underWay = new Set<Promise<void>>();
+  /** One of what processes left that have ended at a time: the one that ends this one too takes none of the others with it. */
+  let isLeftUnderWay = false;
 
   /** Takes on what is due and there is room for; resolves with whether there may be more of it. */
   async function takeOn(isStopping: () => boolean): Promise<boolean> {
     await begin(isStopping);
-    const room = channel.atOnce - underWay.size;
-    if (room === 0) return true;
+    if (underWay.size === channel.atOnce) return true;
     const owner = randomUUID();
-    const due = await attempt.lease(owner, room);
-    if (due.length === 0) return false;
-    const limit = attempt.limit();
-    for (const delivery of due) {
-      const running = attempt.make(delivery, owner, limit).finally(() => underWay.delete(running));
-      underWay.add(running);
+    const left = isLeftUnderWay ? undefined : await attempt.leaseLeft(owner);
+    if (left !== undefined) {
+      isLeftUnderWay = true;
+      void start(left, owner, attempt.limit()).then(() => {
+        isLeftUnderWay = false;
+      });
     }
-    return due.length === room;
+    const room = channel.atOnce - underWay.size;
+    const due = room === 0 ? [] : await attempt.lease(owner, room);
+    if (due.length > 0) {
+      const limit = attempt.limit();
+      for (const delivery of due) void start(delivery, owner, limit);
+    }
+    return left !== undefined || due.length === room;
+  }
+
+  function start(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void> {
+    const running = attempt.make(delivery, owner, limit).finally(() => underWay.delete(running));
+    underWay.add(running);
+    return running;
   }
 
   return {
     async work(isStopping) {
-      while (!isStopping() && (await takeOn(isStopping))) await Promise.race(underWay);
+      await attempt.mendTimes();
+      while (!isStopping() && (await takeOn(isStopping))) if (underWay.size > 0) await Promise.race(underWay);
     },
     ended: () => Promise.all(underWay),
   };

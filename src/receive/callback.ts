@@ -5,6 +5,7 @@ import type { Deadline, Store } from "../store/index.ts";
 import type { Tracer } from "../trace/index.ts";
 import type { Credential, DistinctHeaders, Scheme } from "../verify/index.ts";
 import type { Places } from "./places.ts";
+import type { RunTurns } from "./run-turns.ts";
 import type { SingleFlight } from "./single-flight.ts";
 
 /** A configured sender: what tells its callbacks from anybody else's. */
@@ -63,6 +64,8 @@ export interface Receiver {
   readonly tracer: Tracer | undefined;
   readonly flights: SingleFlight;
   readonly places: Places;
+  /** Of retries and replays; callbacks take none. */
+  readonly turns: RunTurns;
   /** The users' access tokens, for `prepare`. */
   readonly tokens: UserTokens;
   /** Results of `prepare` that the database did not take, by event, as JSON. */

@@ -15,6 +15,7 @@ export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export { receive } from "./receive.ts";
 export { Rehearsal, type RehearsedNotification, type RehearsedStatement } from "./rehearsal.ts";
 export { runEvent } from "./run-event.ts";
+export { createRunTurns, type RunTurns } from "./run-turns.ts";
 export { sha256Hex } from "./sha256.ts";
 export { createSingleFlight, type SingleFlight } from "./single-flight.ts";
 export type { Work } from "./work.ts";

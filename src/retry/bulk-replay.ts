@@ -3,6 +3,7 @@ import type { EventKey } from "../domain/index.ts";
 import type { Receiver } from "../receive/index.ts";
 import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
 import { leaseTimes, type RetryTiming } from "./lease-times.ts";
+import { recover } from "./recover.ts";
 import { type ReplayEnding, replay } from "./replay.ts";
 import { isForLater } from "./run-failure.ts";
 
@@ -28,6 +29,7 @@ export async function workOn(leased: StoredBulkReplay, work: BulkWork): Promise<
   const { bulkReplays } = receiver.store;
   let bulk: StoredBulkReplay | undefined = leased;
   try {
+    await recover(receiver, work.timing);
     while (bulk?.state === "running" && !stopping.aborted) {
       const begun = performance.now();
       const due = await bulkReplays.next(bulk, batchSize(bulk));
@@ -64,7 +66,15 @@ interface Batch {
 }
 
 async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork): Promise<Batch> {
-  const ends = await Promise.all(due.map((failure) => runOne(bulk, failure, work)));
+  const ends = new Array<End>(due.length).fill("later");
+  const run = async (failure: DueReplay, index: number) => {
+    ends[index] = await runOne(bulk, failure, work);
+  };
+  await Promise.all(due.map((failure, index) => (failure.isSuspect ? undefined : run(failure, index))));
+  // One suspect a batch, after the others: all of them could take longer than the lease of the bulk.
+  const suspect = due.findIndex(({ isSuspect }) => isSuspect);
+  const [first] = due.slice(suspect, suspect + 1);
+  if (suspect >= 0 && first !== undefined) await run(first, suspect);
   const count = (end: End) => ends.filter((one) => one === end).length;
   // Whoever is at work on one lets it go, or dies and loses its lease: it is looked at again, and the others are not held up.
   const later = due.find((_, index) => ends[index] === "later");

@@ -11,3 +11,8 @@ export function leaseTimes(clock: Clock, { leaseMs }: RetryTiming): { now: Date;
   const now = clock.now();
   return { now, until: new Date(now.getTime() + leaseMs) };
 }
+
+/** When a lease that is taken now ends, on the scale of `performance.now()`; asked before it is taken. */
+export function leaseEnd({ leaseMs }: RetryTiming): number {
+  return performance.now() + leaseMs;
+}

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { EventKey, Outcome } from "../domain/index.ts";
 import { type Receiver, Rehearsal } from "../receive/index.ts";
 import { leaseTimes, type RetryTiming } from "./lease-times.ts";
+import { recover } from "./recover.ts";
 import { runFailure, runStored } from "./run-failure.ts";
 
 export type ReplayEnding =
@@ -21,23 +22,37 @@ export async function replay(
   receiver: Receiver,
   bulkReplayId?: number,
 ): Promise<ReplayEnding> {
-  const owner = randomUUID();
-  const failure = await receiver.store.failures.leaseOne(key, {
-    owner,
-    ...leaseTimes(receiver.clock, timing),
-  });
-  if (typeof failure === "string") return failure;
-  const run = { failure, owner, kind: "replay", bulkReplayId, timeLimitMs: timing.timeLimitMs } as const;
-  return runFailure(run, receiver);
+  const { failures } = receiver.store;
+  let found = await failures.get(key);
+  if (found?.leasedUntil != null) {
+    // Perhaps by a process that has ended.
+    await recover(receiver, timing);
+    found = await failures.get(key);
+  }
+  if (found === undefined) return "absent";
+  const isAlone = found.uncleanEnds > 0;
+  const run = async (): Promise<ReplayEnding> => {
+    const owner = randomUUID();
+    const kind = bulkReplayId === undefined ? "replay" : "bulk";
+    const lease = { owner, ...leaseTimes(receiver.clock, timing), kind, isAlone, bulkReplayId } as const;
+    const failure = await failures.leaseOne(key, lease);
+    if (typeof failure === "string") return failure;
+    const { timeLimitMs } = timing;
+    return runFailure({ failure, owner, kind: "replay", bulkReplayId, timeLimitMs }, receiver);
+  };
+  return isAlone ? receiver.turns.alone(run) : receiver.turns.beside(run);
 }
 
 /** Removes a failure on an operator's word, unless it is being run: its effect could still happen. */
 export async function discard(
   key: EventKey,
   timing: RetryTiming,
-  { store, clock }: Receiver,
+  receiver: Receiver,
 ): Promise<"discarded" | "absent" | "leased"> {
-  const failure = await store.failures.leaseOne(key, { owner: randomUUID(), ...leaseTimes(clock, timing) });
+  const { store, clock } = receiver;
+  await recover(receiver, timing);
+  const lease = { owner: randomUUID(), ...leaseTimes(clock, timing), kind: "removal" } as const;
+  const failure = await store.failures.leaseOne(key, lease);
   if (typeof failure === "string") return failure;
   await store.failures.remove(key);
   return "discarded";

@@ -3,7 +3,8 @@ import type { Outcome } from "../domain/index.ts";
 import { createLoop, type Loop } from "../loop/index.ts";
 import { type Receiver, saysNothing } from "../receive/index.ts";
 import type { StoredFailure } from "../store/index.ts";
-import { leaseTimes, type RetryTiming } from "./lease-times.ts";
+import { leaseEnd, leaseTimes, type RetryTiming } from "./lease-times.ts";
+import { recover } from "./recover.ts";
 import { runFailure } from "./run-failure.ts";
 
 /** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
@@ -16,28 +17,61 @@ export interface RetryLoop extends Loop {
 
 /**
  * The asynchronous retries of SPEC 1.10 and 8. The schedule lives in the database, so a restart forgets nothing,
- * and the leases let any number of processes share the work.
+ * and the leases let any number of processes share the work. A failure whose attempt its process did not survive is suspect,
+ * and runs alone (decision 0041).
  */
 export function createRetryLoop(receiver: Receiver, timing: RetryTiming): RetryLoop {
+  const { turns } = receiver;
+  const { failures } = receiver.store;
+  const newLease = () => ({
+    owner: randomUUID(),
+    ends: leaseEnd(timing),
+    ...leaseTimes(receiver.clock, timing),
+  });
+  const stopping = new AbortController();
+
   async function round(): Promise<number> {
-    const owner = randomUUID();
-    const due = await receiver.store.failures.leaseDue(
-      { owner, ...leaseTimes(receiver.clock, timing) },
-      AT_ONCE,
-    );
-    await Promise.all(due.map((failure) => runOne(failure, owner)));
-    return due.length;
+    await recover(receiver, timing);
+    const ran = await turns.beside(async () => {
+      const lease = newLease();
+      const due = await failures.leaseDue(lease, AT_ONCE);
+      await Promise.all(due.map((failure) => runOne(failure, lease)));
+      return due.length;
+    });
+    return ran + (await runSuspects());
   }
 
-  async function runOne(failure: StoredFailure, owner: string): Promise<void> {
-    const fields = { source: failure.source, event_id: failure.eventId, retry: failure.retriesDone + 1 };
+  /** After the others, one by one: what ends the process takes nothing else with it, and its next turn comes after theirs. */
+  async function runSuspects(): Promise<number> {
+    let ran = 0;
+    while (ran < AT_ONCE && !stopping.signal.aborted && (await failures.isSuspectDue(receiver.clock.now()))) {
+      const found = await turns.alone(async () => {
+        const lease = newLease();
+        const suspect = await failures.leaseSuspect(lease);
+        if (suspect !== undefined) await runOne(suspect, lease);
+        return suspect !== undefined;
+      });
+      if (!found) break;
+      ran += 1;
+    }
+    return ran;
+  }
+
+  async function runOne(failure: StoredFailure, { owner, ends }: ReturnType<typeof newLease>): Promise<void> {
+    const fields = { source: failure.source, event_id: failure.eventId, retry: failure.retriesDone };
     try {
-      const run = { failure, owner, kind: "retry", timeLimitMs: timing.timeLimitMs } as const;
-      report(receiver, fields, await runFailure(run, receiver));
+      const run = {
+        failure,
+        owner,
+        kind: "retry",
+        timeLimitMs: timing.timeLimitMs,
+        leaseEnds: ends,
+      } as const;
+      report(receiver, fields, await runFailure({ ...run, stopping: stopping.signal }, receiver));
     } catch (error) {
       receiver.log.error(
         { ...fields, err: error },
-        "a retry could not be run; its lease expires and it is tried again",
+        "how a retry ended could not be stored; it counts as cut off when its lease expires",
       );
     }
   }
@@ -45,7 +79,14 @@ export function createRetryLoop(receiver: Receiver, timing: RetryTiming): RetryL
   const loop = createLoop(round, (error: unknown) =>
     receiver.log.error({ err: error }, "due retries could not be looked up"),
   );
-  return { ...loop, round };
+  return {
+    ...loop,
+    round,
+    stop() {
+      stopping.abort();
+      return loop.stop();
+    },
+  };
 }
 
 function report({ log }: Receiver, fields: object, outcome: Outcome): void {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type EventKey,
   type Failed,
@@ -29,6 +30,10 @@ export interface FailureRun {
   /** The bulk replay that it is one of. */
   readonly bulkReplayId?: number | undefined;
   readonly timeLimitMs: number;
+  /** Until then its end is offered to an absent database, on the scale of `performance.now()`; once where it is left out. */
+  readonly leaseEnds?: number;
+  /** Aborted when the process stops, which waits for no absent database. */
+  readonly stopping?: AbortSignal;
 }
 
 /** Runs a leased failure once more and settles it: gone after a success, otherwise put off, rescheduled or exhausted. */
@@ -41,7 +46,7 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<O
   const key = { source: failure.source, eventId: failure.eventId };
   const by = bulkReplayId === undefined ? kind : "bulk";
   await Promise.all([
-    settle(run, outcome, receiver),
+    settleInTime(run, outcome, receiver),
     noteAttempt({ key, by, beganAt, tookMs, outcome }, receiver),
   ]);
   return outcome;
@@ -85,6 +90,21 @@ export function isForLater(outcome: Outcome): boolean {
   return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
 }
 
+const PAUSE_MS = 500;
+
+/** An end that is not stored would look as if the process had ended during the attempt. */
+async function settleInTime(run: FailureRun, outcome: Outcome, receiver: Receiver): Promise<void> {
+  for (;;) {
+    try {
+      await settle(run, outcome, receiver);
+      return;
+    } catch (error) {
+      if (run.stopping?.aborted || performance.now() + PAUSE_MS >= (run.leaseEnds ?? 0)) throw error;
+      await sleep(PAUSE_MS, undefined, { signal: run.stopping }).catch(() => {});
+    }
+  }
+}
+
 async function settle(
   { failure, owner, kind, bulkReplayId }: FailureRun,
   outcome: Outcome,
@@ -111,9 +131,7 @@ async function settle(
   const now = receiver.clock.now();
   // What a handler rejects will be rejected again, so such a failure waits for a person at once.
   const next =
-    outcome.ending === "failed"
-      ? nextAttemptAt(receiver.rules.retry, failure.retriesDone + 1, now)
-      : undefined;
+    outcome.ending === "failed" ? nextAttemptAt(receiver.rules.retry, failure.retriesDone, now) : undefined;
   const error = outcome.ending === "failed" ? receiver.describe(outcome.cause) : outcome.message;
   await failures.reschedule(key, owner, {
     kind,

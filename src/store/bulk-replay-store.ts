@@ -40,6 +40,8 @@ export interface StoredBulkReplay extends NewBulkReplay, BulkReplayCounts {
 export interface DueReplay extends EventKey {
   /** Of the failure. */
   readonly id: number;
+  /** Whether a process ended during its last attempt. */
+  readonly isSuspect: boolean;
 }
 
 /** What failed was counted with the failure itself (`FailureStore.reschedule`). */

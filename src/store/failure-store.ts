@@ -1,4 +1,4 @@
-import type { EventKey, FaultCode } from "../domain/index.ts";
+import type { EventKey, FaultCode, RetryPolicy } from "../domain/index.ts";
 import type { Lease } from "./lease.ts";
 import type { Found, Page, Search } from "./page.ts";
 
@@ -22,6 +22,33 @@ export interface StoredFailure extends EventKey {
   readonly lastFailedAt: string;
   readonly nextAttemptAt: string | null;
   readonly leasedUntil: string | null;
+  /** How many processes ended during its attempts since the last one that came to an end; above 0 it is suspect. */
+  readonly uncleanEnds: number;
+}
+
+/** A lease of one failure; all but a removal count as an attempt when they are taken. */
+export interface FailureLease extends Lease {
+  /** Default: a replay. */
+  readonly kind?: "replay" | "bulk" | "removal";
+  /** Whether its process runs no other failure meanwhile. */
+  readonly isAlone?: boolean;
+  readonly bulkReplayId?: number | undefined;
+}
+
+/** How leases and schedules are looked after. */
+export interface Recovery {
+  readonly now: Date;
+  /** How long a lease lives. */
+  readonly leaseMs: number;
+  readonly policy: RetryPolicy;
+}
+
+/** An attempt whose process ended before it did, as it was settled. */
+export interface CutOff extends EventKey {
+  readonly kind: "retry" | "replay" | "bulk";
+  readonly isAlone: boolean;
+  readonly state: StoredFailure["state"];
+  readonly uncleanEnds: number;
 }
 
 export interface NewFailure extends EventKey {
@@ -46,14 +73,26 @@ export interface FailureFilter {
 export interface FailureStore {
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   record(failure: NewFailure, now: Date): Promise<void>;
-  /** The due failures, oldest first, each leased to one owner only. */
+  /**
+   * The due failures, oldest first, each leased to one owner only, without suspects. The attempt and the retry are counted here
+   * already, so that one during which the process ends counts too.
+   */
   leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]>;
-  /** One failure, whatever its state; `leased` when somebody else is at work on it. */
-  leaseOne(key: EventKey, lease: Lease): Promise<StoredFailure | "absent" | "leased">;
-  /** After a leased attempt failed again; `retry` counts against `RETRY_MAX`, a replay does not. */
+  /** The due suspect with the fewest process ends, for a process that runs no other failure meanwhile. */
+  leaseSuspect(lease: Lease): Promise<StoredFailure | undefined>;
+  /** Whether a suspect is due. */
+  isSuspectDue(now: Date): Promise<boolean>;
+  /** One failure, whatever its state; `leased` when it is leased already, also by a process that has ended. */
+  leaseOne(key: EventKey, lease: FailureLease): Promise<StoredFailure | "absent" | "leased">;
+  /**
+   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. What a clock that was
+   * set back has put off for longer than a lease or a retry may take gets the longest time it may.
+   */
+  recover(recovery: Recovery): Promise<CutOff[]>;
+  /** After a leased attempt failed again: it is no suspect any more. `retry` may exhaust it, a replay does not. */
   reschedule(key: EventKey, owner: string, again: FailedAgain): Promise<void>;
   /**
-   * Gives a lease back; `nextAttemptAt` puts a waiting failure off, so that others come first. `bulkReplayId`: that one is
+   * Gives a lease back, and the attempt that it counted; `nextAttemptAt` puts a waiting failure off, so that others come first. `bulkReplayId`: that one is
    * done with it, and counts it as failed in the same transaction.
    */
   release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void>;

@@ -51,6 +51,11 @@ export interface Revived {
   readonly notConfigured: readonly string[];
 }
 
+export interface DeliveryLease extends Lease {
+  /** Where the process ends during the attempt, the next one comes then at the earliest; default: when the lease has expired. */
+  readonly retryAt?: Date;
+}
+
 /** The outbox: notifications become deliveries, one a channel, which are leased, tried and settled. */
 export interface OutboxStore {
   /** Makes the deliveries of notifications that have none yet, oldest first; returns how many notifications. */
@@ -70,11 +75,21 @@ export interface OutboxStore {
    * The due deliveries of these channels, the oldest ones, each leased to one owner only. The attempt is counted
    * here already, so that one during which the process dies counts too.
    */
-  leaseDue(channels: readonly string[], lease: Lease, limit: number): Promise<DueDelivery[]>;
+  leaseDue(channels: readonly string[], lease: DeliveryLease, limit: number): Promise<DueDelivery[]>;
+  /**
+   * One delivery whose lease has expired, the one with the fewest attempts: its process has ended. An attempt that was cut off
+   * beside others is made again at no cost; one that was leased here, and cut off too, counts.
+   */
+  leaseLeft(channels: readonly string[], lease: DeliveryLease): Promise<DueDelivery | undefined>;
+  /**
+   * Mends what a clock that was set back has done to deliveries of these channels: leases that last longer than two of `leaseMs`
+   * are cut to one, and times that were set later than now come as long after now as they were to come after then.
+   */
+  mendTimes(channels: readonly string[], leaseMs: number, now: Date): Promise<void>;
   /** Ends deliveries that were taken; returns how many, without those whose lease was lost to somebody else meanwhile. */
   delivered(ids: readonly number[], owner: string, now: Date): Promise<number>;
-  /** `nextAttemptAt` null: no further attempt, the delivery is dead. */
-  failed(id: number, owner: string, error: string, nextAttemptAt: Date | null): Promise<void>;
+  /** `nextAttemptAt` null: no further attempt, the delivery is dead. `now` tells later whether the clock was set back. */
+  failed(id: number, owner: string, error: string, nextAttemptAt: Date | null, now?: Date): Promise<void>;
   /** Gives a lease back: the attempt that it counted was not made to its end, by no fault of the other side. */
   release(id: number, owner: string): Promise<void>;
   /** Ends a delivery whose attempts were used up before this lease, which counts as none. */

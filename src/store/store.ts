@@ -38,6 +38,7 @@ export {
   type OwnedMigration,
 } from "./migrations/migration.ts";
 export type {
+  DeliveryLease,
   DueDelivery,
   ListedNotification,
   NotificationFilter,
@@ -205,6 +206,8 @@ export interface Store {
   noteBaseUrl(url: string): Promise<void>;
   /** Notes how long a run may take, in milliseconds, before there is one: what is found by its time is looked for so much around it. */
   noteLongestRun(ms: number): Promise<void>;
+  /** Ends every lease of failures, deliveries and bulk replays: each process that held one has ended. */
+  expireLeases(now: Date): Promise<void>;
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
   /**

@@ -65,6 +65,14 @@ export interface FailureRow {
   leased_until: StoredTime | null;
   /** The bulk replay that tried it last. */
   bulk_replay_id: StoredInteger | null;
+  /** What the lease is for; null where there is none, or an older version took it. */
+  lease_kind: "retry" | "replay" | "bulk" | "removal" | null;
+  /** 1 where its process runs no other failure meanwhile. */
+  lease_alone: Generated<0 | 1>;
+  lease_bulk_id: StoredInteger | null;
+  leased_at: StoredTime | null;
+  /** How many processes have ended during its attempts since the last one that came to an end. */
+  unclean_ends: Generated<number>;
 }
 
 export interface AttemptRow {
@@ -130,6 +138,10 @@ export interface DeliveryRow {
   delivered_at: StoredTime | null;
   lease_owner: string | null;
   leased_until: StoredTime | null;
+  /** 1 where no other delivery of a process that ended was tried beside it. */
+  lease_alone: Generated<0 | 1>;
+  /** When `next_attempt_at` was set. */
+  scheduled_at: StoredTime | null;
 }
 
 export interface UserTokenRow {

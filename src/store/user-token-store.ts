@@ -29,6 +29,8 @@ export interface UserTokenStore {
   leaseOne(userId: string, lease: Lease): Promise<StoredUserTokens | "absent" | "leased">;
   /** Those that should be refreshed by now. */
   leaseDue(lease: Lease, limit: number): Promise<StoredUserTokens[]>;
+  /** Mends leases and times that a clock wrote which was set back since. */
+  mendTimes(leaseMs: number, now: Date): Promise<void>;
   /** False when the lease was lost, or the user has authorized anew meanwhile. */
   save(userId: string, owner: string, tokens: RefreshedTokens, now: Date): Promise<boolean>;
   /** Gives the lease back; with `failed` after a refresh that did not succeed. */

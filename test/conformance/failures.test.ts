@@ -92,14 +92,6 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(ids.length + rest.length).toBe(20);
     }));
 
-  it("lets another owner take over a lease that has expired", () =>
-    withStore(dialect, async ({ failures }) => {
-      await failures.record(newFailure("e1"), T0);
-      expect(await failures.leaseDue(lease("dead", at(60), 30), 10)).toHaveLength(1);
-      expect(await failures.leaseDue(lease("b", at(89)), 10)).toHaveLength(0);
-      expect(await failures.leaseDue(lease("b", at(90)), 10)).toHaveLength(1);
-    }));
-
   it("reschedules for its owner only, and is exhausted after the last retry", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
@@ -112,7 +104,10 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         nextAttemptAt: at(121),
       } as const;
       await failures.reschedule(key("e1"), "somebody else", again);
-      expect((await failures.get(key("e1")))?.retriesDone).toBe(0);
+      expect(await failures.get(key("e1"))).toMatchObject({
+        error: "down",
+        leasedUntil: at(90).toISOString(),
+      });
       await failures.reschedule(key("e1"), "a", again);
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "waiting",
@@ -167,6 +162,18 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         attempts: 1,
         state: "waiting",
       });
+    }));
+
+  it("survives the commit that completes the event of that id of another source", () =>
+    withStore(dialect, async (store) => {
+      const other = { source: "oauth", eventId: "e1" };
+      await store.failures.record(newFailure("e1", other), T0);
+      const claim = lease("a", T0);
+      await store.preparations.claim(other, claim);
+      await store.preparations.save(other, "a", Buffer.of(1));
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await store.failures.get(other)).toBeDefined();
+      expect(await store.preparations.get(other)).toBeDefined();
     }));
 
   it("is deleted by the commit that completes its event", () =>

@@ -113,6 +113,8 @@ async function everyOperation(store: Store): Promise<void> {
   await store.userTokens.get("u1");
   await store.userTokens.leaseOne("u1", LEASE);
   await store.userTokens.leaseDue(LEASE, 8);
+  await store.userTokens.mendTimes(1, new Date(0));
+  await store.userTokens.mendTimes(1, NOON);
   await store.userTokens.save("u1", "a", { sealed: Buffer.of(1), expiresAt: null, refreshAt: null }, NOON);
   await store.userTokens.release("u1", "a");
   await store.userTokens.release("u1", "a", { refreshAt: LATER, error: null });
@@ -234,6 +236,10 @@ async function outbox(store: Store): Promise<void> {
   await store.outbox.revive(listed?.id ?? 0, ["webhook"], NOON);
   const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
   await store.outbox.release(due?.id ?? 0, "a");
+  await store.outbox.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
+  await store.outbox.leaseLeft(["webhook"], LEASE);
+  await store.outbox.mendTimes(["webhook"], 1, new Date(0));
+  await store.expireLeases(NOON);
   await store.outbox.passOn("log", NOON, 10, () => {});
   await store.outbox.delivered([due?.id ?? 0], "a", NOON);
   await store.outbox.giveUp(due?.id ?? 0, "a", "no");
@@ -257,6 +263,12 @@ async function failures({ failures }: Store): Promise<void> {
   await failures.leaseOne(KEY, LEASE);
   await failures.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
   await failures.release(KEY, "a");
+  await failures.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
+  const policy = { max: 3, delaySeconds: 1 };
+  await failures.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
+  await failures.recover({ now: new Date(0), leaseMs: 1, policy });
+  await failures.isSuspectDue(LATER);
+  await failures.leaseSuspect(LEASE);
   await failures.get(KEY);
   for (const page of [{ limit: 10 }, PAGE]) {
     await failures.list(page, {});
@@ -274,6 +286,7 @@ async function preparations({ preparations }: Store): Promise<void> {
   await preparations.claim(KEY, LEASE);
   await preparations.release(KEY, "a");
   await preparations.claim(KEY, LEASE);
+  await preparations.claim(KEY, { ...LEASE, now: new Date(0), until: new Date(1) });
   await preparations.save(KEY, "a", new Uint8Array([1]));
   await preparations.get(KEY);
 }

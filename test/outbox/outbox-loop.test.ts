@@ -137,7 +137,9 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           await notify(store, 1);
           const past = new Date(Date.now() - 60_000);
           await store.outbox.spread(["webhook"], past, 10);
-          await store.outbox.leaseDue(["webhook"], { owner: "died", now: past, until: past }, 10);
+          const died = { owner: "died", now: past, until: past };
+          await store.outbox.leaseDue(["webhook"], died, 10);
+          await store.outbox.leaseLeft(["webhook"], died);
           const loop = loopOf(store, [webhook(url)], 1);
           loop.start(10);
           await until(() => settled(store));

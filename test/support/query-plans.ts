@@ -179,6 +179,10 @@ const PARTIAL: ReadonlySet<string> = new Set([
   "oncehook_deliveries_due",
   "oncehook_deliveries_listed",
   "oncehook_bulk_replays_running",
+  "oncehook_failures_leased",
+  "oncehook_failures_suspect",
+  "oncehook_deliveries_leased",
+  "oncehook_deliveries_scheduled",
 ]);
 
 /** An index read without a condition reads every row too, only in another order. */

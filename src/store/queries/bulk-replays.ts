@@ -12,7 +12,7 @@ import type { BulkReplayRow } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { countMatching, nextOf } from "./failure-lists.ts";
 import { isoTime } from "./rows.ts";
-import { unleased } from "./unleased.ts";
+import { latestBelievable, unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_bulk_replays";
 const NO_LEASE = { lease_owner: null, leased_until: null } as const;
@@ -94,7 +94,10 @@ async function leaseOldest({ read, write }: Access, lease: Lease): Promise<Store
     .orderBy("id")
     .limit(1)
     .executeTakeFirst();
-  if (oldest === undefined) return undefined;
+  if (oldest === undefined) {
+    await cutFarLeases({ read, write }, lease);
+    return undefined;
+  }
   const row = await write
     .updateTable(TABLE)
     .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
@@ -104,6 +107,19 @@ async function leaseOldest({ read, write }: Access, lease: Lease): Promise<Store
     .returningAll()
     .executeTakeFirst();
   return row === undefined ? undefined : toBulkReplay(row);
+}
+
+/** A lease that was given before the clock was set back ends a lease from now at the latest. */
+async function cutFarLeases({ read, write }: Pick<Access, "read" | "write">, lease: Lease): Promise<void> {
+  const latest = latestBelievable(lease.now, lease.until.getTime() - lease.now.getTime()).toISOString();
+  const far = read.selectFrom(TABLE).select("id").where(RUNNING).where("leased_until", ">", latest);
+  if ((await far.limit(1).executeTakeFirst()) === undefined) return;
+  await write
+    .updateTable(TABLE)
+    .set({ leased_until: lease.until.toISOString() })
+    .where(RUNNING)
+    .where("leased_until", ">", latest)
+    .execute();
 }
 
 async function advance(

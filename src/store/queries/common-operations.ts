@@ -7,6 +7,7 @@ import { auditQueries } from "./audit.ts";
 import { bulkReplayQueries } from "./bulk-replays.ts";
 import { callbackQueries } from "./callbacks.ts";
 import { credentialUses, noteConfigured, noteCredential } from "./credential-uses.ts";
+import { expireLeases } from "./expire-leases.ts";
 import { failureQueries } from "./failures.ts";
 import { heardQueries } from "./heard.ts";
 import { listRecords } from "./lists.ts";
@@ -49,6 +50,7 @@ export function commonOperations(
     credentialUses: (credentials) => credentialUses(access, credentials),
     noteBaseUrl: (url) => writeSetting(access.write, "base_url", url),
     noteLongestRun: (ms) => noteLongestRun(access, ms),
+    expireLeases: (now) => expireLeases(access, now),
     sweep: (olderThan) => sweep(access, olderThan),
   };
 }

@@ -95,7 +95,7 @@ export const nextOf =
     const found = await Promise.all(
       statesOf(filter).map((state) => {
         const query = matching(access, state, filter)
-          .select(["id", "source", "event_id"])
+          .select(["id", "source", "event_id", "unclean_ends"])
           .where("id", ">", afterId)
           .where("id", "<=", upToId)
           .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "<", id)]))
@@ -108,7 +108,12 @@ export const nextOf =
     );
     return found
       .flat()
-      .map((row) => ({ id: Number(row.id), source: row.source, eventId: row.event_id }))
+      .map((row) => ({
+        id: Number(row.id),
+        source: row.source,
+        eventId: row.event_id,
+        isSuspect: row.unclean_ends > 0,
+      }))
       .sort((one, other) => one.id - other.id)
       .slice(0, limit);
   };

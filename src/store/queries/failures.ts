@@ -1,10 +1,10 @@
 import type { EventKey } from "../../domain/index.ts";
-import type { FailureStore, Lease, NewFailure, StoredFailure, WaitingType } from "../store.ts";
+import type { FailureStore, NewFailure, StoredFailure, WaitingType } from "../store.ts";
 import type { Access } from "./access.ts";
 import { searchFailures } from "./failure-lists.ts";
+import { leaseQueries } from "./lease-failures.ts";
 import { isoTime, storableText, toFailure } from "./rows.ts";
 import { release, reschedule } from "./settle-failure.ts";
-import { unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_failures";
 
@@ -15,8 +15,7 @@ export function failureQueries(access: Access): FailureStore {
       await record(access, failure, now);
       await removeIfDone(access, failure);
     },
-    leaseDue: (lease, limit) => leaseDue(access, lease, limit),
-    leaseOne: (key, lease) => leaseOne(access, key, lease),
+    ...leaseQueries(access),
     async reschedule(key, owner, again) {
       await reschedule(access, key, owner, again);
       await removeIfDone(access, key);
@@ -80,46 +79,6 @@ async function removeIfDone({ write }: Access, { source, eventId }: EventKey): P
       ),
     )
     .execute();
-}
-
-async function leaseDue({ write, dialect }: Access, lease: Lease, limit: number): Promise<StoredFailure[]> {
-  const now = lease.now.toISOString();
-  const rows = await write
-    .with("due", (db) => {
-      const due = db
-        .selectFrom(TABLE)
-        .select("id")
-        .where("state", "=", "waiting")
-        .where("next_attempt_at", "<=", now)
-        .where(unleased(lease.now))
-        .orderBy("next_attempt_at")
-        .limit(limit);
-      // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
-      return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-    })
-    .updateTable(TABLE)
-    .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
-    .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-    .returningAll()
-    .execute();
-  return rows.map(toFailure).sort((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
-}
-
-async function leaseOne(
-  access: Access,
-  key: EventKey,
-  lease: Lease,
-): Promise<StoredFailure | "absent" | "leased"> {
-  const row = await access.write
-    .updateTable(TABLE)
-    .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where(unleased(lease.now))
-    .returningAll()
-    .executeTakeFirst();
-  if (row !== undefined) return toFailure(row);
-  return (await get(access, key)) === undefined ? "absent" : "leased";
 }
 
 async function remove({ write }: Access, key: EventKey): Promise<boolean> {

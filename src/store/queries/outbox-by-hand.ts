@@ -13,7 +13,12 @@ export async function revive(
 ): Promise<Revived> {
   const revived = await write
     .updateTable(DELIVERIES)
-    .set({ state: "waiting", attempts: 0, next_attempt_at: now.toISOString() })
+    .set({
+      state: "waiting",
+      attempts: 0,
+      next_attempt_at: now.toISOString(),
+      scheduled_at: now.toISOString(),
+    })
     .where("notification_id", "=", notificationId)
     .where("state", "=", "dead")
     .where("channel", "in", channels)

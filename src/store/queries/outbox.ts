@@ -1,14 +1,13 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
-import type { DueDelivery, OutboxStore, StoredNotification } from "../outbox-store.ts";
-import type { Lease } from "../store.ts";
+import type { OutboxStore, StoredNotification } from "../outbox-store.ts";
 import type { NotificationRow } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { idList } from "./id-list.ts";
+import { deliveryLeases } from "./lease-deliveries.ts";
 import { notificationsOfEvent } from "./of-event.ts";
 import { discard, revive } from "./outbox-by-hand.ts";
 import { counts, search, waitingByChannel } from "./outbox-views.ts";
-import { storableText, toDelivery, toNotification } from "./rows.ts";
-import { unleased } from "./unleased.ts";
+import { storableText, toNotification } from "./rows.ts";
 
 const NOTIFICATIONS = "oncehook_notifications";
 const DELIVERIES = "oncehook_deliveries";
@@ -18,9 +17,9 @@ export function outboxQueries(access: Access): OutboxStore {
   return {
     spread: (channels, now, limit) => spread(access, channels, now, limit),
     passOn: (channel, now, limit, take) => passOn(access, channel, now, limit, take),
-    leaseDue: (channels, lease, limit) => leaseDue(access, channels, lease, limit),
+    ...deliveryLeases(access),
     delivered: (ids, owner, now) => delivered(access, ids, owner, now),
-    failed: (id, owner, error, next) => failed(access, id, owner, error, next),
+    failed: (...given) => failed(access, ...given),
     release: (id, owner) => release(access, id, owner),
     giveUp: (id, owner, error) => giveUp(access, id, owner, error),
     revive: (id, channels, now) => revive(access, id, channels, now),
@@ -62,8 +61,8 @@ async function spread(
       ? sql`unnest(${channels}::text[]) WITH ORDINALITY AS given (value, key)`
       : sql`json_each(${JSON.stringify(channels)}) AS given`;
   // SQLite takes ON CONFLICT after a SELECT only where it cannot be read as the condition of a join.
-  await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
-    SELECT fresh.id, given.value, 'waiting', 0, ${at} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
+  await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at, scheduled_at)
+    SELECT fresh.id, given.value, 'waiting', 0, ${at}, ${at} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
     ORDER BY fresh.id, given.key
     ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write);
   await markSpread(ids, at, write);
@@ -100,51 +99,7 @@ async function markSpread(ids: RawBuilder<unknown>, at: string, query: Access["w
   await sql`UPDATE oncehook_notifications SET spread_at = ${at} WHERE id IN ${ids}`.execute(query);
 }
 
-async function leaseDue(
-  { write, dialect }: Access,
-  channels: readonly string[],
-  lease: Lease,
-  limit: number,
-): Promise<DueDelivery[]> {
-  const now = lease.now.toISOString();
-  const leased = await write
-    .with("due", (db) => {
-      const due = db
-        .selectFrom(DELIVERIES)
-        .select("id")
-        .where("state", "=", sql.lit("waiting"))
-        .where("next_attempt_at", "<=", now)
-        .where("channel", "in", channels)
-        .where(unleased(lease.now))
-        .orderBy("next_attempt_at")
-        .limit(limit);
-      return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-    })
-    .updateTable(DELIVERIES)
-    .set((eb) => ({
-      lease_owner: lease.owner,
-      leased_until: lease.until.toISOString(),
-      attempts: eb("attempts", "+", 1),
-    }))
-    .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-    .returningAll()
-    .execute();
-  if (leased.length === 0) return [];
-  const ids = idList(
-    dialect,
-    leased.map((row) => row.notification_id),
-  );
-  const notifications = await sql<
-    Selectable<NotificationRow>
-  >`SELECT * FROM oncehook_notifications WHERE id IN ${ids}`.execute(write);
-  const byId = new Map(notifications.rows.map((row) => [String(row.id), toNotification(row)]));
-  return leased.flatMap((row) => {
-    const notification = byId.get(String(row.notification_id));
-    return notification === undefined ? [] : [{ ...toDelivery(row), notification }];
-  });
-}
-
-const NO_LEASE = { lease_owner: null, leased_until: null };
+const NO_LEASE = { lease_owner: null, leased_until: null, lease_alone: 0 } as const;
 
 async function delivered(
   { write, dialect }: Access,
@@ -154,7 +109,7 @@ async function delivered(
 ): Promise<number> {
   const { numAffectedRows = 0n } = await sql`UPDATE oncehook_deliveries
     SET state = 'delivered', delivered_at = ${now.toISOString()}, next_attempt_at = NULL, error = NULL,
-      lease_owner = NULL, leased_until = NULL
+      lease_owner = NULL, leased_until = NULL, lease_alone = 0
     WHERE id IN ${idList(dialect, deliveries)} AND lease_owner = ${owner}`.execute(write);
   return Number(numAffectedRows);
 }
@@ -165,6 +120,7 @@ async function failed(
   owner: string,
   error: string,
   next: Date | null,
+  now: Date | undefined,
 ): Promise<void> {
   await write
     .updateTable(DELIVERIES)
@@ -172,6 +128,7 @@ async function failed(
       state: next === null ? "dead" : "waiting",
       error: storableText(error),
       next_attempt_at: next?.toISOString() ?? null,
+      scheduled_at: now?.toISOString() ?? null,
       ...NO_LEASE,
     })
     .where("id", "=", id)
@@ -182,7 +139,8 @@ async function failed(
 async function release({ write }: Access, id: number, owner: string): Promise<void> {
   await write
     .updateTable(DELIVERIES)
-    .set((eb) => ({ attempts: eb("attempts", "-", 1), ...NO_LEASE }))
+    // Due as it was: the lease has put it off for the case that its process ends.
+    .set((eb) => ({ attempts: eb("attempts", "-", 1), next_attempt_at: eb.ref("scheduled_at"), ...NO_LEASE }))
     .where("id", "=", id)
     .where("lease_owner", "=", owner)
     .execute();

@@ -53,6 +53,7 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
     lastFailedAt: isoTime(row.last_failed_at),
     nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
     leasedUntil: row.leased_until === null ? null : isoTime(row.leased_until),
+    uncleanEnds: row.unclean_ends,
   };
 }
 

@@ -1,6 +1,8 @@
+import { sql } from "kysely";
 import type { EventKey } from "../../domain/index.ts";
 import type { FailedAgain, FailureStore } from "../store.ts";
 import type { Access } from "./access.ts";
+import { NO_LEASE } from "./lease-failures.ts";
 import { storableText } from "./rows.ts";
 
 const TABLE = "oncehook_failures";
@@ -16,34 +18,35 @@ export async function reschedule(
   const next = again.nextAttemptAt?.toISOString() ?? null;
   await settled(access, again.bulkReplayId, (query) =>
     leased(query, key, owner)
-      .set((eb) => ({
-        attempts: eb("attempts", "+", 1),
+      .set({
         code: again.code,
         error: storableText(again.error),
         last_failed_at: again.now.toISOString(),
-        lease_owner: null,
-        leased_until: null,
+        unclean_ends: 0,
+        ...NO_LEASE,
         ...triedBy(again.bulkReplayId),
-      }))
+      })
       .$if(again.kind === "retry", (one) =>
-        one.set((eb) => ({
-          retries_done: eb("retries_done", "+", 1),
-          next_attempt_at: next,
-          state: next === null ? "exhausted" : "waiting",
-        })),
+        one.set({ next_attempt_at: next, state: next === null ? "exhausted" : "waiting" }),
       )
       .executeTakeFirstOrThrow(),
   );
 }
 
-/** Gives a lease back. */
+/** What the lease has counted: an attempt, and of a retry that too. */
+const UNCOUNTED = {
+  attempts: sql<number>`attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END`,
+  retries_done: sql<number>`retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`,
+};
+
+/** Gives a lease back, and what it has counted; a suspect stays one. */
 export async function release(
   access: Access,
   ...[key, owner, next, bulkReplayId]: Parameters<FailureStore["release"]>
 ): Promise<void> {
   await settled(access, bulkReplayId, (query) =>
     leased(query, key, owner)
-      .set({ lease_owner: null, leased_until: null, ...triedBy(bulkReplayId) })
+      .set({ ...UNCOUNTED, ...NO_LEASE, ...triedBy(bulkReplayId) })
       .$if(next !== undefined, (one) => one.set({ next_attempt_at: next?.toISOString() ?? null }))
       .executeTakeFirstOrThrow(),
   );

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Lease } from "../lease.ts";
-import type { UserTokenRow } from "../tables.ts";
+import type { StoredTime, UserTokenRow } from "../tables.ts";
 import type {
   FailedRefresh,
   RefreshedTokens,
@@ -9,9 +9,13 @@ import type {
 } from "../user-token-store.ts";
 import type { Access } from "./access.ts";
 import { isoTime, storableText } from "./rows.ts";
-import { unleased } from "./unleased.ts";
+import { latestBelievable, unleased } from "./unleased.ts";
 
 const TABLE = "oncehook_user_tokens";
+/** What is mended at a time; the others wait for the next round. */
+const AT_ONCE = 100;
+/** Processes whose clocks differ by less do not mend each other's times. */
+const CLOCK_TOLERANCE_MS = 10_000;
 
 /** The tokens of `UserTokenStore`, in SQL that both databases speak. */
 export function userTokenQueries(access: Access): UserTokenStore {
@@ -19,6 +23,7 @@ export function userTokenQueries(access: Access): UserTokenStore {
     get: (userId) => get(access, userId),
     leaseOne: (userId, lease) => leaseOne(access, userId, lease),
     leaseDue: (lease, limit) => leaseDue(access, lease, limit),
+    mendTimes: (leaseMs, now) => mendTimes(access, leaseMs, now),
     save: (userId, owner, tokens, now) => save(access, userId, owner, tokens, now),
     release: (userId, owner, failed) => release(access, userId, owner, failed),
     remove: (userId, owner) => remove(access, userId, owner),
@@ -52,7 +57,63 @@ async function leaseOne(
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) return toUserTokens(row);
-  return (await get(access, userId)) === undefined ? "absent" : "leased";
+  const there = await access.read
+    .selectFrom(TABLE)
+    .select("leased_until")
+    .where("user_id", "=", userId)
+    .executeTakeFirst();
+  if (there === undefined) return "absent";
+  const latest = latestBelievable(now, until.getTime() - now.getTime()).toISOString();
+  if (there.leased_until !== null && isoTime(there.leased_until) > latest)
+    await cutLeases(access, [userId], latest, until);
+  return "leased";
+}
+
+/** A lease that was given before the clock was set back ends a lease from now at the latest. */
+async function cutLeases({ write }: Access, userIds: string[], latest: string, until: Date): Promise<void> {
+  if (userIds.length === 0) return;
+  await write
+    .updateTable(TABLE)
+    .set({ leased_until: until.toISOString() })
+    .where("user_id", "in", userIds)
+    .where("leased_until", ">", latest)
+    .execute();
+}
+
+/** What was written by a clock that was set back since expires, and is refreshed, as long after now as it was to be after then. */
+async function mendTimes(access: Access, leaseMs: number, now: Date): Promise<void> {
+  const latest = latestBelievable(now, leaseMs).toISOString();
+  const leased = await access.read
+    .selectFrom(TABLE)
+    .select("user_id")
+    .where("refresh_at", "<=", now.toISOString())
+    .where("leased_until", ">", latest)
+    .limit(AT_ONCE)
+    .execute();
+  const ids = leased.map(({ user_id }) => user_id);
+  await cutLeases(access, ids, latest, new Date(now.getTime() + leaseMs));
+  const ahead = await access.read
+    .selectFrom(TABLE)
+    .select(["user_id", "updated_at", "expires_at", "refresh_at"])
+    .where("updated_at", ">", new Date(now.getTime() + CLOCK_TOLERANCE_MS).toISOString())
+    .orderBy("updated_at")
+    .limit(AT_ONCE)
+    .execute();
+  for (const row of ahead) {
+    const by = Date.parse(isoTime(row.updated_at)) - now.getTime();
+    const earlier = (time: StoredTime | null) =>
+      time === null ? null : new Date(Date.parse(isoTime(time)) - by).toISOString();
+    await access.write
+      .updateTable(TABLE)
+      .set({
+        expires_at: earlier(row.expires_at),
+        refresh_at: earlier(row.refresh_at),
+        updated_at: now.toISOString(),
+      })
+      .where("user_id", "=", row.user_id)
+      .where("updated_at", "=", row.updated_at)
+      .execute();
+  }
 }
 
 async function leaseDue(

@@ -30,6 +30,7 @@ export class Fleet {
   readonly #target: Target;
   readonly #env: Record<string, string>;
   readonly #members: readonly Member[];
+  #ends = 0;
 
   private constructor(target: Target, env: Record<string, string>, ports: readonly number[]) {
     this.#target = target;
@@ -53,6 +54,11 @@ export class Fleet {
 
   get origins(): string[] {
     return this.#members.map(({ port }) => `http://127.0.0.1:${port}`);
+  }
+
+  /** How many have ended by themselves while they were kept up. */
+  get ends(): number {
+    return this.#ends;
   }
 
   pid(at: number): number {
@@ -121,6 +127,7 @@ export class Fleet {
         const ending = await Promise.race([member.process?.ended, sleep(50)]);
         if (ending === undefined) continue;
         member.process = undefined;
+        this.#ends += 1;
         await sleep(50);
       }
       if (member.process === undefined) await this.launch(at);

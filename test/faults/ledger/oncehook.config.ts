@@ -28,7 +28,7 @@ const LEDGER: Migration = {
   },
 };
 
-type Run = Pick<HandleContext<Posting>, "event" | "tx" | "notify">;
+type Run = Pick<HandleContext<Posting>, "event" | "tx" | "notify" | "attempt">;
 
 /** The effect is counted, not merely there: a second one shows even where nothing else stands in its way. */
 async function post({ event, tx, notify }: Run): Promise<{ posted: string; cents: number }> {
@@ -57,6 +57,24 @@ async function transfer(run: Run): Promise<{ posted: string; cents: number }> {
   await sql`UPDATE ledger_accounts SET cents = cents + ${cents} WHERE account = ${to}`.execute(run.tx.query);
   return post(run);
 }
+
+/** How a process ends in a handler; the id of the event names it. */
+const ENDS: Readonly<Record<string, () => Promise<never>>> = {
+  exit: () => process.exit(7),
+  throw() {
+    setImmediate(() => {
+      throw new Error("thrown where nothing catches it");
+    });
+    return new Promise<never>(() => {});
+  },
+  memory() {
+    const kept: string[][] = [];
+    for (;;) kept.push(Array.from({ length: 100_000 }, (_, at) => `${kept.length}-${at}`));
+  },
+  loop() {
+    for (;;);
+  },
+};
 
 type Handle = (run: Run) => Promise<{ posted: string; cents: number }>;
 const ledger = (type: string, handle: Handle, migrations: readonly Migration[] = []) =>
@@ -101,6 +119,12 @@ export default defineConfig({
         for (;;);
       }, CRASH_MS);
       return post(run);
+    }),
+    // Kept for its retry, which ends the process: in the way that the id names, or not at all.
+    ledger("ledger_fatal", async (run) => {
+      const posted = await post(run);
+      if (run.attempt === "inline") throw new Error("not in the callback itself");
+      return (await ENDS[run.event.event_id.split("-")[1] ?? ""]?.()) ?? posted;
     }),
     ledger("ledger_endless", () => new Promise<never>(() => {})),
     ledger("ledger_rejecting", async (run) => {

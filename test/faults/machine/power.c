@@ -1,9 +1,11 @@
 /*
  * Loaded into a receiver with LD_PRELOAD: keeps, beside the files of its database, what a power failure would leave of them.
  * What is written goes into the copy when its flush has succeeded, and never when it has failed: Linux calls such pages clean
- * (https://wiki.postgresql.org/wiki/Fsync_Errors). Names of files are taken to be on the disk at once.
+ * (https://wiki.postgresql.org/wiki/Fsync_Errors). A new file has its name on the disk once its folder was flushed: beside
+ * its copy there is a file "<name>.named" then. That a file was deleted is taken to be on the disk at once.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +137,43 @@ static void keep(Taken *taken, int succeeded) {
   free(taken);
 }
 
+static int isDatabaseFile(const char *name) {
+  return strstr(name, ".db") && !strstr(name, "-shm");
+}
+
+static void markerOf(const char *name, char *marker, size_t size) {
+  snprintf(marker, size, "%s/%s.named", getenv("ONCEHOOK_POWER"), name);
+}
+
+/* After a flush of a folder: the names of the files that were in it when the flush began. */
+static void named(int succeeded, char names[][256], int count) {
+  for (int at = 0; succeeded && at < count; at++) {
+    char marker[1400];
+    markerOf(names[at], marker, sizeof marker);
+    int file = open(marker, O_WRONLY | O_CREAT, 0600);
+    if (file < 0) abort();
+    close(file);
+  }
+}
+
+static int flushFolder(int folder, int (*real)(int)) {
+  char names[FILES][256], link[64];
+  int count = 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+  DIR *listed = opendir(link);
+  for (struct dirent *entry; listed && count < FILES && (entry = readdir(listed));)
+    if (isDatabaseFile(entry->d_name)) strcpy(names[count++], entry->d_name);
+  if (listed) closedir(listed);
+  int failed = real(folder);
+  int error = errno;
+  named(!failed, names, count);
+  errno = error;
+  return failed;
+}
+
 static int flush(int file, int (*real)(int)) {
+  struct stat what;
+  if (getenv("ONCEHOOK_POWER") && !fstat(file, &what) && S_ISDIR(what.st_mode)) return flushFolder(file, real);
   pthread_mutex_lock(&flushing);
   Taken *taken = take(file);
   int failed = real(file);
@@ -174,6 +212,19 @@ int fsync(int file) {
 int fdatasync(int file) {
   REAL(fdatasync);
   return flush(file, real);
+}
+int unlink(const char *path) {
+  REAL(unlink);
+  int failed = real(path);
+  const char *name = strrchr(path, '/');
+  if (!failed && getenv("ONCEHOOK_POWER") && isDatabaseFile(name ? name + 1 : path)) {
+    int error = errno;
+    char marker[1400];
+    markerOf(name ? name + 1 : path, marker, sizeof marker);
+    real(marker);
+    errno = error;
+  }
+  return failed;
 }
 int ftruncate(int file, off_t size) {
   REAL(ftruncate);

@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { preloaded } from "./preloaded.ts";
 
-/** The power of a machine on which a receiver has its database; what was not flushed is gone when it fails. */
+/**
+ * The power of a machine on which a receiver has its database. What was not flushed is gone when it fails, and so is a new file
+ * whose folder was not.
+ */
 export class Power {
   /** What a receiver is started with to live on this machine. */
   readonly env: Record<string, string>;
@@ -23,7 +26,8 @@ export class Power {
     const files = ["", "-wal", "-journal"].map((end) => database + end);
     for (const file of files.filter((one) => existsSync(one))) {
       const flushed = join(this.#flushed, basename(file));
-      if (existsSync(flushed)) copyFileSync(flushed, file);
+      if (!existsSync(`${flushed}.named`)) rmSync(file);
+      else if (existsSync(flushed)) copyFileSync(flushed, file);
       else truncateSync(file);
     }
     rmSync(`${database}-shm`, { force: true });

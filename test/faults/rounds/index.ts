@@ -1,5 +1,6 @@
 import { CROWD_ROUNDS } from "./crowd.ts";
 import { DISK_ROUNDS } from "./disk.ts";
+import { ends } from "./ends.ts";
 import { failover } from "./failover.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostile } from "./hostile.ts";
@@ -38,6 +39,8 @@ export const ROUNDS: readonly Round[] = [
   stops("postgres"),
   rolling,
   ...UNRULY_ROUNDS,
+  ends("sqlite", [1]),
+  ends("postgres", [2, 1]),
   ...CROWD_ROUNDS,
   hostile,
   fuzz,

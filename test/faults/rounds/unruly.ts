@@ -107,7 +107,7 @@ const STRAYS = "SELECT times FROM ledger_effects WHERE event_id LIKE 'stray-%'";
 const MOST_TRIES = 200;
 
 /** Sends a stray until it is answered: the process may end under it, and comes back. */
-async function sendStray(origin: string, body: string): Promise<Called> {
+export async function sendStray(origin: string, body: string): Promise<Called> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await call(origin, body);

@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const LEASE_SECONDS = 30;
+const POLICY = { max: 3, delaySeconds: 60 };
+const key = (eventId: string) => ({ source: "platform", eventId });
+const lease = (owner: string, seconds: number): Lease => ({
+  owner,
+  now: at(seconds),
+  until: at(seconds + LEASE_SECONDS),
+});
+const recover = ({ failures }: Store, seconds: number, policy = POLICY) =>
+  failures.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
+
+async function fail({ failures }: Store, eventId: string, over: Partial<NewFailure> = {}): Promise<void> {
+  const failure = {
+    ...key(eventId),
+    eventType: "payment_notify",
+    version: "v1",
+    code: "handler_failed",
+    error: "down",
+    sealedBody: Buffer.of(1),
+    bodySha256: "ab".repeat(32),
+    nextAttemptAt: at(60),
+  } as const;
+  await failures.record({ ...failure, ...over }, T0);
+}
+
+describe.each(DIALECTS)("a failure on %s whose process ended during its attempt", (dialect) => {
+  it("has its attempt counted when it was leased, and given back with the lease", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      const [leased] = await store.failures.leaseDue(lease("a", 60), 1);
+      expect(leased).toMatchObject({ attempts: 2, retriesDone: 1 });
+      await store.failures.release(key("e1"), "a", at(61));
+      expect(await store.failures.get(key("e1"))).toMatchObject({ attempts: 1, retriesDone: 0 });
+      for (const [kind, attempts] of [
+        ["replay", 2],
+        ["bulk", 2],
+        ["removal", 1],
+      ] as const) {
+        expect(await store.failures.leaseOne(key("e1"), { ...lease("a", 61), kind })).toMatchObject({
+          attempts,
+        });
+        await store.failures.release(key("e1"), "a");
+        expect((await store.failures.get(key("e1")))?.attempts).toBe(1);
+      }
+    }));
+
+  it("is a suspect once its lease has expired, and comes back alone after the delay", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      await fail(store, "e2", { nextAttemptAt: at(130) });
+      expect(await store.failures.leaseDue(lease("ended", 60), 10)).toHaveLength(1);
+      expect(await recover(store, 89)).toEqual([]);
+      expect(await store.failures.leaseOne(key("e1"), lease("b", 90))).toBe("leased");
+      expect(await recover(store, 90)).toMatchObject([{ eventId: "e1", kind: "retry", isAlone: false }]);
+      expect(await recover(store, 90)).toEqual([]);
+      // What is known of it stays: another event may have ended the process.
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        code: "handler_failed",
+        retriesDone: 1,
+        uncleanEnds: 1,
+        leasedUntil: null,
+        nextAttemptAt: at(120).toISOString(),
+      });
+      expect(await store.failures.isSuspectDue(at(119))).toBe(false);
+      expect(await store.failures.leaseSuspect(lease("b", 119))).toBeUndefined();
+      expect((await store.failures.leaseDue(lease("b", 130), 10)).map(({ eventId }) => eventId)).toEqual([
+        "e2",
+      ]);
+      expect(await store.failures.isSuspectDue(at(130))).toBe(true);
+      expect(await store.failures.leaseSuspect(lease("b", 130))).toMatchObject({
+        eventId: "e1",
+        retriesDone: 2,
+      });
+      expect(await store.failures.leaseSuspect(lease("b", 130))).toBeUndefined();
+      // An attempt that came to its end clears it.
+      const again = { kind: "retry", code: "handler_failed", error: "2", now: at(131) } as const;
+      await store.failures.reschedule(key("e1"), "b", { ...again, nextAttemptAt: at(191) });
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        uncleanEnds: 0,
+        retriesDone: 2,
+        attempts: 3,
+      });
+      expect(await store.failures.leaseDue(lease("b", 191), 10)).toHaveLength(1);
+    }));
+
+  it("is exhausted after as many retries as are allowed, with the cause that its process ended", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      await store.failures.leaseDue(lease("ended", 60), 1);
+      await recover(store, 90);
+      for (const seconds of [120, 180]) {
+        expect(await store.failures.leaseSuspect(lease("ended", seconds))).toBeDefined();
+        await recover(store, seconds + LEASE_SECONDS);
+      }
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        state: "exhausted",
+        code: "process_ended",
+        error: expect.stringContaining("before that: handler_failed: down"),
+        attempts: 4,
+        retriesDone: 3,
+        nextAttemptAt: null,
+      });
+      expect(await store.failures.isSuspectDue(at(9_999))).toBe(false);
+      const told = await store.attempts.list(key("e1"), { after: 0, limit: 9 });
+      expect(told.map(({ by, outcome }) => [by, outcome])).toEqual(Array(3).fill(["retry", "process_ended"]));
+      expect(told[0]).toMatchObject({ beganAt: at(60).toISOString() });
+    }));
+
+  it("is never exhausted by an attempt that others ran beside", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      await store.failures.leaseDue(lease("ended", 60), 1);
+      await recover(store, 90, { max: 1, delaySeconds: 60 });
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        state: "waiting",
+        retriesDone: 0,
+        attempts: 2,
+      });
+    }));
+
+  it("keeps its state after a replay, which counts as an attempt and says what ended it", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1", { nextAttemptAt: null });
+      await store.failures.leaseOne(key("e1"), lease("ended", 5));
+      expect(await recover(store, 35)).toMatchObject([{ kind: "replay", state: "exhausted" }]);
+      expect(await store.failures.get(key("e1"))).toMatchObject({
+        state: "exhausted",
+        code: "process_ended",
+        attempts: 2,
+        retriesDone: 0,
+        uncleanEnds: 1,
+      });
+      expect(await store.failures.leaseOne(key("e1"), lease("b", 36))).toMatchObject({ eventId: "e1" });
+    }));
+
+  it("is left alone by its bulk replay after three process ends, and counted there once", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1", { nextAttemptAt: null });
+      const bulk = await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, at(1));
+      for (const [end, isAlone] of [false, true, true].entries()) {
+        expect(await store.bulkReplays.next(bulk, 9)).toMatchObject([{ eventId: "e1", isSuspect: end > 0 }]);
+        const of = { kind: "bulk", isAlone, bulkReplayId: bulk.id } as const;
+        await store.failures.leaseOne(key("e1"), { ...lease("ended", end * 100), ...of });
+        await recover(store, end * 100 + LEASE_SECONDS);
+      }
+      expect(await store.bulkReplays.next(bulk, 9)).toEqual([]);
+      expect((await store.bulkReplays.get(bulk.id))?.failed).toBe(1);
+    }));
+
+  it("is given back at once where each process is known to have ended", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1");
+      await store.failures.leaseDue(lease("ended", 60), 1);
+      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, at(60));
+      await store.bulkReplays.lease(lease("ended", 60));
+      await store.expireLeases(at(61));
+      expect(await recover(store, 61)).toHaveLength(1);
+      expect(await store.bulkReplays.lease(lease("b", 61))).toBeDefined();
+    }));
+});
+
+describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
+  it("keeps no failure for longer than a lease from now, and settles it as if its time were over", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1", { nextAttemptAt: at(3_600) });
+      await store.failures.leaseDue(lease("ended", 3_600), 1);
+      expect(await recover(store, 0)).toEqual([]);
+      expect((await store.failures.get(key("e1")))?.leasedUntil).toBe(at(LEASE_SECONDS).toISOString());
+      expect(await recover(store, LEASE_SECONDS)).toMatchObject([{ eventId: "e1" }]);
+      expect((await store.failures.get(key("e1")))?.nextAttemptAt).toBe(at(90).toISOString());
+    }));
+
+  it("puts no retry off for longer than the delay from now", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, "e1", { nextAttemptAt: at(7_200) });
+      await fail(store, "e2", { nextAttemptAt: at(60) });
+      await recover(store, 0);
+      expect((await store.failures.leaseDue(lease("a", 60), 9)).map(({ eventId }) => eventId).sort()).toEqual(
+        ["e1", "e2"],
+      );
+    }));
+});
