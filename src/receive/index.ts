@@ -7,6 +7,7 @@ export type {
   RowOf,
   Source,
 } from "./callback.ts";
+export { errorText } from "./error-text.ts";
 export { type Identified, parseObject } from "./identify.ts";
 export { lookedUp, saysNothing, sealContext } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
