@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Arrivals, createArrivals } from "../alert/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Clock, errorText } from "../domain/index.ts";
+import type { Clock } from "../domain/index.ts";
 import type { Registry, UserTokens } from "../handlers/index.ts";
 import { createHearing, type Hearing } from "../hear/index.ts";
 import type { Answered } from "../http/index.ts";
@@ -21,6 +21,7 @@ import {
   createPlaces,
   createRunTurns,
   createSingleFlight,
+  errorText,
   type Receiver,
   type Source,
 } from "../receive/index.ts";

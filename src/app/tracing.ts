@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
-import { errorText } from "../domain/index.ts";
 import { isRejected } from "../handlers/index.ts";
 import { createMask, type Logger, withTraceIds } from "../observe/index.ts";
+import { errorText } from "../receive/index.ts";
 import type { Tracer } from "../trace/index.ts";
 import type { Step } from "./stop.ts";
 

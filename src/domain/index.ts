@@ -7,7 +7,6 @@ export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
 export { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
 export { type Diagnosis, diagnosisOf, type Finding, storedDiagnosis } from "./diagnosis.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
-export { errorText, readableError } from "./error-text.ts";
 export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";
 export { fileTrouble } from "./file-trouble.ts";
@@ -15,6 +14,7 @@ export { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
 export type { Log } from "./log.ts";
 export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 export { asSegment, ofSegment } from "./path-segment.ts";
+export { errorPart, readableError } from "./readable-error.ts";
 export { afterCutOff, type CutOffAttempt, nextAttemptAt, type RetryPolicy } from "./retry-schedule.ts";
 export {
   bucketOf,

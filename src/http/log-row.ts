@@ -1,6 +1,6 @@
-import { type CallbackLogRow, errorText, type Outcome } from "../domain/index.ts";
+import type { CallbackLogRow, Outcome } from "../domain/index.ts";
 import type { Mask } from "../observe/index.ts";
-import type { Reception } from "../receive/index.ts";
+import { errorText, type Reception } from "../receive/index.ts";
 import type { Answer } from "./answer.ts";
 import type { Incoming } from "./incoming.ts";
 

@@ -1,5 +1,4 @@
 import {
-  errorText,
   failed,
   isJsonObject,
   type JsonObject,
@@ -13,6 +12,7 @@ import { type HandleContext, HandlerTimedOut, isRejected, withTimeLimit } from "
 import { type Completion, type OnceScope, StoreFault } from "../store/index.ts";
 import { inPhase, type Phase } from "../trace/index.ts";
 import type { Receiver } from "./callback.ts";
+import { errorText } from "./error-text.ts";
 import { handledBefore } from "./handled-before.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { Rehearsal } from "./rehearsal.ts";

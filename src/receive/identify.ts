@@ -25,7 +25,7 @@ export interface Identified {
 
 /** Phase (c), first part: the verified bytes become an event id, or a 400. */
 export function identify(body: Uint8Array, source: string): Identified | Refused {
-  const json = parseObject(body);
+  const json = parseEvent(body);
   if (isRefused(json)) return json;
   const { event_id: eventId } = json.object;
   const fault = idFault(eventId);
@@ -33,11 +33,20 @@ export function identify(body: Uint8Array, source: string): Identified | Refused
   return { key: { source, eventId: eventId as string }, json: json.object };
 }
 
-/**
- * Bounded before parsing: a parser takes a million levels, and whatever writes the value again does not. A number that
- * a JavaScript number would round is a string of its digits in the object.
- */
+/** Bounded before parsing: a parser takes a million levels, and whatever writes the value again does not. */
 export function parseObject(body: Uint8Array): { readonly object: JsonObject } | Refused {
+  return parsed(body, false);
+}
+
+/**
+ * The same for the bytes of an authentic event: a number that a JavaScript number would round is a string of its digits
+ * in the object. A stranger's body is not worth that work.
+ */
+export function parseEvent(body: Uint8Array): { readonly object: JsonObject } | Refused {
+  return parsed(body, true);
+}
+
+function parsed(body: Uint8Array, keepsDigits: boolean): { readonly object: JsonObject } | Refused {
   if (!isUtf8(body) || beginsWithByteOrderMark(body)) return refused("body_not_utf8");
   const found = survey(body, MAX_NESTING);
   if (found === "too deep") return refused("body_too_deep");
@@ -46,7 +55,7 @@ export function parseObject(body: Uint8Array): { readonly object: JsonObject } |
   try {
     value = parse(text);
     // Only what is valid is written again: quotes would make a number at the place of a key valid too.
-    const exact = found === "has long numbers" ? withExactNumbers(body) : undefined;
+    const exact = keepsDigits && found === "has long numbers" ? withExactNumbers(body) : undefined;
     if (exact !== undefined) value = parse(exact);
   } catch {
     return refused(isJson(text) ? "body_forbidden_key" : "body_not_json");

@@ -7,7 +7,8 @@ export type {
   RowOf,
   Source,
 } from "./callback.ts";
-export { type Identified, parseObject } from "./identify.ts";
+export { errorText } from "./error-text.ts";
+export { type Identified, parseEvent, parseObject } from "./identify.ts";
 export { lookedUp, saysNothing, sealContext } from "./keep-failure.ts";
 export { type Delivery, onceOnly } from "./once-only.ts";
 export { createPlaces, type Places } from "./places.ts";

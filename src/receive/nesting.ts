@@ -1,7 +1,8 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Any number of fewer characters, without an exponent, is one that a double holds with all its digits. */
+/** Any number of fewer characters is one that a double holds with all its digits, unless its exponent is large. */
 const LONG_NUMBER = 16;
+const LARGE_EXPONENT_DIGITS = 3;
 
 /** What one pass over the bytes of a JSON text finds, strings left out. */
 export type Survey = "too deep" | "has long numbers" | "plain";
@@ -69,7 +70,7 @@ function endOfNumber(json: Uint8Array, start: number): number {
 
 function isLong(json: Uint8Array, start: number, end: number): boolean {
   if (end - start >= LONG_NUMBER) return true;
-  for (let index = start; index < end; index += 1) {
+  for (let index = start; index < end - LARGE_EXPONENT_DIGITS; index += 1) {
     if (((json[index] as number) | 0x20) === 0x65) return true;
   }
   return false;

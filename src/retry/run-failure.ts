@@ -11,7 +11,7 @@ import {
 } from "../domain/index.ts";
 import {
   lookedUp,
-  parseObject,
+  parseEvent,
   type Receiver,
   runEvent,
   saysNothing,
@@ -65,7 +65,7 @@ export async function runStored(
   return inPhase(phase, receiver.flights.take, key, deadline, async () => {
     const body = opened(failure, key, receiver);
     if ("ending" in body) return body;
-    const parsed = parseObject(body);
+    const parsed = parseEvent(body);
     if (isRefused(parsed))
       return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
     const version = failure.version as Version;

@@ -2,9 +2,9 @@ import type { RequestListener } from "node:http";
 import { text } from "node:stream/consumers";
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { errorText } from "../../src/domain/index.ts";
 import { type CodeGrant, isRejected } from "../../src/handlers/index.ts";
 import { createExchange, createPlatform } from "../../src/oauth/index.ts";
+import { errorText } from "../../src/receive/index.ts";
 import { recordedLog } from "../observe/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 

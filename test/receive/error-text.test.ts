@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { errorText } from "../../src/domain/index.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
+import { errorText } from "../../src/receive/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { event, testConfig, withReceiver } from "../support/receiver.ts";

@@ -259,8 +259,8 @@ const malformed: readonly Scenario[] = [
   },
   { title: "data that is no object", event: payment({ data: [] }), body: "data: expected an object" },
   { title: "data without order_id", event: payment({ data: { amount: 1 } }), body: /^data\.order_id: / },
-  { title: "an amount that is a text", event: payment({}, { amount: "10" }), body: /^data\.amount: / },
-  { title: "a negative amount", event: payment({}, { amount: -1 }), body: /^data\.amount: / },
+  { title: "an amount that is no number", event: payment({}, { amount: "ten" }), body: /^data\.amount: / },
+  { title: "an amount that is a flag", event: payment({}, { amount: true }), body: /^data\.amount: / },
   {
     title: "NUL in a stored text",
     event: payment({}, { order_id: "a\u0000" }),
@@ -269,7 +269,7 @@ const malformed: readonly Scenario[] = [
   {
     title: "an amount beyond every number",
     sending: {
-      raw: '{"event_id":"big","event_type":"payment_notify","timestamp":1,"data":{"order_id":"o","amount":1e400}}',
+      raw: '{"event_id":"big","event_type":"payment_notify","timestamp":1,"data":{"order_id":"o","amount":1e4000}}',
     },
     body: /^data\.amount: /,
   },
