@@ -26,10 +26,10 @@ export function logRow(
     url: mask.url(request.url),
     remoteAddress: request.address,
     requestHeaders: JSON.stringify(mask.headers(request.message.headersDistinct)),
-    requestBody: bodyJson === undefined ? mask.body(body) : mask.parsed(bodyJson, body),
+    requestBody: mask.body(body, { isJson: bodyJson !== undefined }),
     outcome: "code" in outcome ? outcome.code : outcome.ending,
     responseStatus: answer.status,
-    responseBody: answer.value === undefined ? mask.body(answered) : mask.parsed(answer.value, answered),
+    responseBody: mask.body(answered, { isJson: answer.value !== undefined }),
     processingMs: performance.now() - request.startedAt,
     error: error === null ? null : mask.text(error),
   };
