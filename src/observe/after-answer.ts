@@ -40,9 +40,11 @@ export function createAfterAnswer(log: Log, most = MOST_WAITING_BYTES): AfterAns
       // A single body may be longer than all that may wait.
       if (waitingBytes > 0 && waitingBytes + bytes > most) return false;
       waitingBytes += bytes;
-      last = last.then(() => run(body, work)).then(() => {
-        waitingBytes -= bytes;
-      });
+      last = last
+        .then(() => run(body, work))
+        .then(() => {
+          waitingBytes -= bytes;
+        });
       return true;
     },
     done: () => last,

@@ -3,8 +3,8 @@ import {
   type CallbackLogRow,
   type Clock,
   type Diagnosis,
-  type Log,
   type LeftOutReason,
+  type Log,
   logRowBytes,
 } from "../domain/index.ts";
 import type { TraceIds } from "../trace/index.ts";
@@ -74,7 +74,12 @@ const OUTPUT_BYTES = 1024 * 1024;
 
 export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
   const { append, logger, write, clock, metrics } = options;
-  const bounds = { rejectedPerMinute: 600, waiting: 10_000, outputBytesPerMinute: OUTPUT_BYTES, ...options.bounds };
+  const bounds = {
+    rejectedPerMinute: 600,
+    waiting: 10_000,
+    outputBytesPerMinute: OUTPUT_BYTES,
+    ...options.bounds,
+  };
   const failed = sparingWarning(logger, clock);
   const diagnosing = createDiagnosedRows();
   const afterAnswer = createAfterAnswer(logger);

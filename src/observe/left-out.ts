@@ -38,7 +38,8 @@ const MESSAGES: Readonly<Record<LeftOutReason, string>> = {
   unknown_address: "requests came to addresses that are no callback addresses",
   buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
   body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
-  output_bound: "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
+  output_bound:
+    "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
 };
 
 interface Counted {
@@ -97,7 +98,10 @@ export function createLeftOutLog({ clock, log, add }: LeftOutDeps): LeftOutLog {
 }
 
 /** Rows stand for what has none of its own. */
-function joined(before: ReadonlyMap<string, Counted>, now: ReadonlyMap<string, Counted>): Map<string, Counted> {
+function joined(
+  before: ReadonlyMap<string, Counted>,
+  now: ReadonlyMap<string, Counted>,
+): Map<string, Counted> {
   const all = new Map(before);
   for (const [key, counted] of now) {
     if (counted.reason === "output_bound") continue;

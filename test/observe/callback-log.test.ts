@@ -50,7 +50,13 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputByt
       callbackLog.add(logRow({ requestId: `r${index}` }));
   };
   const refuse = (over: Partial<CallbackLogRow> = {}, diagnosis?: Promise<Diagnosis | undefined>) => {
-    const row = logRow({ eventId: null, source: null, outcome: "signature_mismatch", responseStatus: 401, ...over });
+    const row = logRow({
+      eventId: null,
+      source: null,
+      outcome: "signature_mismatch",
+      responseStatus: 401,
+      ...over,
+    });
     const request = { outcome: row.outcome, remoteAddress: row.remoteAddress, body: Buffer.alloc(0) };
     if (callbackLog.admitRejected(request)) callbackLog.addRefused({ ...request, row: () => row, diagnosis });
   };
@@ -242,7 +248,7 @@ describe("refused callbacks", () => {
 
   it("are logged again after the clock was set back", () => {
     const { callbackLog } = setUp({ rejectedPerMinute: 1 });
-    callbackLog.admitRejected(stranger);
+    expect(callbackLog.admitRejected(stranger)).toBe(true);
     vi.setSystemTime(START.getTime() - 3_600_000);
     expect(callbackLog.admitRejected(stranger)).toBe(true);
   });
@@ -259,8 +265,24 @@ describe("refused callbacks", () => {
     await vi.advanceTimersByTimeAsync(30_100);
     const [first, last] = [START.toISOString(), new Date(START.getTime() + 30_000).toISOString()];
     expect(warnings().map(({ fields }) => fields)).toEqual([
-      { left_out: 6, reason: "rejected_bound", outcome: "signature_mismatch", addresses: 5, first, last, url: "/2" },
-      { left_out: 1, reason: "rejected_bound", outcome: "too_many_requests", addresses: 1, first: last, last, url: "/9" },
+      {
+        left_out: 6,
+        reason: "rejected_bound",
+        outcome: "signature_mismatch",
+        addresses: 5,
+        first,
+        last,
+        url: "/2",
+      },
+      {
+        left_out: 1,
+        reason: "rejected_bound",
+        outcome: "too_many_requests",
+        addresses: 1,
+        first: last,
+        last,
+        url: "/9",
+      },
     ]);
     expect(store.rows).toMatchObject([
       {
@@ -293,9 +315,9 @@ describe("refused callbacks", () => {
     const { callbackLog, store, add } = setUp({ rejectedPerMinute: 0, waiting: 1 });
     store.broken = true;
     add(1);
-    callbackLog.admitRejected(stranger);
+    expect(callbackLog.admitRejected(stranger)).toBe(false);
     await vi.advanceTimersByTimeAsync(61_000);
-    callbackLog.admitRejected(stranger);
+    expect(callbackLog.admitRejected(stranger)).toBe(false);
     store.broken = false;
     await vi.advanceTimersByTimeAsync(61_000);
     expect(store.rows.map(({ leftOut }) => leftOut?.count)).toEqual([undefined, 2]);
@@ -328,7 +350,11 @@ describe("refused callbacks", () => {
     const { callbackLog, store, warnings } = setUp();
     const body = Buffer.alloc(1024 * 1024);
     for (let index = 0; index < 20; index += 1)
-      callbackLog.addRefused({ ...stranger, body, row: () => logRow({ eventId: null, requestId: `r${index}` }) });
+      callbackLog.addRefused({
+        ...stranger,
+        body,
+        row: () => logRow({ eventId: null, requestId: `r${index}` }),
+      });
     await turns();
     await vi.advanceTimersByTimeAsync(60_200);
     expect(store.rows.filter(({ leftOut }) => leftOut === undefined)).toHaveLength(16);
@@ -350,7 +376,9 @@ describe("refused callbacks", () => {
     add(3 * 1024 * 1024 + 1);
     add(1_000);
     await callbackLog.flush();
-    const expected = createHash("sha256").update(Buffer.alloc(3 * 1024 * 1024 + 1, 7)).digest("hex");
+    const expected = createHash("sha256")
+      .update(Buffer.alloc(3 * 1024 * 1024 + 1, 7))
+      .digest("hex");
     expect(hashes).toEqual([expected, undefined]);
   });
 });

@@ -88,7 +88,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
           await receiver.send(event(type, data), { headers, path, secret: "q".repeat(32) });
         }
         await receiver.send({}, { raw: `code=${CANARY}&state=${CANARY}`, headers });
-        await receiver.send({}, { raw: `not json ${CANARY}`, headers });
+        await receiver.send({}, { raw: `not json, its token: ${CANARY}`, headers });
         const shown = await Promise.all(
           ["/api/v1/callbacks", "/api/v1/failures", "/api/v1/events", "/metrics"].map((at) =>
             receiver.admin(at),
