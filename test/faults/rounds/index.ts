@@ -1,6 +1,7 @@
 import { CROWD_ROUNDS } from "./crowd.ts";
 import { DISK_ROUNDS } from "./disk.ts";
 import { failover } from "./failover.ts";
+import { forgedFlood } from "./forged-flood.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostile } from "./hostile.ts";
 import { killAnytime, killAtSteps } from "./kill.ts";
@@ -40,5 +41,6 @@ export const ROUNDS: readonly Round[] = [
   ...UNRULY_ROUNDS,
   ...CROWD_ROUNDS,
   hostile,
+  forgedFlood,
   fuzz,
 ];
