@@ -33,7 +33,7 @@ const START_CHARACTERS = 2_048;
 const FORM = /^[A-Za-z0-9%+._~*!'()[\]-]{1,128}=[A-Za-z0-9%+._~*!'()&:/,@-][A-Za-z0-9%+._~*!'()&=:/,@[\]-]*$/;
 const JSON_BEGINNING = /^\s*(?:\{|\[(?!masked\]))/;
 /** A text that is one word may be a token itself. */
-const ONE_WORD = /^\s*"?[^\s"]*"?\s*$/;
+const SEVERAL_WORDS = /[\s<{[]/;
 /** In a sentence no separator stands between a name and its value. */
 const IN_SENTENCE = /\b(password|passphrase|passcode|secret|token|pin|code|key)(\s+(?:is|was)\s+)\S+/gi;
 const UNPRINTABLE = /[^\t\n\r -~\u00a0-\uffff]/g;
@@ -77,11 +77,14 @@ export function createBodyMask({ json, parameters, text, shapes }: Rules): BodyM
     if (!isJson && !isUtf8(bytes)) return noteWith("unparsed", "text", readable(read));
     const given = utf8(bytes);
     const kind = isJson || isJsonText(given, work) ? "json" : FORM.test(given) ? "form" : "text";
-    if (kind === "text" && ONE_WORD.test(given)) return note({ unparsed: true });
+    if (kind === "text" && !SEVERAL_WORDS.test(given.trim())) return note({ unparsed: true });
     const shown = maskAs(kind, given, work);
     if (shown === undefined || shown.length > 2 * mostBytes) return noteWith("truncated", kind, given);
     if (kind !== "text") return shown;
-    return `${note({ unparsed: true }).slice(0, -1)},"text":${JSON.stringify(shown)}}`;
+    const quoted = JSON.stringify(shown);
+    // Control characters take six times their length in JSON.
+    if (quoted.length > 2 * mostBytes) return noteWith("unparsed", kind, given);
+    return `${note({ unparsed: true }).slice(0, -1)},"text":${quoted}}`;
   };
 }
 

@@ -168,6 +168,19 @@ describe("the work of masking a body", () => {
     }
   });
 
+  it("leaves a body, headers and a URL that take few bytes of the log, whatever they were", () => {
+    for (const part of [...PARTS, "\u0001", '"\u0001 ', "\u{10ffff}"]) {
+      for (const bytes of [LONGEST, 16_384]) {
+        expect(mask.body(Buffer.from(filled(part, bytes))).length).toBeLessThan(34_000);
+      }
+      const headers = Object.fromEntries(
+        Array.from({ length: 40 }, (_, index) => [`x-${index}`, filled(part, 1_000)]),
+      );
+      expect(JSON.stringify(mask.headers(headers)).length).toBeLessThan(6 * 8_600);
+      expect(mask.url(filled(part, 16_384)).length).toBeLessThan(2_100);
+    }
+  });
+
   it("is counted for what it does, and more for more", () => {
     const spent = (text: string) => {
       const work = new Work();

@@ -147,7 +147,9 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
         await receiver.stop();
       }
       const left = { reason: "unknown_address", outcome: "not_found", addresses: 1, left_out: 2 };
-      expect(receiver.lines).toContainEqual(expect.objectContaining({ ...left, url: "/wp-login.php?token=[masked]" }));
+      expect(receiver.lines).toContainEqual(
+        expect.objectContaining({ ...left, url: "/wp-login.php?token=[masked]" }),
+      );
       const rows = await rowsOf(
         target,
         "SELECT url, outcome, response_status, left_out FROM oncehook_callbacks WHERE left_out IS NOT NULL",

@@ -38,10 +38,10 @@ describe("a regular expression", () => {
     expect(all.length).toBeGreaterThan(40);
   });
 
-  it.each(
-    all
-      .map((one) => [`${one.where} /${one.source.slice(0, 60)}/`, one] as const),
-  )("is linear in what it is given: %s", (_title, { source, flags }) => {
-    expect(checkSync(source, flags, { timeout: 20_000 }).status).toBe("safe");
-  });
+  it.each(all.map((one) => [`${one.where} /${one.source.slice(0, 60)}/`, one] as const))(
+    "is linear in what it is given: %s",
+    (_title, { source, flags }) => {
+      expect(checkSync(source, flags, { timeout: 20_000 }).status).toBe("safe");
+    },
+  );
 });

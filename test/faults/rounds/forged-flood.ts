@@ -39,7 +39,12 @@ export const forgedFlood: Round = {
       const faults: string[] = [];
       const took: number[] = [];
       let refused = 0;
-      const fire = { target, chance: place.chance.fork(), platform: { connections: 4, rate: 20 }, settleMs: 60_000 };
+      const fire = {
+        target,
+        chance: place.chance.fork(),
+        platform: { connections: 4, rate: 20 },
+        settleMs: 60_000,
+      };
       const audit = await underFire(fire, async ({ fleet }) => {
         const [origin = ""] = fleet.origins;
         const end = performance.now() + place.count * 1_000;
@@ -82,7 +87,11 @@ export const forgedFlood: Round = {
 
 function forge(origin: string, agent: Agent, body: Buffer): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const headers = { "content-type": "application/json", "content-length": body.length, "x-signature": "0".repeat(64) };
+    const headers = {
+      "content-type": "application/json",
+      "content-length": body.length,
+      "x-signature": "0".repeat(64),
+    };
     const options = { method: "POST", agent, headers };
     request(`${origin}/api/platform/callback`, options, (response) => {
       response.resume();
