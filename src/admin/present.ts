@@ -20,6 +20,7 @@ export function presentCallback(row: LoggedCallback): CallbackView {
     processing_ms: row.processingMs,
     error: row.error,
     diagnosis: row.diagnosis ?? null,
+    left_out: row.leftOut ?? null,
   };
 }
 

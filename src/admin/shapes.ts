@@ -24,6 +24,18 @@ const DIAGNOSIS = z
   })
   .describe("Why it was not authentic; null for others, and where it was not looked into.");
 
+const LEFT_OUT = z
+  .strictObject({
+    reason: z
+      .enum(["rejected_bound", "unknown_address", "buffer_full", "body_bound", "output_bound"])
+      .describe("Which bound left them out: docs/masking.md."),
+    count: z.int(),
+    addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),
+    first: time(),
+    last: time(),
+  })
+  .describe("Of a row that stands for callbacks without rows of their own; null for all others.");
+
 /** A row of the callback log (SPEC 1.8). */
 export const CALLBACK = z
   .strictObject({
@@ -44,6 +56,7 @@ export const CALLBACK = z
     processing_ms: z.number(),
     error: z.string().nullable(),
     diagnosis: DIAGNOSIS.nullable(),
+    left_out: LEFT_OUT.nullable(),
   })
   .describe(
     "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",

@@ -31,7 +31,7 @@ import type { Tracer } from "../trace/index.ts";
 import type { Credential, NamedSecret, Scheme } from "../verify/index.ts";
 import { createEndpointChecks, type EndpointChecks } from "./endpoint-checks.ts";
 import { createObserver } from "./observer.ts";
-import { storeCallbacks } from "./store-callbacks.ts";
+import { createCallbackAppender } from "./store-callbacks.ts";
 import { createRollupWriter, type RollupWriter } from "./write-rollups.ts";
 
 interface Given {
@@ -85,7 +85,12 @@ export function assemble(given: Given): Inner {
     },
   });
   const callbackLog = createCallbackLog({
-    append: (rows) => storeCallbacks(store, rows, clock.now()),
+    append: createCallbackAppender({
+      store,
+      clock,
+      log: logger,
+      refusedBytes: config.retention.refusedBytes,
+    }),
     logger,
     write: lineWriter(logger),
     clock,

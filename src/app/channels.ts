@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import { type Config, ConfigError } from "../config/index.ts";
 import type { Log } from "../domain/index.ts";
+import { createMask } from "../observe/index.ts";
 import {
   type Channel,
   createAllowedAddresses,
@@ -24,7 +25,8 @@ export async function notificationChannels(config: Config, log: Log): Promise<Ch
     ...(webhook === null ? [] : [webhookChannel({ ...webhook, ...common })]),
     ...(email === null ? [] : [emailChannel({ ...email, ...common })]),
   ];
-  return channels.length > 0 ? channels : [logChannel(log)];
+  if (channels.length > 0) return channels;
+  return [logChannel(log, createMask({ ...config.mask, secretValues: config.secretValues }).json)];
 }
 
 /** The destinations of the channels that are configured, which need not be opened for it. */

@@ -39,12 +39,13 @@ async function sweepOnce(
 ): Promise<void> {
   const now = clock.now();
   const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
-  const { logDays, recordDays } = retention;
+  const { logDays, recordDays, refusedBytes } = retention;
   const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
   try {
     const swept = await store.sweep({
       callbacks: daysAgo(logDays),
       strangersKept: STRANGERS_KEPT,
+      strangerBytes: refusedBytes,
       now,
       ...records,
     });

@@ -1,8 +1,18 @@
-import type { CallbackLogRow } from "../domain/index.ts";
+import { type CallbackLogRow, type Clock, isOfStranger, type Log, logRowBytes } from "../domain/index.ts";
 import type { Store } from "../store/index.ts";
 
 /** Older than any row is that has waited for its group alone; a search by time allows for as much. */
 const LATE_MS = 60_000;
+/** After so great a part of what refused requests may take in all, the oldest of them are looked for. */
+const PART = 8;
+
+export interface StoredCallbacks {
+  readonly store: Pick<Store, "appendCallbacks" | "callbacks">;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What the rows of refused requests may take in all: `REFUSED_LOG_BYTES`. */
+  readonly refusedBytes: number;
+}
 
 /** Stores rows of the callback log, and notes first where they have waited long for it, as they do while a database is away. */
 export async function storeCallbacks(
@@ -13,4 +23,30 @@ export async function storeCallbacks(
   const oldest = Math.min(...rows.map(({ receivedAt }) => Date.parse(receivedAt)));
   if (oldest < now.getTime() - LATE_MS) await store.callbacks.noteLate(new Date(oldest), now);
   await store.appendCallbacks(rows);
+}
+
+/** The same, and keeps the rows of strangers within their bytes: each process counts what it has added itself. */
+export function createCallbackAppender({
+  store,
+  clock,
+  log,
+  refusedBytes,
+}: StoredCallbacks): (rows: readonly CallbackLogRow[]) => Promise<void> {
+  let added = 0;
+
+  async function boundRefused(): Promise<void> {
+    added = 0;
+    try {
+      await store.callbacks.boundRefused(refusedBytes);
+    } catch (error) {
+      // The rows are stored; the retention job comes by too.
+      log.warn({ err: error }, "old refused callbacks could not be deleted from the log");
+    }
+  }
+
+  return async (rows) => {
+    await storeCallbacks(store, rows, clock.now());
+    for (const row of rows) if (isOfStranger(row)) added += logRowBytes(row);
+    if (added > refusedBytes / PART) await boundRefused();
+  };
 }

@@ -125,7 +125,12 @@ export interface Config {
   readonly logLevel: string;
   /** Null: off. */
   readonly tracing: TracingOptions | null;
-  readonly retention: { readonly logDays: number; readonly recordDays: number | null };
+  readonly retention: {
+    readonly logDays: number;
+    readonly recordDays: number | null;
+    /** What the log entries of refused requests may take in all, in bytes. */
+    readonly refusedBytes: number;
+  };
   /** The text of every secret, so that logs can mask it wherever it turns up. */
   readonly secretValues: readonly string[];
   /** What production would refuse, or keeps for a rotation: for the log of a start, and for `doctor`. */

@@ -122,6 +122,12 @@ export const HANDLING_VARIABLES = {
     meaning: "How long the callback log is kept",
     schema: wholeNumber(1, 36_500),
   }),
+  REFUSED_LOG_BYTES: variable({
+    expects: "a whole number from 1048576 to 1099511627776",
+    default: "67108864",
+    meaning: "What refused requests may take of the callback log in all; past it the oldest of them go",
+    schema: wholeNumber(1_048_576, 1_099_511_627_776),
+  }),
   RECORD_RETENTION_DAYS: variable({
     expects: "a whole number from 1 to 36500",
     default: "for ever",

@@ -89,7 +89,11 @@ function rulesOf(values: Values) {
     mask: { headers: maskedHeaders(values), keys: values.MASK_KEYS ?? [] },
     logLevel: values.LOG_LEVEL ?? "info",
     keepsHeard: values.LISTEN ?? false,
-    retention: { logDays: values.LOG_RETENTION_DAYS ?? 30, recordDays: values.RECORD_RETENTION_DAYS ?? null },
+    retention: {
+      logDays: values.LOG_RETENTION_DAYS ?? 30,
+      recordDays: values.RECORD_RETENTION_DAYS ?? null,
+      refusedBytes: values.REFUSED_LOG_BYTES ?? 67_108_864,
+    },
   };
 }
 

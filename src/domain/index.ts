@@ -1,6 +1,12 @@
 export { atMost } from "./at-most.ts";
 export { type CallbackFilter, matchesCallback, OUTCOMES, rareOutcomes } from "./callback-filter.ts";
-export type { CallbackLogRow } from "./callback-log.ts";
+export {
+  type CallbackLogRow,
+  isOfStranger,
+  type LeftOut,
+  type LeftOutReason,
+  logRowBytes,
+} from "./callback-log.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Counted, type Counts, createCounts } from "./counts.ts";
 export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";

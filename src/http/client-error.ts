@@ -6,6 +6,7 @@ import { normalAddress } from "./remote-address.ts";
 
 /** How long a stranger may take to read why it was refused. */
 const GRACE_MS = 1_000;
+const NOTHING = new Uint8Array();
 
 const CODES: Readonly<Record<string, FaultCode>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -40,10 +41,10 @@ export function createClientErrors({ callbackLog, answered: count, clock }: Deps
       if (!underWay.has(socket)) {
         const outcome = { ending: "refused", code, message: FAULTS[code].message } as const;
         count({ outcome }, FAULTS[code].status, 0);
-        if (callbackLog.admitRejected(clock.now())) {
-          const row = rowOf(code, error, body, socket, clock.now());
-          callbackLog.line(row);
-          callbackLog.add(row);
+        const remoteAddress = normalAddress(socket.remoteAddress ?? "");
+        if (callbackLog.admitRejected({ outcome: code, remoteAddress })) {
+          const row = rowOf(code, error, body, remoteAddress, clock.now());
+          callbackLog.addRefused({ outcome: code, remoteAddress, body: NOTHING, row: () => row });
         }
       }
       // The other side may never close: a socket that timed out is in nobody's list of connections any more.
@@ -64,7 +65,7 @@ function rowOf(
   code: FaultCode,
   error: NodeJS.ErrnoException,
   responseBody: string,
-  socket: Socket,
+  remoteAddress: string,
   now: Date,
 ): CallbackLogRow {
   return {
@@ -75,7 +76,7 @@ function rowOf(
     eventType: null,
     method: "",
     url: "",
-    remoteAddress: normalAddress(socket.remoteAddress ?? ""),
+    remoteAddress,
     requestHeaders: "{}",
     requestBody: "",
     outcome: code,

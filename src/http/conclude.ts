@@ -1,4 +1,5 @@
 import type { CallbackLogRow, Outcome } from "../domain/index.ts";
+import type { LeftOutCallback } from "../observe/index.ts";
 import type { Reception } from "../receive/index.ts";
 import type { Concluded } from "../trace/index.ts";
 import { type Answer, answerTo } from "./answer.ts";
@@ -24,7 +25,7 @@ interface Known {
 }
 
 export function createConcluder(deps: PublicDeps): Concluder {
-  const { mask, callbackLog, diagnosing, answered, clock, log } = deps;
+  const { mask, callbackLog, diagnosing, answered } = deps;
   const { challenge } = deps.source.scheme;
 
   function answerFor(request: Incoming, { outcome }: Reception, known: Known | undefined): Answer {
@@ -34,35 +35,52 @@ export function createConcluder(deps: PublicDeps): Concluder {
 
   function rowFor(request: Incoming, reception: Reception, known: Known): CallbackLogRow {
     const answer = answerFor(request, reception, known);
-    return logRow(request, known.source ?? null, reception, answer, mask);
+    const processingMs = performance.now() - request.startedAt;
+    return logRow(request, { source: known.source ?? null, reception, answer, processingMs }, mask);
   }
 
+  /** After the answer: what is refused, or fails, costs its caller no waiting. */
   function write(request: Incoming, reception: Reception, answer: Answer, known: Known | undefined): void {
-    const { outcome } = reception;
+    const { outcome, eventId, bodyJson } = reception;
+    const processingMs = performance.now() - request.startedAt;
+    const options = { trace: request.phase?.ids, isJson: bodyJson !== undefined };
     if (outcome.ending === "success" && outcome.isRepeated !== true && known?.stored !== undefined) {
-      const row = { ...known.stored, processingMs: performance.now() - request.startedAt };
-      callbackLog.line(row, request.phase?.ids);
+      callbackLog.line({ ...known.stored, processingMs }, options);
+      return;
+    }
+    const ended = { source: known?.source ?? null, reception, answer, processingMs };
+    if (outcome.ending === "success" || eventId !== undefined) {
+      const row = logRow(request, ended, mask);
+      callbackLog.line(row, options);
+      callbackLog.add(row);
       return;
     }
     // A flood of refused requests is cheap: past the bound nothing is masked, parsed or written.
-    const isStranger = reception.outcome.ending !== "success" && reception.eventId === undefined;
-    if (isStranger && !callbackLog.admitRejected(clock.now())) return;
-    const row = logRow(request, known?.source ?? null, reception, answer, mask);
-    callbackLog.line(row, request.phase?.ids);
-    callbackLog.add(row, diagnosing.begin(request, outcome));
+    const refused = leftOutOf(request, outcome);
+    if (!callbackLog.admitRejected(refused)) return;
+    callbackLog.addRefused({
+      ...refused,
+      body: request.body,
+      trace: options.trace,
+      diagnosis: diagnosing.begin(request, outcome),
+      row: (sha256) => logRow(request, { ...ended, sha256 }, mask),
+    });
+  }
+
+  function leftOutOf({ address, url }: Incoming, outcome: Outcome): LeftOutCallback {
+    const name = "code" in outcome ? outcome.code : outcome.ending;
+    return { outcome: name, remoteAddress: address, url: () => mask.url(url) };
   }
 
   return {
     rowFor,
     conclude(request, reception, known) {
       const answer = answerFor(request, reception, known);
+      respond(request, answer);
       if (request.isCallback) {
         answered(reception, answer.status, performance.now() - request.startedAt, known?.source);
         write(request, reception, answer, known);
-      } else {
-        log.debug({ url: mask.url(request.url), status: answer.status }, "not a callback's address");
-      }
-      respond(request, answer);
+      } else callbackLog.leaveOut("unknown_address", leftOutOf(request, reception.outcome));
       request.phase?.answered(concluded(reception, answer.status, known?.source));
     },
   };

@@ -32,7 +32,12 @@ export function invalid(message: string): Refused {
   return refused("redirect_invalid", { message });
 }
 
+/** As long as the head of a request may be. A stranger's body is read before anything is authentic. */
+const LONGEST_BODY = 16_384;
+
+/** None of a longer body: its redirect is refused like any other without a state. */
 function pairsOf(body: Uint8Array): Iterable<[string, string]> | Refused {
+  if (body.length > LONGEST_BODY) return [];
   const text = Buffer.from(body).toString("utf8");
   if (!text.trimStart().startsWith("{")) return new URLSearchParams(text);
   const parsed = parseObject(body);

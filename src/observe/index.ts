@@ -1,4 +1,5 @@
 export { type CallbackLog, type CallbackLogOptions, createCallbackLog } from "./callback-log.ts";
+export type { LeftOutCallback } from "./left-out.ts";
 export {
   closeLogger,
   createLogger,

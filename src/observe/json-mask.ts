@@ -1,67 +1,168 @@
-import type { JsonObject, JsonValue } from "../domain/index.ts";
-import { MASKED } from "./secret-shapes.ts";
-
-/** Arrays and objects may nest this deep, as in the bodies that are accepted. */
-export const MAX_LEVELS = 64;
-const SHORTEST_SECRET_NUMBER = 10_000_000;
+import { MASKED, type Shapes } from "./secret-shapes.ts";
+import type { Work } from "./work.ts";
 
 interface Rules {
   readonly isSecretKey: (key: string) => boolean;
-  readonly shapes: (text: string) => string;
+  readonly shapes: Shapes;
 }
 
-/** Masks a JSON value key by key; what nests too deep to be looked at is masked whole. */
-export function createJsonMask({ isSecretKey, shapes }: Rules): (value: JsonValue) => JsonValue {
-  function mask(value: JsonValue, level: number): JsonValue {
-    if (typeof value === "string") return maskString(value, level);
-    if (typeof value === "number") return maskNumber(value);
-    if (typeof value !== "object" || value === null) return value;
-    if (level > MAX_LEVELS) return MASKED;
-    return Array.isArray(value) ? value.map((item) => mask(item, level + 1)) : maskObject(value, level);
-  }
+/** Masks JSON text in place: what is shown stays as it was written. Undefined where the work would be too much. */
+export type JsonMask = (text: string, work: Work) => string | undefined;
 
-  function maskObject(value: JsonObject, level: number): JsonObject {
-    const masked: JsonObject = {};
-    for (const key of Object.keys(value)) {
-      const item = isSecretKey(key) ? MASKED : mask(value[key] ?? null, level + 1);
-      set(masked, shapes(key), item);
+/** How often JSON may stand in a string of JSON. */
+const MAX_LEVELS = 64;
+const QUOTED_MASK = `"${MASKED}"`;
+const QUOTE = 34;
+const COLON = 58;
+const BACKSLASH = 92;
+const LITERAL = /[^\s,:"{}[\]]+/y;
+/** A number of so many digits may be a card's, or a configured secret. */
+const LONG_NUMBER = /-?\d[\d.eE+-]{7,}/g;
+const PLAIN_DIGITS = /^\d+$/;
+const SHORTEST_NUMBER = 8;
+const INNER = /^\s*(?:\{|\[(?!masked\]))/;
+
+/** What a string costs beside its characters, what a key does, what reading its escapes does, and what a look for shapes does. */
+const STRING = 12;
+const KEY = 60;
+const ESCAPED = 64;
+const SHAPED = 48;
+
+/**
+ * One pass from quote to quote: a string before a colon is a key, and where it names a secret, its value is masked whole. Text
+ * that was cut off, or is no JSON, takes no other way: what is open is masked to its end.
+ */
+export function createJsonMask({ isSecretKey, shapes }: Rules): JsonMask {
+  function mask(text: string, work: Work, level: number): string | undefined {
+    if (!work.take(text.length)) return undefined;
+    // One look at the whole text saves one at each string, save for those that are spelled with escapes.
+    const isClean = !shapes.mayHold(text);
+    const hasEscapes = text.includes("\\");
+    let masked = "";
+    let done = 0;
+    let at = 0;
+    for (;;) {
+      const open = text.indexOf('"', at);
+      if (!isClean) {
+        const gap = text.slice(at, open === -1 ? text.length : open);
+        const shown = withoutCards(gap, work);
+        if (shown !== gap) {
+          masked += text.slice(done, at) + shown;
+          done = at + gap.length;
+        }
+      }
+      if (open === -1) return work.isOver ? undefined : masked + text.slice(done);
+      const close = endOfString(text, open);
+      const colon = afterBlanks(text, close);
+      const isKey = text.charCodeAt(colon) === COLON;
+      if (!work.take(STRING + (isKey ? KEY + close - open : 0))) return undefined;
+      at = close;
+      const isSecret = isKey && isSecretKey(unescaped(text.slice(open + 1, close - 1)));
+      if (!isClean || hasEscapes) {
+        const raw = text.slice(open, close);
+        const shown = string(raw, isClean, work, isKey ? MAX_LEVELS : level);
+        if (shown === undefined) return undefined;
+        if (shown !== raw) {
+          masked += text.slice(done, open) + shown;
+          done = close;
+        }
+      }
+      if (isSecret) {
+        const start = afterBlanks(text, colon + 1);
+        at = endOfValue(text, start, work);
+        if (at === start || (at === start + MASKED.length && text.startsWith(MASKED, start))) continue;
+        masked += text.slice(done, start) + QUOTED_MASK;
+        done = at;
+      }
     }
-    return masked;
   }
 
-  /** Platforms put JSON into strings (a message inside an envelope); its keys count like any others. */
-  function maskString(text: string, level: number): JsonValue {
-    const inner = text.startsWith("{") || text.startsWith("[") ? parseJson(text) : undefined;
-    if (typeof inner !== "object" || inner === null) return shapes(text);
-    const masked = JSON.stringify(mask(inner, level));
-    return masked === JSON.stringify(inner) ? text : masked;
+  /** A string in its quotes. Platforms put JSON into strings; its keys count like any others. */
+  function string(raw: string, isClean: boolean, work: Work, level: number): string | undefined {
+    const end = raw.length > 1 && raw.endsWith('"') ? '"' : "";
+    const content = raw.slice(1, raw.length - end.length);
+    if (!content.includes("\\")) {
+      if (isClean) return raw;
+      if (!work.take(SHAPED + 4 * raw.length)) return undefined;
+      const shown = shapes.mask(content);
+      return shown === content ? raw : `"${shown}${end}`;
+    }
+    if (!work.take(ESCAPED + 4 * raw.length)) return undefined;
+    const text = unescaped(content);
+    const inner = level < MAX_LEVELS && INNER.test(text) ? mask(text, work, level + 1) : text;
+    if (inner === undefined) return undefined;
+    const shown = shapes.mask(inner);
+    return shown === text ? raw : JSON.stringify(shown);
   }
 
-  function maskNumber(value: number): JsonValue {
-    if (Math.abs(value) < SHORTEST_SECRET_NUMBER || !Number.isInteger(value)) return value;
-    const text = String(value);
-    return shapes(text) === text ? value : MASKED;
+  function withoutCards(gap: string, work: Work): string {
+    if (gap.length < SHORTEST_NUMBER || !work.take(2 * gap.length)) return gap;
+    return gap.replace(LONG_NUMBER, (number) => {
+      if (!work.take(SHAPED)) return number;
+      const digits = PLAIN_DIGITS.test(number) ? number : String(Math.abs(Number(number)));
+      return shapes.isNumber(digits) ? QUOTED_MASK : number;
+    });
   }
 
-  return (value) => mask(value, 1);
+  return (text, work) => mask(text, work, 0);
 }
 
-/** The value, or undefined where the text is not JSON. */
-export function parseJson(text: string): JsonValue | undefined {
+/** The text of a string, also of one that was cut off inside an escape; what is no string of JSON stays as it is. */
+function unescaped(raw: string): string {
+  if (!raw.includes("\\")) return raw;
+  return parsed(raw) ?? parsed(raw.slice(0, raw.lastIndexOf("\\"))) ?? raw;
+}
+
+function parsed(raw: string): string | undefined {
   try {
-    return JSON.parse(text);
+    return JSON.parse(`"${raw}"`);
   } catch {
     return undefined;
   }
 }
 
-export function nestsTooDeep(value: JsonValue, levels = MAX_LEVELS): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => nestsTooDeep(item, levels - 1));
+/** Behind the quote that ends the string; the end of a text in which it is not ended. */
+function endOfString(text: string, open: number): number {
+  for (let quote = text.indexOf('"', open + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let before = quote;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+    if ((quote - before) % 2 === 0) return quote + 1;
+  }
+  return text.length;
 }
 
-function set(object: JsonObject, key: string, value: JsonValue): void {
-  if (key !== "__proto__") object[key] = value;
-  // An assignment would set the prototype instead of a key.
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+function afterBlanks(text: string, from: number): number {
+  let at = from;
+  for (let code = text.charCodeAt(at); code === 32 || (code >= 9 && code <= 13); code = text.charCodeAt(at))
+    at += 1;
+  return at;
+}
+
+function endOfValue(text: string, start: number, work: Work): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfString(text, start);
+  const isMasked = text.startsWith(MASKED, start);
+  if (isMasked || !opens(first)) {
+    const from = isMasked ? start + MASKED.length : start;
+    LITERAL.lastIndex = from;
+    return LITERAL.test(text) ? LITERAL.lastIndex : from;
+  }
+  let level = 0;
+  let at = start;
+  do {
+    const code = text.charCodeAt(at);
+    if (opens(code)) level += 1;
+    else if (closes(code)) level -= 1;
+    at = code === QUOTE ? endOfString(text, at) : at + 1;
+  } while (level > 0 && at < text.length);
+  work.take(at - start);
+  return at;
+}
+
+function opens(code: number): boolean {
+  return code === 123 || code === 91;
+}
+
+function closes(code: number): boolean {
+  return code === 125 || code === 93;
 }

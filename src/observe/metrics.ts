@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { DIAGNOSES, type DiagnosisCode, type Outcome } from "../domain/index.ts";
+import { DIAGNOSES, type DiagnosisCode, type LeftOutReason, type Outcome } from "../domain/index.ts";
 import { registerSurroundings, type Surroundings } from "./surroundings.ts";
 import { createTally } from "./tally.ts";
 import { unlessSlow } from "./unless-slow.ts";
@@ -92,8 +92,7 @@ export function createMetrics({
     diagnosed: (code: DiagnosisCode) => counters.diagnoses([code]),
     bodyMismatch: () => counters.bodyMismatch(),
     typeMismatch: () => counters.typeMismatch(),
-    logRowsDropped: (reason: "rejected_bound" | "buffer_full", rows: number) =>
-      counters.dropped([reason], rows),
+    logRowsDropped: (reason: LeftOutReason, rows: number) => counters.dropped([reason], rows),
     async render(): Promise<{ contentType: string; text: string }> {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
@@ -112,7 +111,8 @@ function createCounters(registers: Registry[]) {
     "reason",
   ]);
   // 0 from the start: of a series that begins with its first count, Prometheus sees no increase.
-  for (const reason of ["rejected_bound", "buffer_full"]) dropped([reason], 0);
+  const reasons: LeftOutReason[] = ["rejected_bound", "buffer_full", "body_bound", "unknown_address"];
+  for (const reason of reasons) dropped([reason], 0);
   const diagnoses = counter(
     "signature_diagnoses_total",
     "Callbacks that were not authentic and were looked into, by what was found.",

@@ -1,12 +1,12 @@
-import { MASKED } from "./secret-shapes.ts";
+import { shownPart } from "./cut.ts";
+import { MASKED, type Shapes } from "./secret-shapes.ts";
 
 interface Rules {
   readonly isSecretKey: (key: string) => boolean;
-  readonly shapes: (text: string) => string;
+  readonly shapes: Shapes;
 }
 
-const SEPARATOR = /[=:]/;
-const KEY = /([A-Za-z][\w.-]{0,63})\\*["']?\s*[=:]\s*/g;
+const SEPARATOR = /[=:]/g;
 const QUOTED = String.raw`\\+["'][^"']*["']?|"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?`;
 /** The end of an object or array cannot be told in free text, so that nothing after its beginning is kept. */
 const NESTED = String.raw`(?!\[masked\])[{[][\s\S]*`;
@@ -15,35 +15,68 @@ const VALUE = new RegExp(String.raw`${QUOTED}|${NESTED}|(?:\[masked\]|[^\s"',;&)
 const LINE = new RegExp(String.raw`${QUOTED}|[^\r\n]+`, "y");
 const TAKES_LINE = /(?:authorization|cookie)$/i;
 const OPENING_QUOTE = /^\\*["']/;
+const BLANK = /\s/;
+const LONGEST_NAME = 64;
 
-/** Errors may quote whole responses; what is read is bounded, and more than is shown, so that no secret is cut. */
-const MAX_READ_CHARACTERS = 262_144;
-const MAX_SHOWN_CHARACTERS = 65_536;
+/** Errors may quote whole answers of other servers. */
+const MAX_SHOWN_CHARACTERS = 16_384;
 
 /**
  * Masks free text, such as messages and stacks of errors: the shapes of secrets, and the values in pairs like
- * `code=…`, `"token":"…"` or `Cookie: …`.
+ * `code=…`, `"token":"…"` or `Cookie: …`. Each separator is looked at once, with the name before it.
  */
-export function createTextMask({ isSecretKey, shapes }: Rules): (text: string) => string {
-  return (text) => {
-    const given = shapes(text.slice(0, MAX_READ_CHARACTERS));
-    // Most header values hold no pair, and this look is cheaper than the search for one.
-    if (!SEPARATOR.test(given)) return given.slice(0, MAX_SHOWN_CHARACTERS);
-    let masked = "";
+export function createTextMask({ isSecretKey, shapes }: Rules): (text: string, most?: number) => string {
+  function masked(text: string): string {
+    const given = shapes.mask(text);
+    let shown = "";
     let done = 0;
-    for (const pair of given.matchAll(KEY)) {
-      const [between, name = ""] = pair;
-      const start = pair.index + between.length;
+    SEPARATOR.lastIndex = 0;
+    // Most header values hold no pair.
+    for (let pair = SEPARATOR.exec(given); pair !== null; pair = SEPARATOR.exec(given)) {
+      const name = nameBefore(given, pair.index, done);
       // Only a secret's value is taken whole; that of `error: token=…` holds a pair of its own.
-      if (pair.index < done || !isSecretKey(name)) continue;
+      if (name === "" || !isSecretKey(name)) continue;
+      let start = pair.index + 1;
+      while (start < given.length && isBlank(given, start)) start += 1;
       const value = valueAt(given, start, TAKES_LINE.test(name) ? LINE : VALUE);
       if (value === "") continue;
       const quote = OPENING_QUOTE.exec(value)?.[0] ?? "";
-      masked += `${given.slice(done, start)}${quote}${MASKED}${quote}`;
+      shown += `${given.slice(done, start)}${quote}${MASKED}${quote}`;
       done = start + value.length;
+      SEPARATOR.lastIndex = done;
     }
-    return (masked + given.slice(done)).slice(0, MAX_SHOWN_CHARACTERS);
-  };
+    return done === 0 ? given : shown + given.slice(done);
+  }
+
+  return (text, most = MAX_SHOWN_CHARACTERS) =>
+    text.length <= most ? masked(text).slice(0, most) : shownPart(text, most, shapes, masked);
+}
+
+/** The name that stands before a separator, in quotes or not; empty where there is none. */
+function nameBefore(text: string, separator: number, from: number): string {
+  let end = separator;
+  while (end > from && isBlank(text, end - 1)) end -= 1;
+  const last = text.charCodeAt(end - 1);
+  if (end > from && (last === 34 || last === 39)) end -= 1;
+  while (end > from && text.charCodeAt(end - 1) === 92) end -= 1;
+  let start = end;
+  while (start > from && end - start < LONGEST_NAME && isOfName(text.charCodeAt(start - 1))) start -= 1;
+  while (start < end && !isLetter(text.charCodeAt(start))) start += 1;
+  return text.slice(start, end);
+}
+
+function isOfName(code: number): boolean {
+  return isLetter(code) || (code >= 48 && code <= 57) || code === 95 || code === 46 || code === 45;
+}
+
+function isLetter(code: number): boolean {
+  const lower = code | 32;
+  return lower >= 97 && lower <= 122;
+}
+
+function isBlank(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code === 32 || (code >= 9 && code <= 13) || (code > 127 && BLANK.test(text.charAt(at)));
 }
 
 function valueAt(text: string, start: number, pattern: RegExp): string {

@@ -30,6 +30,11 @@ export interface CallbackStore {
   after(id: number, limit: number): Promise<LoggedCallback[]>;
   /** Those of these ids that can be seen, oldest first. */
   among(ids: readonly number[]): Promise<LoggedCallback[]>;
+  /**
+   * Deletes the oldest rows of strangers, in steps, until all of them take no more than so many bytes.
+   * @returns how many rows went
+   */
+  boundRefused(mostBytes: number): Promise<number>;
   /** The newest ids, newest first. */
   newestIds(limit: number): Promise<number[]>;
 }

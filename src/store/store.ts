@@ -151,6 +151,8 @@ export interface SweepLimits {
   readonly records?: Date;
   /** How many rows of the callback log may belong to no event: requests of strangers. */
   readonly strangersKept: number;
+  /** How many bytes they may take; without it there is no such bound. */
+  readonly strangerBytes?: number;
   readonly now: Date;
 }
 

@@ -43,6 +43,10 @@ export interface CallbackRow {
   with_record: 0 | 1;
   /** JSON; of a callback that was not authentic, where that was looked into. */
   diagnosis: string | null;
+  /** About what the row takes, where it belongs to no event; null for all others, and for rows from before schema 9. */
+  refused_bytes: StoredInteger | null;
+  /** JSON; of a row that stands for callbacks without rows of their own. */
+  left_out: string | null;
 }
 
 export interface FailureRow {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { storeCallbacks } from "../../src/app/store-callbacks.ts";
-import type { CallbackFilter, CallbackLogRow } from "../../src/domain/index.ts";
+import { createCallbackAppender, storeCallbacks } from "../../src/app/store-callbacks.ts";
+import { type CallbackFilter, type CallbackLogRow, logRowBytes } from "../../src/domain/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { recordedLog } from "../observe/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
@@ -75,4 +76,42 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
       expect((await sweep()).stale).toBe(1);
       expect((await sweep()).stale).toBe(0);
     }));
+});
+
+describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
+  it("take no more than an eighth beyond their bytes, however many are stored between two retention jobs", () =>
+    withStore(dialect, async (store) => {
+      const refusedBytes = 160_000;
+      const append = createCallbackAppender({
+        store,
+        clock: { now: () => at(0) },
+        log: recordedLog(),
+        refusedBytes,
+      });
+      const requestBody = "x".repeat(1_600);
+      const row = (index: number) =>
+        logRow({ requestId: `r${index}`, requestBody, receivedAt: at(0).toISOString() });
+      await append([logRow({ eventId: "e1", requestBody, receivedAt: at(0).toISOString() })]);
+      for (let index = 0; index < 200; index += 10)
+        await append(Array.from({ length: 10 }, (_, more) => row(index + more)));
+      const left = await listCallbacks(store, { limit: 1_000 });
+      const most = (refusedBytes * 9) / 8 / logRowBytes(row(0));
+      expect(left.length).toBeGreaterThan(60);
+      expect(left.length).toBeLessThanOrEqual(most + 1);
+      expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["r199", "e1"]);
+    }));
+
+  it("are stored although old ones cannot be deleted, which is said in the log", async () => {
+    const log = recordedLog();
+    const appended: string[] = [];
+    const store = {
+      appendCallbacks: async (rows: readonly CallbackLogRow[]) =>
+        void appended.push(...rows.map((row) => row.requestId)),
+      callbacks: { boundRefused: () => Promise.reject(new Error("away")) },
+    } as unknown as Store;
+    const append = createCallbackAppender({ store, clock: { now: () => at(0) }, log, refusedBytes: 100 });
+    await append([cameAt("refused", 0)]);
+    expect(appended).toEqual(["refused"]);
+    expect(log.lines).toMatchObject([{ level: "warn", fields: { err: new Error("away") } }]);
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { logRowBytes } from "../../src/domain/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
@@ -110,6 +111,40 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       const left = await listCallbacks(store, { limit: 200 });
       expect(left).toHaveLength(21);
       expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["s1499", "e1"]);
+    }));
+
+  it("bounds the bytes of rows that belong to no event, the oldest out first, and leaves those of events alone", () =>
+    withStore(dialect, async (store) => {
+      const requestBody = "ü".repeat(2_000);
+      const strangers = Array.from({ length: 1_250 }, (_, index) =>
+        logRow({ requestId: `s${index}`, requestBody }),
+      );
+      await store.appendCallbacks([logRow({ eventId: "e1", requestBody }), ...strangers]);
+      const each = logRowBytes(strangers[0] ?? logRow());
+      expect(each).toBeGreaterThan(4_000);
+      // Two processes at once: one of them leaves to the other what that is at.
+      const bounds = Array.from({ length: 2 }, () => store.callbacks.boundRefused(each * 1_010 + 1));
+      expect((await Promise.all(bounds)).reduce((sum, deleted) => sum + deleted)).toBe(240);
+      expect(await store.callbacks.boundRefused(each * 1_010)).toBe(0);
+      const limits = { callbacks: new Date(0), strangersKept: 10_000, now: new Date() };
+      expect(await store.sweep({ ...limits, strangerBytes: each * 7 })).toMatchObject({ callbacks: 1_003 });
+      const left = await listCallbacks(store, { limit: 200 });
+      expect(left.map(({ requestId, eventId }) => eventId ?? requestId)).toEqual([
+        ...Array.from({ length: 7 }, (_, index) => `s${1_249 - index}`),
+        "e1",
+      ]);
+    }));
+
+  it("keeps what the log has left out in the row that stands for it", () =>
+    withStore(dialect, async (store) => {
+      const time = T0.toISOString();
+      const leftOut = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
+      await store.appendCallbacks([logRow({ requestId: "some" }), logRow({ requestId: "many", leftOut })]);
+      const rows = await listCallbacks(store, { limit: 9 });
+      expect(rows.map((row) => [row.requestId, row.leftOut])).toEqual([
+        ["many", leftOut],
+        ["some", undefined],
+      ]);
     }));
 
   it("keeps what a failed event has prepared as long as its failure", () =>

@@ -149,7 +149,7 @@ async function everyOperation(store: Store): Promise<void> {
   await store.heard.idBefore(NOON);
   await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
   await store.heard.clear();
-  await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, now: NOON });
+  await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, strangerBytes: 100, now: NOON });
 }
 
 async function ofEvent(store: Store): Promise<void> {

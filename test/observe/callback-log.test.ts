@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CallbackLogRow, Diagnosis } from "../../src/domain/index.ts";
 import { createCallbackLog, createMetrics } from "../../src/observe/index.ts";
@@ -7,7 +9,7 @@ import { recordedLog } from "./recorded-log.ts";
 const START = new Date("2026-01-02T03:04:05.000Z");
 
 /** A callback log over a store that can be told to fail or to wait. */
-function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
+function setUp(bounds: { rejectedPerMinute?: number; waiting?: number; outputBytesPerMinute?: number } = {}) {
   const logger = recordedLog();
   const metrics = createMetrics({
     knownTypes: [],
@@ -17,6 +19,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
   });
   const store = {
     groups: [] as string[][],
+    rows: [] as CallbackLogRow[],
     diagnoses: [] as (string | undefined)[],
     calls: 0,
     atOnce: 0,
@@ -33,6 +36,7 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
       store.atOnce -= 1;
       if (store.broken) throw new Error("the database is away");
       store.groups.push(rows.map((row) => row.requestId));
+      store.rows.push(...rows);
       store.diagnoses.push(...rows.map((row) => row.diagnosis?.code));
     },
     logger,
@@ -45,11 +49,23 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
     for (let index = from; index < from + count; index += 1)
       callbackLog.add(logRow({ requestId: `r${index}` }));
   };
+  const refuse = (over: Partial<CallbackLogRow> = {}, diagnosis?: Promise<Diagnosis | undefined>) => {
+    const row = logRow({
+      eventId: null,
+      source: null,
+      outcome: "signature_mismatch",
+      responseStatus: 401,
+      ...over,
+    });
+    const request = { outcome: row.outcome, remoteAddress: row.remoteAddress, body: Buffer.alloc(0) };
+    if (callbackLog.admitRejected(request)) callbackLog.addRefused({ ...request, row: () => row, diagnosis });
+  };
   const warnings = () => logger.lines.filter(({ level }) => level === "warn");
   return {
     callbackLog,
     store,
     add,
+    refuse,
     logger,
     metrics,
     warnings,
@@ -60,6 +76,11 @@ function setUp(bounds: { rejectedPerMinute?: number; waiting?: number } = {}) {
 
 function ids(count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, index) => `r${from + index}`);
+}
+
+/** What is done after the answer takes turns of the event loop that no test sets the clock of. */
+async function turns(count = 20): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
 }
 
 beforeEach(() => {
@@ -105,11 +126,12 @@ describe("the rows of the callback log", () => {
   });
 
   it("keep their place until it is known why they were refused, and are stored with it", async () => {
-    const { add, callbackLog, stored, diagnoses } = setUp();
+    const { add, refuse, callbackLog, stored, diagnoses } = setUp();
     const [slow, none] = [Promise.withResolvers<Diagnosis>(), Promise.resolve(undefined)];
     add(1);
-    callbackLog.add(logRow({ requestId: "r1" }), slow.promise);
-    callbackLog.add(logRow({ requestId: "r2" }), none);
+    refuse({ requestId: "r1" }, slow.promise);
+    refuse({ requestId: "r2" }, none);
+    await turns();
     add(1, 3);
     const flushed = callbackLog.flush();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -166,8 +188,10 @@ describe("the rows of the callback log", () => {
     expect(told.map(({ fields }) => fields.left_out)).toEqual([5]);
     store.broken = false;
     await callbackLog.close();
-    expect(stored()).toEqual(ids(10));
-    expect(warnings().at(-1)?.fields).toEqual({ left_out: 3 });
+    expect(stored()).toEqual(expect.arrayContaining(ids(10)));
+    expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 3, reason: "buffer_full" });
+    // Their row waits too, and stands for all of them.
+    expect(store.rows.filter(({ leftOut }) => leftOut !== undefined)).toEqual([]);
   });
 
   it("are bounded in their length too, so that long bodies cannot fill the memory", async () => {
@@ -188,11 +212,13 @@ describe("the rows of the callback log", () => {
   });
 
   it("are stored by close, which leaves no timer behind", async () => {
-    const { add, callbackLog, stored } = setUp();
+    const { add, refuse, callbackLog, stored } = setUp();
     add(5);
-    callbackLog.admitRejected(START);
+    refuse({ requestId: "r5" });
+    callbackLog.leaveOut("unknown_address", { outcome: "not_found", remoteAddress: "127.0.0.1" });
     await callbackLog.close();
-    expect(stored()).toEqual(ids(5));
+    expect(stored().slice(0, 6)).toEqual(ids(6));
+    expect(stored()).toHaveLength(7);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -207,10 +233,14 @@ describe("the rows of the callback log", () => {
 });
 
 describe("refused callbacks", () => {
+  const stranger = { outcome: "signature_mismatch", remoteAddress: "192.0.2.1" } as const;
+
   it("are logged up to 600 a minute, and further ones in the next minute", () => {
     const { callbackLog } = setUp();
-    const admitted = (now: Date) =>
-      Array.from({ length: 700 }, () => callbackLog.admitRejected(now)).filter(Boolean).length;
+    const admitted = (now: Date) => {
+      vi.setSystemTime(now);
+      return Array.from({ length: 700 }, () => callbackLog.admitRejected(stranger)).filter(Boolean).length;
+    };
     expect(admitted(START)).toBe(600);
     expect(admitted(new Date(START.getTime() + 59_999))).toBe(0);
     expect(admitted(new Date(START.getTime() + 60_000))).toBe(600);
@@ -218,21 +248,138 @@ describe("refused callbacks", () => {
 
   it("are logged again after the clock was set back", () => {
     const { callbackLog } = setUp({ rejectedPerMinute: 1 });
-    callbackLog.admitRejected(START);
-    expect(callbackLog.admitRejected(new Date(START.getTime() - 3_600_000))).toBe(true);
+    expect(callbackLog.admitRejected(stranger)).toBe(true);
+    vi.setSystemTime(START.getTime() - 3_600_000);
+    expect(callbackLog.admitRejected(stranger)).toBe(true);
   });
 
-  it("past the bound are counted, and told of once a minute although no further one comes", async () => {
-    const { callbackLog, metrics, warnings } = setUp({ rejectedPerMinute: 2 });
-    for (let index = 0; index < 7; index += 1) callbackLog.admitRejected(START);
+  it("past the bound have a line and a row for each minute and outcome: how many, from where, since when", async () => {
+    const { callbackLog, store, metrics, warnings } = setUp({ rejectedPerMinute: 2 });
+    const refused = (outcome: "signature_mismatch" | "too_many_requests", address: number) =>
+      callbackLog.admitRejected({ outcome, remoteAddress: `192.0.2.${address}`, url: () => `/${address}` });
+    for (let index = 0; index < 7; index += 1) refused("signature_mismatch", index % 4);
+    await vi.advanceTimersByTimeAsync(30_000);
+    refused("signature_mismatch", 9);
+    refused("too_many_requests", 9);
     expect(warnings()).toEqual([]);
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(warnings().map(({ fields }) => fields)).toEqual([{ left_out: 5 }]);
+    await vi.advanceTimersByTimeAsync(30_100);
+    const [first, last] = [START.toISOString(), new Date(START.getTime() + 30_000).toISOString()];
+    expect(warnings().map(({ fields }) => fields)).toEqual([
+      {
+        left_out: 6,
+        reason: "rejected_bound",
+        outcome: "signature_mismatch",
+        addresses: 5,
+        first,
+        last,
+        url: "/2",
+      },
+      {
+        left_out: 1,
+        reason: "rejected_bound",
+        outcome: "too_many_requests",
+        addresses: 1,
+        first: last,
+        last,
+        url: "/9",
+      },
+    ]);
+    expect(store.rows).toMatchObject([
+      {
+        outcome: "signature_mismatch",
+        responseStatus: 401,
+        receivedAt: last,
+        eventId: null,
+        leftOut: { reason: "rejected_bound", count: 6, addresses: 5, first, last },
+        error: expect.stringContaining("It was 6 from 5 remote addresses"),
+      },
+      { outcome: "too_many_requests", responseStatus: 429, leftOut: { count: 1 } },
+    ]);
     expect((await metrics.render()).text).toContain(
-      'oncehook_callback_log_dropped_total{reason="rejected_bound"} 5',
+      'oncehook_callback_log_dropped_total{reason="rejected_bound"} 7',
     );
     await vi.advanceTimersByTimeAsync(600_000);
-    expect(warnings()).toHaveLength(1);
+    expect(warnings()).toHaveLength(2);
+  });
+
+  it("count their addresses up to a thousand, so that a flood of them takes no memory", async () => {
+    const { callbackLog, store } = setUp({ rejectedPerMinute: 0 });
+    for (let index = 0; index < 3_000; index += 1)
+      callbackLog.admitRejected({ ...stranger, remoteAddress: `a${index}` });
+    await vi.advanceTimersByTimeAsync(60_200);
+    expect(store.rows[0]?.leftOut).toMatchObject({ count: 3_000, addresses: 1_000 });
+    expect(store.rows[0]?.error).toContain("from 1000 or more remote addresses");
+  });
+
+  it("keep the row that stands for them until there is room for it", async () => {
+    const { callbackLog, store, add } = setUp({ rejectedPerMinute: 0, waiting: 1 });
+    store.broken = true;
+    add(1);
+    expect(callbackLog.admitRejected(stranger)).toBe(false);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(callbackLog.admitRejected(stranger)).toBe(false);
+    store.broken = false;
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(store.rows.map(({ leftOut }) => leftOut?.count)).toEqual([undefined, 2]);
+  });
+
+  it("take so many bytes of standard output a minute, and have short lines after that", async () => {
+    const { refuse, logger, store, warnings } = setUp({ outputBytesPerMinute: 10_000 });
+    const requestBody = "x".repeat(3_000);
+    for (let index = 0; index < 5; index += 1) refuse({ requestBody, url: `/${"y".repeat(500)}` });
+    await turns();
+    await vi.advanceTimersByTimeAsync(1_000);
+    const lines = logger.lines.filter(({ message }) => message === "callback").map(({ fields }) => fields);
+    expect(lines.map(({ body, shortened }) => [typeof body, shortened])).toEqual([
+      ["string", undefined],
+      ["string", undefined],
+      ["undefined", true],
+      ["undefined", true],
+      ["undefined", true],
+    ]);
+    expect(JSON.stringify(lines[2]).length).toBeLessThan(700);
+    expect(store.rows.every((row) => row.requestBody === requestBody)).toBe(true);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 3, reason: "output_bound" });
+    refuse({ requestBody });
+    await turns();
+    expect(logger.lines.at(-1)?.fields).toMatchObject({ body: requestBody });
+  });
+
+  it("hold no more than 16 MiB of bodies until they are logged, and count the others", async () => {
+    const { callbackLog, store, warnings } = setUp();
+    const body = Buffer.alloc(1024 * 1024);
+    for (let index = 0; index < 20; index += 1)
+      callbackLog.addRefused({
+        ...stranger,
+        body,
+        row: () => logRow({ eventId: null, requestId: `r${index}` }),
+      });
+    await turns();
+    await vi.advanceTimersByTimeAsync(60_200);
+    expect(store.rows.filter(({ leftOut }) => leftOut === undefined)).toHaveLength(16);
+    expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 4, reason: "body_bound" });
+  });
+
+  it("are given the hash of a body that is too long for one turn of the event loop", async () => {
+    const { callbackLog } = setUp();
+    const hashes: (string | undefined)[] = [];
+    const add = (bytes: number) =>
+      callbackLog.addRefused({
+        ...stranger,
+        body: Buffer.alloc(bytes, 7),
+        row(sha256) {
+          hashes.push(sha256);
+          return logRow();
+        },
+      });
+    add(3 * 1024 * 1024 + 1);
+    add(1_000);
+    await callbackLog.flush();
+    const expected = createHash("sha256")
+      .update(Buffer.alloc(3 * 1024 * 1024 + 1, 7))
+      .digest("hex");
+    expect(hashes).toEqual([expected, undefined]);
   });
 });
 
@@ -262,6 +409,17 @@ describe("the line of a callback", () => {
         },
       },
     ]);
+  });
+
+  it.each([
+    ["JSON of several lines", '{\n  "a": 1\n}', { a: 1 }],
+    ["a text", "a b", "a b"],
+    ["what begins like JSON", '{"a":1}\n{"level":50}', '{"a":1}\n{"level":50}'],
+    ["what would end the line's object", '{"a":1},"level":50,"b":{}', '{"a":1},"level":50,"b":{}'],
+  ])("is one line whatever the body is: %s", (_, requestBody, body) => {
+    const { callbackLog, logger } = setUp();
+    callbackLog.line(logRow({ requestBody }));
+    expect(logger.lines.map(({ fields }) => fields.body)).toEqual([body]);
   });
 
   it.each([

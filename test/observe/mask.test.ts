@@ -37,14 +37,14 @@ describe("masked JSON", () => {
     expect(mask.json({ Message: '{ "id" : 1 }' })).toEqual({ Message: '{ "id" : 1 }' });
   });
 
-  it("hides what nests deeper than 64 levels instead of failing", () => {
-    const deep = (levels: number): JsonValue => JSON.parse("[".repeat(levels) + "]".repeat(levels));
-    expect(mask.json(deep(64))).toEqual(deep(64));
-    expect(JSON.stringify(mask.json(deep(5_000)))).toBe(`${"[".repeat(64)}"[masked]"${"]".repeat(64)}`);
+  it("shows what nests 1,000 levels deep, masked at the bottom, and hides what cannot be written at all", () => {
+    const deep = (levels: number) => `${"[".repeat(levels)}{"token":"t"}${"]".repeat(levels)}`;
+    expect(JSON.stringify(mask.json(JSON.parse(deep(1_000))))).toBe(deep(1_000).replace('"t"', '"[masked]"'));
+    expect(mask.json(JSON.parse(deep(100_000)))).toBe("[masked]");
   });
 
   it("knows sensitive keys after thousands of others, and at any length", () => {
-    const keys = Array.from({ length: 3_000 }, (_, index) => [`key${index}`, index]);
+    const keys = Array.from({ length: 2_000 }, (_, index) => [`key${index}`, index]);
     const long = `${"x".repeat(500)}Token`;
     const others: Record<string, number> = Object.fromEntries(keys);
     expect(mask.json({ ...others, token: "t", [long]: "t", id: 1 })).toEqual({
@@ -70,9 +70,15 @@ describe("masked bodies", () => {
     expect(body("")).toBe("");
   });
 
-  it("shows JSON with its secrets masked", () => {
-    expect(body('{ "event_id": "e1", "data": {"code": "c"} }')).toBe(
-      '{"event_id":"e1","data":{"code":"[masked]"}}',
+  it("shows JSON as it came, blanks and all, with its secrets masked", () => {
+    expect(body('{ "event_id":\t"e1",\n "data": {"code" : "c", "sum": 1.50} }\n')).toBe(
+      '{ "event_id":\t"e1",\n "data": {"code" : "[masked]", "sum": 1.50} }\n',
+    );
+  });
+
+  it("hides the value of a key that is spelled with escapes", () => {
+    expect(body('{"c\\u006fde":"c","a":"\\u0034111111111111111"}')).toBe(
+      '{"c\\u006fde":"[masked]","a":"[masked]"}',
     );
   });
 
@@ -87,43 +93,63 @@ describe("masked bodies", () => {
   });
 
   it.each([
-    ["plain text", "the password is hunter2"],
     ["a JSON string", '"hunter2"'],
-    ["broken JSON", '{"code":"hunter2"'],
     ["base64 that ends like a form", "aHVudGVyMg=="],
-    ["a byte order mark before JSON", '\uFEFF{"a":1}'],
-    ["JSON nested 65 levels deep", "[".repeat(65) + "]".repeat(65)],
-    ["JSON over 256 KiB", JSON.stringify({ note: "x".repeat(262_144) })],
-  ])("tells only length and fingerprint of %s", (_, text) => {
+    ["a token", "hunter2.hunter2.hunter2"],
+  ])("tells only length and fingerprint of %s, which may be a secret itself", (_, text) => {
     expect(body(text)).toBe(unparsed(text));
   });
 
-  it("tells only length and fingerprint of bytes that are not UTF-8", () => {
-    const bytes = Uint8Array.of(0x7b, 0xff, 0x7d);
-    expect(JSON.parse(mask.body(bytes))).toEqual({ unparsed: true, bytes: 3, sha256: sha256(bytes) });
+  it.each([
+    ["plain text", "Hello,\nthe password is hunter2", "Hello,\nthe password is [masked]"],
+    ["broken JSON", '{"id":1,"code":"hunter2"', '{"id":1,"code":"[masked]"'],
+    ["a byte order mark before JSON", '\uFEFF{"a": 1, "pin": 1234}', '\uFEFF{"a": 1, "pin": "[masked]"}'],
+    ["XML", '<pay token="hunter2"><id>7</id></pay>', '<pay token="[masked]"><id>7</id></pay>'],
+    ["a text in UTF-16", [..."token: hunter2"].join("\0"), "token: [masked]"],
+  ])("shows %s in a note, masked", (_, text, shown) => {
+    expect(JSON.parse(body(text))).toEqual({ ...JSON.parse(unparsed(text)), text: shown });
+  });
+
+  it("shows what can be read of bytes that are not UTF-8, masked", () => {
+    const bytes = Buffer.concat([
+      Buffer.from('{"name":"J\u00fcrgen","pin":"1234"} ', "latin1"),
+      Uint8Array.of(0, 1, 0x90),
+    ]);
+    expect(JSON.parse(mask.body(bytes))).toEqual({
+      unparsed: true,
+      bytes: bytes.length,
+      sha256: sha256(bytes),
+      start: '{"name":"J\u00fcrgen","pin":"[masked]"} \\x01\\x90',
+    });
   });
 
   it("reads a view into a larger buffer as the view", () => {
     expect(mask.body(new Uint8Array(Buffer.from('xx{"a":1}yy')).subarray(2, 9))).toBe('{"a":1}');
   });
 
-  it.each([10, 100_000, 300_000])(
-    "shows one of JSON that was parsed already as it shows its bytes: %i characters of text",
-    (length) => {
-      const value = { token: "t", text: "x".repeat(length) };
-      const bytes = Buffer.from(JSON.stringify(value));
-      expect(mask.parsed(value, bytes)).toBe(mask.body(bytes));
-    },
-  );
+  it.each([
+    ["that is not known to be JSON", 16_384, {}],
+    ["of JSON that was parsed", 65_536, { isJson: true }],
+  ])("shows one %s whole up to %i bytes, and the beginning of a longer one", (_, most, options) => {
+    const text = (length: number) => `{"token":"hunter22","note":"${"ü".repeat((length - 30) / 2)}"}`;
+    expect(mask.body(Buffer.from(text(most)), options)).toBe(text(most).replace("hunter22", "[masked]"));
+    const longer = text(most + 2);
+    expect(JSON.parse(mask.body(Buffer.from(longer), options))).toEqual({
+      truncated: true,
+      bytes: most + 2,
+      sha256: sha256(longer),
+      start: `{"token":"[masked]","note":"${"ü".repeat(2_048 - 28)}`,
+    });
+  });
 
-  it("cuts what is longer than 64 KiB, after masking it", () => {
-    const text = JSON.stringify({ token: "hunter2", note: "ü".repeat(40_000) });
-    const shown = JSON.parse(body(text));
+  it("shows the beginning of one that would take too much work, with its length and fingerprint", () => {
+    const text = `[${Array(10_000).fill('{"a":1}').join(",")}]`.slice(0, 60_000);
+    const shown = JSON.parse(mask.body(Buffer.from(text), { isJson: true }));
     expect(shown).toEqual({
       truncated: true,
-      bytes: Buffer.byteLength(text),
+      bytes: 60_000,
       sha256: sha256(text),
-      start: `{"token":"[masked]","note":"${"ü".repeat(2_048 - 28)}`,
+      start: text.slice(0, 2_048),
     });
   });
 });
@@ -142,6 +168,11 @@ describe("masked URLs", () => {
   ])("%s is shown as %s", (url, shown) => {
     expect(mask.url(url)).toBe(shown);
   });
+
+  it("over 2,048 characters are cut, and say how long they were", () => {
+    const url = `/cb?code=abc&x=${"y".repeat(5_000)}`;
+    expect(mask.url(url)).toBe(`/cb?code=[masked]&x=${"y".repeat(2_028)}… (5015 characters)`);
+  });
 });
 
 describe("masked headers", () => {
@@ -152,6 +183,15 @@ describe("masked headers", () => {
 
   it("bounds a value to 1 KiB", () => {
     expect(mask.headers({ "user-agent": "x".repeat(5_000) })["user-agent"]).toHaveLength(1_024);
+  });
+
+  it("shows 8 KiB of them in all, and says how many were left out", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 20 }, (_, index) => [`x-${index}`, "y".repeat(1_000)]),
+    );
+    const shown = mask.headers(many);
+    expect(JSON.stringify(shown).length).toBeLessThan(8_400);
+    expect(shown["(left out)"]).toBe("12 more");
   });
 
   it("masks a code inside an ordinary header", () => {
@@ -182,7 +222,7 @@ describe("masked text", () => {
     expect(mask.text(text)).toBe(shown);
   });
 
-  it("is cut to 64 KiB, and may be of any length before", () => {
-    expect(mask.text(`token=abc ${"4".repeat(8_000_000)}`)).toBe(`token=[masked] ${"4".repeat(65_536 - 15)}`);
+  it("is cut to 16,384 characters, and may be of any length before", () => {
+    expect(mask.text(`token=abc ${"4".repeat(8_000_000)}`)).toBe(`token=[masked] ${"4".repeat(16_384 - 15)}`);
   });
 });

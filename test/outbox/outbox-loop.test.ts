@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
 import type { Loop } from "../../src/loop/index.ts";
+import { createMask } from "../../src/observe/index.ts";
 import {
   type Channel,
   createAllowedAddresses,
@@ -69,7 +70,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
         async (url) => {
           await notify(store, NOTIFICATIONS);
           const log = recordedLog();
-          const loop = loopOf(store, [webhook(url), logChannel(log)]);
+          const loop = loopOf(store, [webhook(url), logChannel(log, createMask({}).json)]);
           loop.start(10);
           await until(() => log.lines.length === NOTIFICATIONS);
           expect(held.length).toBeGreaterThan(0);
@@ -79,6 +80,35 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       ),
     );
   });
+
+  it("masks the secrets and card numbers of a payload that the log channel writes", () =>
+    withStore(dialect, async (store) => {
+      const payload = {
+        order_id: "o1",
+        card: "4111111111111111",
+        note: "paid by 4111 1111 1111 1111",
+        access_token: "t0k",
+      };
+      await store.once(
+        newRecord("e1"),
+        async ({ enqueue }) => {
+          await enqueue({ topic: "paid", payload });
+          return { result: {} };
+        },
+        committing(),
+      );
+      const log = recordedLog();
+      const loop = loopOf(store, [logChannel(log, createMask({}).json)]);
+      loop.start(10);
+      await until(() => log.lines.length === 1);
+      await loop.stop();
+      expect(log.lines[0]?.fields.payload).toEqual({
+        order_id: "o1",
+        card: "[masked]",
+        note: "paid by [masked]",
+        access_token: "[masked]",
+      });
+    }));
 
   it("does not let one notification that is never answered keep the others of its channel waiting", () => {
     let taken = 0;
@@ -191,7 +221,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
 
 describe("the outbox", () => {
   it.each([
-    ["passed on", [logChannel(recordedLog())]],
+    ["passed on", [logChannel(recordedLog(), createMask({}).json)]],
     ["spread", [webhook("http://127.0.0.1/")]],
   ])("stops although there are always more notifications to be %s", (_what, channels) =>
     withStore("sqlite", async (store) => {

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS } from "../support/databases.ts";
-import { event, payment, SECRET, TOKEN, withReceiver } from "../support/receiver.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { rowsOf } from "../support/effects.ts";
+import { event, payment, SECRET, startReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 
 const CANARY = "canary-0123456789";
 const leaky = defineHandler({
@@ -88,7 +90,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
           await receiver.send(event(type, data), { headers, path, secret: "q".repeat(32) });
         }
         await receiver.send({}, { raw: `code=${CANARY}&state=${CANARY}`, headers });
-        await receiver.send({}, { raw: `not json ${CANARY}`, headers });
+        await receiver.send({}, { raw: `not json, its token: ${CANARY}`, headers });
         const shown = await Promise.all(
           ["/api/v1/callbacks", "/api/v1/failures", "/api/v1/events", "/metrics"].map((at) =>
             receiver.admin(at),
@@ -116,6 +118,50 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
       const { body } = await receiver.admin("/metrics");
       expect(body.text).toContain('oncehook_callback_log_dropped_total{reason="rejected_bound"} 100');
       expect(body.text).toContain('callback_requests_total{event_type="unknown",status="401"} 700');
+    }));
+
+  it("keeps a refused body as it came, and the beginning of a long one with its length and hash", () =>
+    withReceiver(dialect, async (receiver) => {
+      const raw = '{\n  "event_id" : "e1",\n  "amount": 1.50, "pin": 1234\n}\n';
+      const long = `["{"${',"{"'.repeat(65_536)}]`;
+      for (const one of [raw, long]) await receiver.send({}, { raw: one, secret: "q".repeat(32) });
+      const { body } = await receiver.admin("/api/v1/callbacks");
+      const [second, first] = body.items as { body: string }[];
+      expect(first?.body).toBe(raw.replace("1234", '"[masked]"'));
+      expect(JSON.parse(second?.body ?? "")).toEqual({
+        truncated: true,
+        bytes: long.length,
+        sha256: createHash("sha256").update(long).digest("hex"),
+        start: long.slice(0, 2_048),
+      });
+    }));
+
+  it("has a row and a line for what came to no callback address, once they are due", () =>
+    withDatabase(dialect, async (target) => {
+      const receiver = await startReceiver(target);
+      try {
+        for (const path of ["/wp-login.php?token=abc", "/other"])
+          expect((await fetch(receiver.publicOrigin + path)).status).toBe(404);
+      } finally {
+        // What is left of the minute is said at the end.
+        await receiver.stop();
+      }
+      const left = { reason: "unknown_address", outcome: "not_found", addresses: 1, left_out: 2 };
+      expect(receiver.lines).toContainEqual(
+        expect.objectContaining({ ...left, url: "/wp-login.php?token=[masked]" }),
+      );
+      const rows = await rowsOf(
+        target,
+        "SELECT url, outcome, response_status, left_out FROM oncehook_callbacks WHERE left_out IS NOT NULL",
+      );
+      expect(rows).toEqual([
+        {
+          url: "/wp-login.php?token=[masked]",
+          outcome: "not_found",
+          response_status: 404,
+          left_out: expect.stringContaining('"reason":"unknown_address","count":2,"addresses":1'),
+        },
+      ]);
     }));
 });
 

@@ -11,11 +11,6 @@ interface Found {
 
 /** What these read comes from whoever starts the process, and from nobody else. */
 const FOR_OPERATORS = /^src\/(config|cli)\//;
-/**
- * The checker takes a bounded repetition for one without bounds where the bound is large. This one looks at no more than 64
- * characters from each place, so that twice as much text takes twice as long.
- */
-const BOUNDED = new Set([String.raw`([A-Za-z][\w.-]{0,63})\\*["']?\s*[=:]\s*`]);
 
 /** Every regular expression that is written out where something is read that a stranger may have sent. */
 function found(): Found[] {
@@ -41,14 +36,12 @@ describe("a regular expression", () => {
 
   it("is found where there is one", () => {
     expect(all.length).toBeGreaterThan(40);
-    expect(all.filter(({ source }) => BOUNDED.has(source))).toHaveLength(BOUNDED.size);
   });
 
-  it.each(
-    all
-      .filter(({ source }) => !BOUNDED.has(source))
-      .map((one) => [`${one.where} /${one.source.slice(0, 60)}/`, one] as const),
-  )("is linear in what it is given: %s", (_title, { source, flags }) => {
-    expect(checkSync(source, flags, { timeout: 20_000 }).status).toBe("safe");
-  });
+  it.each(all.map((one) => [`${one.where} /${one.source.slice(0, 60)}/`, one] as const))(
+    "is linear in what it is given: %s",
+    (_title, { source, flags }) => {
+      expect(checkSync(source, flags, { timeout: 20_000 }).status).toBe("safe");
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import type { Log } from "../../domain/index.ts";
+import type { JsonValue, Log } from "../../domain/index.ts";
 import type { StoredNotification } from "../../store/index.ts";
 import type { Channel } from "../channel.ts";
 import { messageId } from "../message-id.ts";
@@ -6,10 +6,14 @@ import { messageId } from "../message-id.ts";
 /** Its destination. */
 export const LOG = "log";
 
-/** Where no channel is configured: a notification is seen in the log, and nobody waits for it. */
-export function logChannel(log: Log): Channel {
+/**
+ * Where no channel is configured, a notification stands in the log, and no delivery waits for it.
+ * @param mask hides secrets and card numbers: a payload is what a handler took from an event
+ */
+export function logChannel(log: Log, mask: (payload: JsonValue) => JsonValue): Channel {
   function take(notification: StoredNotification): void {
-    const { topic, payload, source, eventId } = notification;
+    const { topic, source, eventId } = notification;
+    const payload = mask(notification.payload);
     log.info({ id: messageId(notification), topic, source, event_id: eventId, payload }, "notification");
   }
 

@@ -9,6 +9,7 @@ import { rollups } from "./0005-rollups.ts";
 import { attempts } from "./0006-attempts.ts";
 import { diagnosis } from "./0007-diagnosis.ts";
 import { lateCallbacks } from "./0008-late-callbacks.ts";
+import { refusedBytes } from "./0009-refused-bytes.ts";
 import { uncleanEnds } from "./0011-unclean-ends.ts";
 import { migrationsOfHandlers } from "./0013-migrations-of-handlers.ts";
 import { applyOwn, type OwnMigrationsTable } from "./apply-own.ts";
@@ -26,6 +27,7 @@ const STEPS: readonly SchemaStep[] = [
   attempts,
   diagnosis,
   lateCallbacks,
+  refusedBytes,
   uncleanEnds,
   migrationsOfHandlers,
 ];

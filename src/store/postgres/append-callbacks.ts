@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import type { CallbackLogRow } from "../../domain/index.ts";
 import type { Access } from "../queries/access.ts";
-import { CALLBACK_COLUMNS, callbackValues, diagnosisValue } from "../queries/rows.ts";
+import { CALLBACK_COLUMNS, callbackValues, STRANGER_COLUMNS, strangerValues } from "../queries/rows.ts";
 import type { CallbackRow } from "../tables.ts";
 
-const ALL = [...CALLBACK_COLUMNS, "diagnosis"] as const;
+const ALL = [...CALLBACK_COLUMNS, ...STRANGER_COLUMNS] as const;
 const COLUMNS = sql.raw(ALL.join(", "));
 /** All others are texts. */
 const TYPES: Partial<Record<keyof CallbackRow, string>> = {
@@ -12,6 +12,7 @@ const TYPES: Partial<Record<keyof CallbackRow, string>> = {
   response_status: "integer",
   processing_ms: "double precision",
   with_record: "smallint",
+  refused_bytes: "bigint",
 };
 const TYPED_COLUMNS = sql.raw(ALL.map((name) => `${name} ${TYPES[name] ?? "text"}`).join(", "));
 
@@ -19,7 +20,7 @@ const TYPED_COLUMNS = sql.raw(ALL.map((name) => `${name} ${TYPES[name] ?? "text"
 export async function appendCallbacks({ write }: Access, rows: readonly CallbackLogRow[]): Promise<void> {
   if (rows.length === 0) return;
   const objects = rows.map((row) => {
-    const values = [...callbackValues(row, 0), diagnosisValue(row)];
+    const values = [...callbackValues(row, 0), ...(strangerValues(row) ?? [null, null, null])];
     return Object.fromEntries(ALL.map((name, index) => [name, values[index]]));
   });
   await sql`INSERT INTO oncehook_callbacks (${COLUMNS})

@@ -7,6 +7,7 @@ import type { Access } from "./access.ts";
 import { boundedWalk, type Steps } from "./bounded-walk.ts";
 import { idsBetween, noteLate } from "./callback-times.ts";
 import { amongIds, walkFor } from "./callback-walks.ts";
+import { boundRefused } from "./refused-bytes.ts";
 import { isoTime, toLoggedCallback } from "./rows.ts";
 
 const TABLE = "oncehook_callbacks";
@@ -34,6 +35,7 @@ export function callbackQueries(access: Access): CallbackStore {
         WHERE ${amongIds(access.dialect, ids)}`.execute(access.read);
       return rows.map(toLoggedCallback).sort((a, b) => a.id - b.id);
     },
+    boundRefused: (mostBytes) => boundRefused(access, mostBytes),
     async newestIds(limit) {
       const query = access.read.selectFrom(TABLE).select("id").orderBy("id", "desc").limit(limit);
       return (await query.execute()).map(({ id }) => Number(id));

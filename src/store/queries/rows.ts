@@ -1,5 +1,11 @@
 import type { Selectable } from "kysely";
-import { type CallbackLogRow, type FaultCode, storedDiagnosis } from "../../domain/index.ts";
+import {
+  type CallbackLogRow,
+  type FaultCode,
+  isOfStranger,
+  logRowBytes,
+  storedDiagnosis,
+} from "../../domain/index.ts";
 import type { StoredDelivery, StoredNotification } from "../outbox-store.ts";
 import type { LoggedCallback, StoredFailure, StoredRecord } from "../store.ts";
 import type {
@@ -100,12 +106,28 @@ export function toLoggedCallback(row: Selectable<CallbackRow>): LoggedCallback {
     processingMs: row.processing_ms,
     error: row.error,
     ...(row.diagnosis === null ? {} : { diagnosis: storedDiagnosis(row.diagnosis) }),
+    ...(row.left_out === null ? {} : { leftOut: JSON.parse(row.left_out) }),
   };
 }
 
-/** The column of a diagnosis: no event's callback has one, so that only rows of refused ones name it. */
-export function diagnosisValue({ diagnosis }: CallbackLogRow): string | null {
-  return diagnosis === undefined ? null : storableText(JSON.stringify(diagnosis));
+/** The columns that only rows of strangers have, so that no event's callback names them. */
+export const STRANGER_COLUMNS = [
+  "diagnosis",
+  "refused_bytes",
+  "left_out",
+] as const satisfies readonly (keyof CallbackRow)[];
+
+/** The values of `STRANGER_COLUMNS`; undefined for a row that belongs to an event. */
+export function strangerValues(
+  row: CallbackLogRow,
+): readonly [string | null, number, string | null] | undefined {
+  if (!isOfStranger(row)) return undefined;
+  const { diagnosis, leftOut } = row;
+  return [
+    diagnosis === undefined ? null : storableText(JSON.stringify(diagnosis)),
+    logRowBytes(row),
+    leftOut === undefined ? null : JSON.stringify(leftOut),
+  ];
 }
 
 /** The columns of a log row, in the one order that every insert uses. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { SweepLimits, Swept } from "../store.ts";
 import type { Access } from "./access.ts";
+import { boundRefused } from "./refused-bytes.ts";
 import { sweepRollups } from "./rollups.ts";
 
 const STEP = 1_000;
@@ -48,7 +49,10 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
     (await alongIds(access, "oncehook_attempts", "began_at", callbacks)) +
     (await alongIds(access, "oncehook_bulk_replays", "begun_at", callbacks, ENDED_BEFORE_OTHERS)) +
     (await sweepRollups(access, now));
-  return { callbacks: old + (await sweepStrangers(access, limits.strangersKept)), records, stale };
+  const strangers =
+    (await sweepStrangers(access, limits.strangersKept)) +
+    (limits.strangerBytes === undefined ? 0 : await boundRefused(access, limits.strangerBytes));
+  return { callbacks: old + strangers, records, stale };
 }
 
 /** What is kept for longer than its own time is kept for the longer one. */

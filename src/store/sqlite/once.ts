@@ -8,7 +8,13 @@ import {
 import { counted, type Lending } from "../guarded.ts";
 import { inOwnContext } from "../own-context.ts";
 import { already } from "../queries/already.ts";
-import { CALLBACK_COLUMNS, callbackValues, diagnosisValue, toRecord } from "../queries/rows.ts";
+import {
+  CALLBACK_COLUMNS,
+  callbackValues,
+  STRANGER_COLUMNS,
+  strangerValues,
+  toRecord,
+} from "../queries/rows.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
 import { FaultInRun } from "../store-fault.ts";
 import type { RecordRow } from "../tables.ts";
@@ -36,8 +42,9 @@ const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
 const INSERT_CALLBACK = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
   VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")})`;
 /** Apart from the one that callbacks wait for, which binds no value more for it. */
-const INSERT_DIAGNOSED = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")}, diagnosis)
-  VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")}, ?)`;
+const OF_STRANGER = [...CALLBACK_COLUMNS, ...STRANGER_COLUMNS];
+const INSERT_STRANGER = `INSERT INTO oncehook_callbacks (${OF_STRANGER.join(", ")})
+  VALUES (${OF_STRANGER.map(() => "?").join(", ")})`;
 
 export function findRecord(connection: Connection, key: EventKey): StoredRecord | undefined {
   const row = connection.get(SELECT_RECORD, key.eventId, key.source) as RowOfRecord | undefined;
@@ -102,9 +109,9 @@ function mayDeferKeys(connection: Connection): boolean {
 /** Rows that belong to no event's transaction, in one of their own. */
 export function insertCallbacks(connection: Connection, rows: readonly CallbackLogRow[]): void {
   for (const row of rows) {
-    const diagnosis = diagnosisValue(row);
-    if (diagnosis === null) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
-    else connection.run(INSERT_DIAGNOSED, ...callbackValues(row, 0), diagnosis);
+    const ofStranger = strangerValues(row);
+    if (ofStranger === undefined) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
+    else connection.run(INSERT_STRANGER, ...callbackValues(row, 0), ...ofStranger);
   }
 }
 

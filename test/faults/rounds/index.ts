@@ -2,6 +2,7 @@ import { CROWD_ROUNDS } from "./crowd.ts";
 import { DISK_ROUNDS } from "./disk.ts";
 import { ends } from "./ends.ts";
 import { failover } from "./failover.ts";
+import { forgedFlood } from "./forged-flood.ts";
 import { fuzz } from "./fuzz.ts";
 import { hostile } from "./hostile.ts";
 import { killAnytime, killAtSteps } from "./kill.ts";
@@ -43,5 +44,6 @@ export const ROUNDS: readonly Round[] = [
   ends("postgres", [2, 1]),
   ...CROWD_ROUNDS,
   hostile,
+  forgedFlood,
   fuzz,
 ];

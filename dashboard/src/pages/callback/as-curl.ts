@@ -26,9 +26,11 @@ export function asCurl({ method, url, headers, body }: CallbackView, origin: str
  * @param sources those that the receiver has
  */
 export function whyNoCurl(
-  { source, method, body }: CallbackView,
+  { source, method, body, left_out }: CallbackView,
   sources: readonly SourceView[],
 ): string | undefined {
+  if (left_out !== undefined && left_out !== null)
+    return "It cannot be copied as curl: it stands for callbacks that are not logged one by one.";
   if (method === "") return "It cannot be copied as curl: it was no HTTP request that could be read.";
   if (source === "oauth") return "It cannot be copied as curl: the code of an OAuth redirect works once.";
   if (source === null) return "It cannot be copied as curl: it was turned away before its body was taken.";
