@@ -30,6 +30,8 @@ export function publicListener(
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
+    maxUnverifiedBytes: config.maxUnverifiedBytes,
+    connections: config.connections,
     requestTimeoutMs: config.requestTimeoutMs,
     tls,
   };

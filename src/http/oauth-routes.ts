@@ -23,6 +23,7 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
         body: request.body,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
         deadline: request.startedAt + timeLimitMs,
+        verified: request.verified,
       };
       return receiveRedirect(redirect, deps.oauth.redirect, rowOf);
     },

@@ -64,6 +64,7 @@ function callbackRoute(
         headers,
         body,
         deadline: startedAt + timeLimitMs,
+        verified: request.verified,
       },
       receiver,
       rowOf,

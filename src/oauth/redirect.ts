@@ -23,6 +23,8 @@ export interface Redirect {
   readonly body: Uint8Array;
   readonly query: string;
   readonly deadline: Deadline;
+  /** Called once its authentication is known, whatever came of it. */
+  readonly verified?: () => void;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
@@ -48,6 +50,7 @@ export async function receiveRedirect(
   if (isRefused(parameters)) return { outcome: parameters };
   const verifying = deps.receiver.tracer?.begin("verify");
   const authentic = await inPhase(verifying, authenticate, redirect, parameters, deps);
+  redirect.verified?.();
   if ("ending" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
   if (isRefused(code)) {
