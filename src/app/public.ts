@@ -39,10 +39,9 @@ export function publicListener(
   const gate = gateRules(config, store, clock, log);
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
-    redirect: { receiver, source, platform },
+    redirect: { receiver, source, platform, redirectUri },
     start: {
       platform,
-      states: store.redirectStates,
       sealer: receiver.sealer,
       clock,
       redirectUri,

@@ -11,7 +11,7 @@ import type { Places } from "../receive/index.ts";
 import type { ArrivedRequest } from "../trace/index.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
-import { createConcluder } from "./conclude.ts";
+import { createConcluder, type Render } from "./conclude.ts";
 import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
 import { createDoorway } from "./doorway.ts";
 import { passGate } from "./gate.ts";
@@ -107,8 +107,10 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     try {
       if (doorway.clear !== undefined) await doorway.clear;
       const refusal = await arrive(request, address, turningAway, deps);
-      if (refusal !== undefined) return concluder.conclude(request, { outcome: refusal });
-      const notTaken = await takeBody(request, options.maxBodyBytes, unverified, clientErrors);
+      if (refusal !== undefined)
+        return concluder.conclude(request, { outcome: refusal }, pageOf(refusal, address));
+      const most = Math.min(options.maxBodyBytes, address?.mostBytes ?? options.maxBodyBytes);
+      const notTaken = await takeBody(request, most, unverified, clientErrors);
       if (notTaken !== undefined) return concluder.conclude(request, { outcome: notTaken });
       await address?.route(request);
     } catch (error) {
@@ -183,8 +185,13 @@ async function arrive(
   // Answered before the body: what nobody will read need not be received.
   if (!address.methods.includes(request.method))
     return refused("method_not_allowed", { allow: address.methods.join(", ") });
-  // A browser is told by the route, in a page; what is not called by platforms takes no place.
-  return address.isOAuth || !isCallback ? undefined : overload(receiver.places, turningAway);
+  return address.isWork ? overload(receiver.places, turningAway) : undefined;
+}
+
+/** A browser gets its 503 in a page. */
+function pageOf(refusal: Outcome, address: Served | undefined): { readonly render: Render } | undefined {
+  const render = refusal.ending === "failed" ? address?.render : undefined;
+  return render === undefined ? undefined : { render };
 }
 
 /** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */

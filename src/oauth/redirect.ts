@@ -106,13 +106,17 @@ async function authenticate(
   }
 }
 
-async function consume(authentic: Authentic, { store, log }: Receiver): Promise<void> {
+async function consume(authentic: Authentic, { store, clock, log }: Receiver): Promise<void> {
   if (authentic.by !== "state") return;
-  await store.redirectStates
-    .consume(authentic.stateSha256)
-    .catch((error: unknown) =>
-      log.warn({ err: error }, "a used OAuth state could not be deleted; it expires"),
-    );
+  const { stateSha256, flow } = authentic;
+  const { redirectStates } = store;
+  const ending =
+    flow === undefined
+      ? redirectStates.consume(stateSha256)
+      : redirectStates.spend(stateSha256, flow.endsAt, clock.now());
+  await ending.catch((error: unknown) =>
+    log.warn({ err: error }, "a used OAuth state could not be marked as spent; it expires"),
+  );
 }
 
 /** A failure of another code goes on: anybody may have come with a made-up one. */

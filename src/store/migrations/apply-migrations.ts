@@ -9,6 +9,7 @@ import { rollups } from "./0005-rollups.ts";
 import { attempts } from "./0006-attempts.ts";
 import { diagnosis } from "./0007-diagnosis.ts";
 import { lateCallbacks } from "./0008-late-callbacks.ts";
+import { spentStates } from "./0010-spent-states.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import type { Migration, MigrationReport } from "./migration.ts";
 import { MigrationRefused } from "./migration-refused.ts";
@@ -23,6 +24,7 @@ const STEPS: readonly SchemaStep[] = [
   attempts,
   diagnosis,
   lateCallbacks,
+  spentStates,
 ];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
