@@ -111,8 +111,8 @@ export interface RedirectStateStore {
   /** Ends a registered flow without a code: its state is expected no more. */
   consume(stateSha256: string): Promise<void>;
   /**
-   * Ends a flow that was started here. Deletes some of what has expired; at most ten thousand are kept, the ones that expire first
-   * go.
+   * Ends a flow that was started here. Deletes some of what has expired; past ten thousand in ten minutes each takes the
+   * place of the one that expires first.
    */
   spend(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
   isSpent(stateSha256: string): Promise<boolean>;

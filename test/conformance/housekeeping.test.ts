@@ -50,6 +50,13 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.hitRate("other", 60_000, at(60))).points).toBe(1);
     }));
 
+  it("begins a new window of a limit when the clock was set back, and not for clocks that are seconds apart", () =>
+    withStore(dialect, async (store) => {
+      await store.hitRate("k", 60_000, at(21_600));
+      expect(await store.hitRate("k", 60_000, at(21_593))).toEqual({ points: 2, resetAt: at(21_660) });
+      expect(await store.hitRate("k", 60_000, T0)).toEqual({ points: 1, resetAt: at(60) });
+    }));
+
   it("expects a registered OAuth state until it expires or is consumed", () =>
     withStore(dialect, async ({ redirectStates }) => {
       await redirectStates.register("hash", at(600), T0);

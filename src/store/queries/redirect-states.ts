@@ -1,23 +1,29 @@
 import { sql } from "kysely";
+import { atMost } from "../../domain/index.ts";
 import type { RedirectStateStore } from "../store.ts";
 import type { Access } from "./access.ts";
 
 const REGISTERED = "oncehook_redirect_states";
 const SPENT = "oncehook_spent_states";
 
-/** A stranger can end flows too, each with a row that expires with its flow. */
+/** A stranger can end flows too, each with a row: past so many in the time of a flow each new one takes an old one's place. */
 const MOST_SPENT_STATES = 10_000;
+const SPENT_FOR_MS = 600_000;
 /** What one call deletes at the most, so that no callback waits long for the writer. */
 const STEP = 100;
 
 /** OAuth states, by hash, in SQL that both databases speak. */
 export function redirectStateQueries({ read, write }: Access): RedirectStateStore {
+  // Counted by the process: the database would have to walk through all of them.
+  const mayStay = atMost(MOST_SPENT_STATES, SPENT_FOR_MS);
+
   async function deleteSpent(now: Date): Promise<void> {
     const spent = sql.table(SPENT);
     await sql`DELETE FROM ${spent} WHERE state_sha256 IN (SELECT state_sha256 FROM ${spent}
       WHERE expires_at <= ${now.toISOString()} ORDER BY expires_at LIMIT ${sql.lit(STEP)})`.execute(write);
+    if (mayStay(now)) return;
     await sql`DELETE FROM ${spent} WHERE state_sha256 IN (SELECT state_sha256 FROM ${spent}
-      ORDER BY expires_at DESC LIMIT ${sql.lit(STEP)} OFFSET ${sql.lit(MOST_SPENT_STATES)})`.execute(write);
+      ORDER BY expires_at LIMIT 1)`.execute(write);
   }
 
   return {
