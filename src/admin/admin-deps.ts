@@ -3,6 +3,7 @@ import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Rehearsed, ReplayEnding } from "../retry/index.ts";
 import type { SeenCredential, Store } from "../store/index.ts";
 import type { Access } from "./access/access.ts";
+import type { TokenCheck } from "./access/door.ts";
 import type { SandboxExchangeView, SandboxFlowView, SandboxSending, SandboxView } from "./sandbox-shapes.ts";
 import type { ReachView, SourcesView } from "./source-shapes.ts";
 
@@ -33,6 +34,8 @@ export interface Sandbox {
 /** What the admin listener works with; made once at the start. */
 export interface AdminDeps {
   readonly access: Access;
+  /** Shared with every other place where a token of the admin API opens something. */
+  readonly tokenCheck: TokenCheck;
   /** What the page tells of this receiver. */
   readonly about: { readonly environment: string; readonly version: string };
   readonly store: Store;

@@ -1,3 +1,4 @@
+import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import {
@@ -7,6 +8,7 @@ import {
   createMemoryCounter,
   createPublicListener,
   type GateRules,
+  type HeardAccess,
   type Listener,
   type Policy,
   rememberingExceeded,
@@ -15,7 +17,7 @@ import {
 } from "../http/index.ts";
 import type { Platform } from "../oauth/index.ts";
 import type { Store } from "../store/index.ts";
-import { createBearerCheck, type Expected, type NamedSecret } from "../verify/index.ts";
+import type { Expected, NamedSecret } from "../verify/index.ts";
 import type { Inner } from "./assemble.ts";
 import { startsFlows } from "./platform.ts";
 
@@ -23,13 +25,15 @@ import { startsFlows } from "./platform.ts";
 export function publicListener(
   config: Config,
   tls: TlsPair | null,
-  platform: () => Platform,
+  { platform, tokenCheck }: { readonly platform: () => Platform; readonly tokenCheck: TokenCheck },
   { receiver, source, mask, metrics, callbackLog, hearing, answered, namedSecrets, endpointChecks }: Inner,
 ): Listener {
   const options = {
     addresses: addressesOf(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,
     maxBodyBytes: config.maxBodyBytes,
+    maxUnverifiedBytes: config.maxUnverifiedBytes,
+    connections: config.connections,
     requestTimeoutMs: config.requestTimeoutMs,
     tls,
   };
@@ -37,10 +41,9 @@ export function publicListener(
   const gate = gateRules(config, store, clock, log);
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
-    redirect: { receiver, source, platform },
+    redirect: { receiver, source, platform, redirectUri },
     start: {
       platform,
-      states: store.redirectStates,
       sealer: receiver.sealer,
       clock,
       redirectUri,
@@ -64,13 +67,24 @@ export function publicListener(
       diagnosed: metrics.diagnosed,
     }),
     isEndpointCheck: endpointChecks.isOne,
-    heard: hearing === null ? null : { hearing, isOperator: createBearerCheck(config.admin.token) },
+    heard: hearing === null ? null : { hearing, judge: heardJudge(tokenCheck) },
     answered,
     clock,
     log,
     tls: tls !== null,
   };
   return createPublicListener(options, deps);
+}
+
+/** Callbacks as they came hold their credentials: an operator may have them, a viewer may not. */
+function heardJudge({ judge, noteRefusal }: TokenCheck): HeardAccess["judge"] {
+  return (token, address) => {
+    const judged = judge(token, address);
+    if (judged.verdict !== "right" || judged.role === "operator") return judged;
+    const attempt = { role: judged.role, action: "callbacks.listen", subject: null };
+    noteRefusal({ remoteAddress: address, who: "token", reason: "the role is viewer", attempt });
+    return { verdict: "not allowed" };
+  };
 }
 
 /** What callbacks are compared with where they are refused; `named` are never accepted. */

@@ -1,7 +1,6 @@
 import type { Log } from "../domain/index.ts";
 import { sealedTokensContext } from "../handlers/index.ts";
 import { createLoop } from "../loop/index.ts";
-import { flowContext } from "../oauth/index.ts";
 import { preparationContext, sealContext } from "../receive/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import type { SealedKind, SealedValue, Store } from "../store/index.ts";
@@ -12,7 +11,6 @@ const AT_ONCE = 100;
 const CONTEXTS: Record<SealedKind, (key: SealedValue["key"]) => string> = {
   failure: ([eventId = "", source = ""]) => sealContext({ eventId, source }),
   preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
-  redirect_state: ([stateSha256 = ""]) => flowContext(stateSha256),
   user_tokens: ([userId = ""]) => sealedTokensContext(userId),
 };
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { createAdminListener } from "../admin/index.ts";
+import { type AdminDeps, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
@@ -115,14 +115,22 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const destinations = destinationsOf(config);
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
-  const admin = await adminListener(config, { ...inner, secrets }, tokens, destinations, state, origins);
+  const tokenUse = tokenUseOf(config, inner);
+  const admin = await adminListener(
+    config,
+    { ...inner, ...tokenUse, secrets },
+    tokens,
+    destinations,
+    state,
+    origins,
+  );
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
 
   const background = createBackground(config, inner, tokens, channels);
   undo.push(() => background.stop());
-  const listener = publicListener(config, tls, platform, inner);
+  const listener = publicListener(config, tls, { platform, ...tokenUse }, inner);
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
@@ -154,18 +162,25 @@ function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {
   };
 }
 
+/** The tokens of the admin API, and the one count of wrong ones. */
+function tokenUseOf(config: Config, { receiver }: Inner): Pick<AdminDeps, "access" | "tokenCheck"> {
+  const access = adminAccess(config, receiver.sealer, receiver.clock);
+  return { access, tokenCheck: createTokenCheck({ access, ...receiver }) };
+}
+
 async function adminListener(
   config: Config,
-  inner: Inner & { readonly secrets: readonly ConfiguredSecret[] },
+  inner: Inner & Pick<AdminDeps, "access" | "tokenCheck"> & { readonly secrets: readonly ConfiguredSecret[] },
   tokens: KeptTokens,
   destinations: readonly string[],
   state: { readonly serving: boolean },
   origins: OwnOrigins,
 ): Promise<FastifyInstance> {
-  const { receiver, metrics, callbackLog, describe, mask } = inner;
+  const { receiver, metrics, callbackLog, describe, mask, access, tokenCheck } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
-    access: adminAccess(config, receiver.sealer, receiver.clock),
+    access,
+    tokenCheck,
     about: { environment: config.environment, version: await ownVersion() },
     store: receiver.store,
     metrics,

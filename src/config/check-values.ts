@@ -4,6 +4,8 @@ import { isLoopbackHost } from "./public-host.ts";
 import type { Values } from "./read-variables.ts";
 
 const LEAST_SECRET_BYTES = 16;
+export const DEFAULT_UNVERIFIED_BYTES = 67_108_864;
+const DEFAULT_BODY_BYTES = 1_048_576;
 
 /** What must fit together in every environment. */
 export function checkValues(values: Values, host: string, times: Times, problems: Problems): void {
@@ -26,6 +28,17 @@ export function checkValues(values: Values, host: string, times: Times, problems
       ["HANDLER_TIMEOUT_MS"],
       `got ${times.handlerTimeoutMs}, expected less than REQUEST_TIMEOUT_MS (${times.requestTimeoutMs})`,
       ["REQUEST_TIMEOUT_MS"],
+    );
+  }
+  const {
+    MAX_BODY_BYTES: body = DEFAULT_BODY_BYTES,
+    MAX_UNVERIFIED_BYTES: bytes = DEFAULT_UNVERIFIED_BYTES,
+  } = values;
+  if (bytes < body) {
+    problems.add(
+      ["MAX_UNVERIFIED_BYTES"],
+      `got ${bytes}, expected at least MAX_BODY_BYTES (${body}), so that a body of that size can arrive`,
+      ["MAX_BODY_BYTES"],
     );
   }
   if (values.CALLBACK_BASE_URL !== undefined && new URL(values.CALLBACK_BASE_URL).search !== "") {

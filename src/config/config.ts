@@ -89,6 +89,8 @@ export interface Config {
   readonly eventTypeFrom: "header" | "body" | "either";
   readonly rejectTypeMismatch: boolean;
   readonly maxBodyBytes: number;
+  readonly maxUnverifiedBytes: number;
+  readonly connections: { readonly most: number; readonly mostPerAddress: number };
   readonly maxWaitingCallbacks: number;
   readonly requestTimeoutMs: number;
   readonly handlerTimeoutMs: number;

@@ -98,6 +98,24 @@ export const HANDLING_VARIABLES = {
     meaning: "Longer bodies get 413",
     schema: wholeNumber(1_024, 67_108_864),
   }),
+  MAX_UNVERIFIED_BYTES: variable({
+    expects: "a whole number from 1024 to 4294967296, at least MAX_BODY_BYTES",
+    default: "67108864",
+    meaning: "Bytes of all bodies that are not verified yet; past it the oldest unfinished one gets 503",
+    schema: wholeNumber(1_024, 4_294_967_296),
+  }),
+  MAX_CONNECTIONS: variable({
+    expects: "a whole number from 8 to 1000000",
+    default: "2048",
+    meaning: "Connections to the public listener; past it the one that was idle longest is closed",
+    schema: wholeNumber(8, 1_000_000),
+  }),
+  MAX_CONNECTIONS_PER_ADDRESS: variable({
+    expects: "a whole number from 1 to 1000000",
+    default: "1024",
+    meaning: "The same for one address (IPv6: for a /64); proxies of TRUST_PROXY are exempt",
+    schema: wholeNumber(1, 1_000_000),
+  }),
   MASK_HEADERS: variable({
     expects: "header names, separated by commas",
     default: "",

@@ -3,7 +3,7 @@ import { accessOf } from "./access.ts";
 import { authenticationOf } from "./authentication.ts";
 import { checkExposure } from "./check-exposure.ts";
 import { checkProduction } from "./check-production.ts";
-import { checkValues } from "./check-values.ts";
+import { checkValues, DEFAULT_UNVERIFIED_BYTES } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import { checkPorts } from "./distinct-ports.ts";
@@ -85,6 +85,11 @@ function rulesOf(values: Values) {
     eventTypeFrom: values.EVENT_TYPE_FROM ?? "either",
     rejectTypeMismatch: values.REJECT_TYPE_MISMATCH ?? false,
     maxBodyBytes: values.MAX_BODY_BYTES ?? 1_048_576,
+    maxUnverifiedBytes: values.MAX_UNVERIFIED_BYTES ?? DEFAULT_UNVERIFIED_BYTES,
+    connections: {
+      most: values.MAX_CONNECTIONS ?? 2_048,
+      mostPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS ?? 1_024,
+    },
     maxWaitingCallbacks: values.MAX_WAITING_CALLBACKS ?? 1_000,
     mask: { headers: maskedHeaders(values), keys: values.MASK_KEYS ?? [] },
     logLevel: values.LOG_LEVEL ?? "info",

@@ -193,7 +193,7 @@ export const FAULTS = {
     status: 503,
     message: "temporarily unavailable",
     meaning:
-      "As many callbacks as `MAX_WAITING_CALLBACKS` allows are at work or wait for the database; `Retry-After` says when to come again.",
+      "As many callbacks as `MAX_WAITING_CALLBACKS` allows are at work or wait for the database, or the body was the oldest unfinished one when others needed room in `MAX_UNVERIFIED_BYTES`; `Retry-After` says when to come again.",
   },
   event_in_progress: {
     status: 503,

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { Log } from "../domain/index.ts";
 import { type Beginning, type Hearing, readPlace } from "../hear/index.ts";
+import type { Answer } from "./answer.ts";
 import type { Route } from "./concluded-route.ts";
 import type { Incoming } from "./incoming.ts";
 import type { HeardAccess } from "./public-deps.ts";
@@ -11,6 +12,11 @@ const UNAUTHORIZED = {
   headers: { "www-authenticate": 'Bearer realm="admin"' },
   body: JSON.stringify({ error: "send the admin token: Authorization: Bearer <ADMIN_TOKEN>" }),
 };
+const VIEWER = {
+  status: 403,
+  headers: {},
+  body: JSON.stringify({ error: "this needs the role operator, and yours is viewer" }),
+};
 const MALFORMED = {
   status: 400,
   headers: {},
@@ -19,9 +25,10 @@ const MALFORMED = {
 const LONGEST_SINCE = 86_400;
 
 /** `GET {base}/_oncehook/heard`: every callback as it came, one JSON line each, for as long as the reader stays. */
-export function heardRoute({ hearing, isOperator }: HeardAccess, log: Log): Route {
+export function heardRoute({ hearing, judge }: HeardAccess, log: Log): Route {
   return async (request) => {
-    if (!isOperator(request.headers.authorization)) return respond(request, UNAUTHORIZED);
+    const stop = stopFor(request, judge);
+    if (stop !== undefined) return respond(request, stop);
     const beginning = beginningOf(request.url);
     if (beginning === undefined) return respond(request, MALFORMED);
     const { response, address } = request;
@@ -36,6 +43,30 @@ export function heardRoute({ hearing, isOperator }: HeardAccess, log: Log): Rout
       log.info({ address }, "a listener has gone");
     }
   };
+}
+
+/** Why a request goes no further; undefined for an operator's. */
+function stopFor({ headers, address }: Incoming, judge: HeardAccess["judge"]): Answer | undefined {
+  const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.authorization ?? "") ?? [];
+  if (token === undefined) return UNAUTHORIZED;
+  const judged = judge(token, address);
+  switch (judged.verdict) {
+    case "right":
+      return undefined;
+    case "not allowed":
+      return VIEWER;
+    case "wrong":
+      return UNAUTHORIZED;
+    case "too many": {
+      const { waitSeconds } = judged;
+      const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
+      return {
+        status: 429,
+        headers: { "retry-after": String(waitSeconds) },
+        body: JSON.stringify({ error }),
+      };
+    }
+  }
 }
 
 function beginningOf(url: string): Beginning | undefined {

@@ -27,6 +27,8 @@ export interface Incoming {
   readonly answerHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
+  /** Called once it is known whether the body is authentic: its bytes count as a stranger's until then. */
+  verified: () => void;
   /** Its trace, where it is traced. */
   phase: RequestPhase | undefined;
 }
@@ -35,6 +37,7 @@ export interface Incoming {
 export type Origin = (message: IncomingMessage) => Pick<Incoming, "address" | "protocol">;
 
 const NOTHING = new Uint8Array();
+const NO_BODY = (): void => {};
 
 export function incoming(
   message: IncomingMessage,
@@ -63,6 +66,7 @@ export function incoming(
       "x-content-type-options": "nosniff",
     },
     body: NOTHING,
+    verified: NO_BODY,
     phase: undefined,
   };
 }

@@ -2,7 +2,7 @@ export { addressesOf } from "./addresses.ts";
 export { createDiagnosing } from "./diagnosing.ts";
 export type { GateRules } from "./gate.ts";
 export { createOrigin } from "./incoming.ts";
-export type { Answered, IsEndpointCheck, PublicDeps } from "./public-deps.ts";
+export type { Answered, HeardAccess, IsEndpointCheck, PublicDeps } from "./public-deps.ts";
 export { createPublicListener, type Listener, type PublicOptions } from "./public-listener.ts";
 export {
   type CountHit,

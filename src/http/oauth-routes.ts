@@ -8,6 +8,12 @@ import { DONE_PAGE, pageAnswer, pageFor, wantsPage } from "./page.ts";
 import type { PublicDeps } from "./public-deps.ts";
 import { respond } from "./respond.ts";
 
+/** A page or a redirect for browsers, JSON for others. */
+export function renderFor({ oauth }: PublicDeps): Render {
+  return (request, outcome, answer) =>
+    wantsPage(request) ? pageFor(outcome, answer, oauth.successUrl) : answer;
+}
+
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
 export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
   return concludedRoute(
@@ -23,11 +29,11 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
         body: request.body,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
         deadline: request.startedAt + timeLimitMs,
+        verified: request.verified,
       };
       return receiveRedirect(redirect, deps.oauth.redirect, rowOf);
     },
-    (request, outcome, answer) =>
-      wantsPage(request) ? pageFor(outcome, answer, deps.oauth.successUrl) : answer,
+    renderFor(deps),
   );
 }
 
@@ -43,9 +49,7 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
         error instanceof StoreFault ? "store_unavailable" : "platform_unavailable",
         error,
       );
-      const render: Render = (_request, ended, answer) =>
-        wantsPage(request) ? pageFor(ended, answer, "") : answer;
-      concluder.conclude(request, { outcome }, { render });
+      concluder.conclude(request, { outcome }, { render: renderFor(deps) });
     }
   };
 }

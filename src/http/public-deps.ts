@@ -7,11 +7,15 @@ import type { DistinctHeaders } from "../verify/index.ts";
 import type { Diagnosing } from "./diagnosing.ts";
 import type { GateRules } from "./gate.ts";
 
+export type HeardVerdict =
+  | { readonly verdict: "right" | "not allowed" | "wrong" }
+  | { readonly verdict: "too many"; readonly waitSeconds: number };
+
 /** What listeners need. */
 export interface HeardAccess {
   readonly hearing: Hearing;
-  /** Whether an `Authorization` header carries the admin token. */
-  readonly isOperator: (authorization: string | undefined) => boolean;
+  /** Judges a token by the admin API's own count of wrong ones. @param address as `normalAddress` returns it */
+  readonly judge: (token: string, address: string) => HeardVerdict;
 }
 
 /** @param ms from its arrival @param source undefined where it came to none */

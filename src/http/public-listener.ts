@@ -6,25 +6,31 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { failed, isRefused, type Outcome, type Refused, refused } from "../domain/index.ts";
+import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
 import type { Places } from "../receive/index.ts";
 import type { ArrivedRequest } from "../trace/index.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
-import { createConcluder } from "./conclude.ts";
+import { createConcluder, type Render } from "./conclude.ts";
+import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
 import { createDoorway } from "./doorway.ts";
 import { passGate } from "./gate.ts";
 import { createOrigin, type Incoming, incoming } from "./incoming.ts";
 import type { PublicDeps } from "./public-deps.ts";
-import { receiveBody } from "./receive-body.ts";
+import { type NotTaken, type ReceivedBody, receiveBody } from "./receive-body.ts";
+import { createAllowList, normalAddress, rateKey } from "./remote-address.ts";
 import { type Served, servedAddresses } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
 import { createTurningAway, type TurningAway } from "./turning-away.ts";
+import { createUnverifiedBodies, type UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicOptions {
   readonly addresses: Addresses;
   readonly trustProxy: readonly string[];
   readonly maxBodyBytes: number;
+  /** At least `maxBodyBytes`. */
+  readonly maxUnverifiedBytes: number;
+  readonly connections: Omit<ConnectionLimits, "isProxy">;
   readonly requestTimeoutMs: number;
   readonly tls: TlsPair | null;
 }
@@ -52,14 +58,25 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const turningAway = createTurningAway();
   const originOf = createOrigin(options.trustProxy);
   const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
+  const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
+  const connections = connectionLimit(options, unverified, deps);
   const server = createServer(options, (message, response) => {
-    clientErrors.begun(message.socket);
-    response.once("close", () => clientErrors.ended(message.socket));
+    const { socket } = message;
+    clientErrors.begun(socket);
+    connections.began(socket);
+    response.once("close", () => {
+      clientErrors.ended(socket);
+      connections.ended(socket);
+    });
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;
     serve(message, response).catch(() => response.destroy());
   });
-  server.on("connection", () => doorway.arrived());
+  server.on("connection", (socket) => {
+    doorway.arrived();
+    connections.accepted(socket);
+  });
+  server.on("secureConnection", connections.secured);
   server.on("clientError", clientErrors.answer);
   return {
     server,
@@ -73,6 +90,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
       deps.heard?.hearing.end();
       server.close();
       await once(server, "close");
+      connections.close();
     },
   };
 
@@ -89,15 +107,39 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     try {
       if (doorway.clear !== undefined) await doorway.clear;
       const refusal = await arrive(request, address, turningAway, deps);
-      if (refusal !== undefined) return concluder.conclude(request, { outcome: refusal });
-      const body = await bodyOf(request, options.maxBodyBytes, clientErrors);
-      if (isRefused(body)) return concluder.conclude(request, { outcome: body });
-      request.body = body;
+      if (refusal !== undefined)
+        return concluder.conclude(request, { outcome: refusal }, pageOf(refusal, address));
+      const most = Math.min(options.maxBodyBytes, address?.mostBytes ?? options.maxBodyBytes);
+      const notTaken = await takeBody(request, most, unverified, clientErrors);
+      if (notTaken !== undefined) return concluder.conclude(request, { outcome: notTaken });
       await address?.route(request);
     } catch (error) {
       concluder.conclude(request, { outcome: failed("internal", error) });
+    } finally {
+      request.verified();
     }
   }
+}
+
+function connectionLimit(
+  { connections, trustProxy }: PublicOptions,
+  { endOldest }: UnverifiedBodies,
+  { log }: PublicDeps,
+): ConnectionLimit {
+  const isProxy = trustProxy.length === 0 ? () => false : createAllowList(trustProxy);
+  return createConnectionLimit({
+    limits: { ...connections, isProxy: (address) => isProxy(normalAddress(address)) },
+    endOldestBody: endOldest,
+    report: (closed) =>
+      log.warn(
+        {
+          closed,
+          max_connections: connections.most,
+          max_connections_per_address: connections.mostPerAddress,
+        },
+        "connections to the public listener were closed: MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached",
+      ),
+  });
 }
 
 function createServer(
@@ -112,7 +154,10 @@ function createServer(
   };
   return tls === null
     ? createHttpServer(limits, serve)
-    : createHttpsServer({ ...limits, ...tls, minVersion: "TLSv1.2" }, serve);
+    : createHttpsServer(
+        { ...limits, ...tls, handshakeTimeout: limits.headersTimeout, minVersion: "TLSv1.2" },
+        serve,
+      );
 }
 
 /** What a trace tells of a request; `route` is its path, and never its query. */
@@ -140,8 +185,13 @@ async function arrive(
   // Answered before the body: what nobody will read need not be received.
   if (!address.methods.includes(request.method))
     return refused("method_not_allowed", { allow: address.methods.join(", ") });
-  // A browser is told by the route, in a page; what is not called by platforms takes no place.
-  return address.isOAuth || !isCallback ? undefined : overload(receiver.places, turningAway);
+  return address.isWork ? overload(receiver.places, turningAway) : undefined;
+}
+
+/** A browser gets its 503 in a page. */
+function pageOf(refusal: Outcome, address: Served | undefined): { readonly render: Render } | undefined {
+  const render = refusal.ending === "failed" ? address?.render : undefined;
+  return render === undefined ? undefined : { render };
 }
 
 /** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */
@@ -152,13 +202,26 @@ async function overload(places: Places, turningAway: TurningAway): Promise<Outco
 }
 
 /** The body of a method that has one; where it did not arrive in time, what was said on the socket already. */
-async function bodyOf(
-  { method, message, body }: Incoming,
-  mostBytes: number,
+async function takeBody(
+  request: Incoming,
+  most: number,
+  unverified: UnverifiedBodies,
   clientErrors: ClientErrors,
-): Promise<Uint8Array | Refused> {
-  if (method === "GET") return body;
-  const received = await receiveBody(message, mostBytes);
+): Promise<NotTaken | undefined> {
+  const { method, message, address, answerHeaders } = request;
+  if (method === "GET") return undefined;
+  const received = await receiveBody(message, { most, address: rateKey(address), unverified });
+  if (isReceived(received)) {
+    request.body = received.bytes;
+    request.verified = received.release;
+    return undefined;
+  }
+  // What is left of the body is not read.
+  answerHeaders.connection = "close";
   const answered = isRefused(received) ? clientErrors.codeFor(message.socket) : undefined;
   return answered === undefined ? received : refused(answered);
+}
+
+function isReceived(received: ReceivedBody | NotTaken): received is ReceivedBody {
+  return "bytes" in received;
 }

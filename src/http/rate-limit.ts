@@ -1,4 +1,4 @@
-import { type Clock, type Log, type Refused, refused } from "../domain/index.ts";
+import { atMost, type Clock, type Log, type Refused, refused } from "../domain/index.ts";
 import type { RateCount } from "../store/index.ts";
 
 export interface RateLimit {
@@ -25,12 +25,18 @@ export interface LimitVerdict {
 
 const MOST_COUNTERS = 100_000;
 
+/** Whether a window is under way. One that ends later than a whole window from now was begun by a clock that was set back. */
+function isCurrent(resetAt: Date, windowMs: number, now: Date): boolean {
+  const left = resetAt.getTime() - now.getTime();
+  return left > 0 && left <= windowMs;
+}
+
 /** Counters in this process, bounded in number: the oldest one makes room, so a flood of addresses costs no memory. */
 export function createMemoryCounter(most = MOST_COUNTERS): CountHit {
   const counters = new Map<string, { points: number; resetAt: Date }>();
   return (key, windowMs, now) => {
     let counter = counters.get(key);
-    if (counter === undefined || counter.resetAt <= now) {
+    if (counter === undefined || !isCurrent(counter.resetAt, windowMs, now)) {
       counters.delete(key);
       const [oldest] = counters.keys();
       if (counters.size >= most && oldest !== undefined) counters.delete(oldest);
@@ -53,15 +59,14 @@ const LEFT_ALONE_MS = 5_000;
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const alone = createMemoryCounter();
   let leftAloneUntil = Number.NEGATIVE_INFINITY;
-  let warnedAt = Number.NEGATIVE_INFINITY;
+  const mayWarn = atMost(1, 60_000);
   return async (key, windowMs, now) => {
     if (performance.now() < leftAloneUntil) return alone(key, windowMs, now);
     try {
       return await inTime(Promise.resolve(shared(key, windowMs, now)));
     } catch (error) {
       leftAloneUntil = performance.now() + LEFT_ALONE_MS;
-      if (clock.now().getTime() - warnedAt > 60_000) {
-        warnedAt = clock.now().getTime();
+      if (mayWarn(clock.now())) {
         log.warn(
           { err: error },
           "the rate limits count in this process only: the database did not answer in time",
@@ -77,7 +82,7 @@ export function rememberingExceeded(count: CountHit): CountAgainst {
   const exceeded = new Map<string, RateCount>();
   return async (key, windowMs, now, most) => {
     const known = exceeded.get(key);
-    if (known !== undefined && known.resetAt > now) return known;
+    if (known !== undefined && isCurrent(known.resetAt, windowMs, now)) return known;
     exceeded.delete(key);
     const counted = await count(key, windowMs, now);
     if (counted.points > most) {
@@ -116,7 +121,9 @@ export async function limit(
   const states = [];
   for (const [index, policy] of policies.entries()) {
     const counted = counts[index] as RateCount;
-    const reset = Math.max(1, Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000));
+    // Another process, whose clock is ahead, may have begun the window.
+    const left = Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000);
+    const reset = Math.min(policy.windowSeconds, Math.max(1, left));
     states.push({
       policy,
       reset,

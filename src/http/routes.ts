@@ -1,10 +1,10 @@
 import type { Version } from "../domain/index.ts";
 import { receive } from "../receive/index.ts";
 import { type Addresses, versionOf } from "./addresses.ts";
-import type { Concluder } from "./conclude.ts";
+import type { Concluder, Render } from "./conclude.ts";
 import { concludedRoute, type Route } from "./concluded-route.ts";
 import { heardRoute } from "./heard-route.ts";
-import { doneRoute, redirectRoute, startRoute } from "./oauth-routes.ts";
+import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
 import type { PublicDeps } from "./public-deps.ts";
 
 /** An address that is served. */
@@ -13,8 +13,17 @@ export interface Served {
   /** Logged, counted and limited as one; the others are pages and starts of flows. */
   readonly isCallback: boolean;
   readonly isOAuth: boolean;
+  /** Whether it is refused while as many callbacks are at work as there are places. */
+  readonly isWork: boolean;
+  /** What its caller understands, where that is not JSON alone. */
+  readonly render?: Render;
+  /** Where its bodies are shorter than those of callbacks. */
+  readonly mostBytes?: number;
   readonly route: Route;
 }
+
+/** A code and a state; the parameters of a body are parsed before they are verified. */
+const REDIRECT_BYTES = 65_536;
 
 /** The addresses by their paths. */
 export function servedAddresses(
@@ -26,16 +35,18 @@ export function servedAddresses(
   const served = new Map<string, Served>();
   for (const { path, version } of callbacks) {
     const route = callbackRoute(version, timeLimitMs, deps, concluder);
-    served.set(path, { methods: ["POST"], isCallback: true, isOAuth: false, route });
+    served.set(path, { methods: ["POST"], isCallback: true, isOAuth: false, isWork: true, route });
   }
   const redirected = redirectRoute(timeLimitMs, deps, concluder);
-  served.set(redirect, { methods: ["GET", "POST"], isCallback: true, isOAuth: true, route: redirected });
-  const page = (route: Route) => ({ methods: ["GET"], isCallback: false, isOAuth: true, route });
-  if (start !== undefined) served.set(start, page(startRoute(deps, concluder)));
-  served.set(done, page(doneRoute()));
+  const oauth = { isOAuth: true, isWork: true, render: renderFor(deps) };
+  const redirecting = { methods: ["GET", "POST"], isCallback: true, mostBytes: REDIRECT_BYTES };
+  served.set(redirect, { ...oauth, ...redirecting, route: redirected });
+  const page = { ...oauth, methods: ["GET"], isCallback: false };
+  if (start !== undefined) served.set(start, { ...page, route: startRoute(deps, concluder) });
+  served.set(done, { ...page, isWork: false, route: doneRoute() });
   if (deps.heard !== null) {
     const route = heardRoute(deps.heard, deps.log);
-    served.set(heard, { methods: ["GET"], isCallback: false, isOAuth: false, route });
+    served.set(heard, { methods: ["GET"], isCallback: false, isOAuth: false, isWork: false, route });
   }
   return served;
 }
@@ -64,6 +75,7 @@ function callbackRoute(
         headers,
         body,
         deadline: startedAt + timeLimitMs,
+        verified: request.verified,
       },
       receiver,
       rowOf,

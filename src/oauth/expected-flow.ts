@@ -1,36 +1,33 @@
-import { timingSafeEqual } from "node:crypto";
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
 import type { DistinctHeaders } from "../verify/index.ts";
 import { browserOf } from "./browser-cookie.ts";
-import { browserHash, type Flow, openFlow } from "./flow.ts";
+import { type Flow, openFlow } from "./flow.ts";
 import type { Platform } from "./platform.ts";
 import type { RedirectDeps } from "./redirect-deps.ts";
 
 /**
  * The flow that a state belongs to: one that was started here, in this browser; undefined for one that the platform
- * started and that was registered. A state of nobody's, or another browser's, changes nothing.
+ * started and that was registered. A state that was not made here, or for another browser, changes nothing.
  */
 export async function expectedFlow(
   state: string,
   stateSha256: string,
   iss: string | undefined,
   headers: DistinctHeaders,
-  { receiver, platform }: Pick<RedirectDeps, "receiver" | "platform">,
+  { receiver, platform, redirectUri }: Pick<RedirectDeps, "receiver" | "platform" | "redirectUri">,
 ): Promise<Flow | undefined | Refused | Failed> {
   const { store, clock, sealer } = receiver;
-  const expected = state === "" ? undefined : await store.redirectStates.find(stateSha256, clock.now());
-  if (expected === undefined) return refused("state_unknown");
-  // What the platform starts itself it may leave without an issuer, but not with another's.
-  if (expected.sealedFlow === null) return iss === undefined ? undefined : issuerFault(iss, platform());
-  const flow = openFlow(expected.sealedFlow, stateSha256, sealer);
-  if (!isBrowserOf(flow, headers)) return refused("state_of_another_browser");
+  const now = clock.now();
+  const flow = openFlow(state, redirectUri, browserOf(headers), { now, sealer });
+  if (flow === "of another browser") return refused("state_of_another_browser");
+  if (flow === "unknown") {
+    const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now));
+    if (!isExpected) return refused("state_unknown");
+    // What the platform starts itself it may leave without an issuer, but not with another's.
+    return iss === undefined ? undefined : issuerFault(iss, platform());
+  }
+  if (await store.redirectStates.isSpent(stateSha256)) return refused("state_unknown");
   return (await issuerFault(iss, platform())) ?? flow;
-}
-
-function isBrowserOf(flow: Flow, headers: DistinctHeaders): boolean {
-  const cookie = browserOf(headers);
-  if (cookie === undefined) return false;
-  return timingSafeEqual(Buffer.from(browserHash(cookie)), Buffer.from(flow.browser));
 }
 
 /** RFC 9207 §2.4: compared as it is, also on errors, and required where the platform says that it sends it. */

@@ -1,6 +1,5 @@
 export { cookieOf } from "./cookie.ts";
 export { createExchange } from "./exchange-code.ts";
-export { flowContext } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
 export { type Redirect, receiveRedirect } from "./redirect.ts";
 export type { RedirectDeps } from "./redirect-deps.ts";

@@ -7,4 +7,6 @@ export interface RedirectDeps {
   readonly source: Source;
   /** The authorization server. */
   readonly platform: () => Platform;
+  /** Of the flows that are started here. */
+  readonly redirectUri: string;
 }

@@ -23,6 +23,8 @@ export interface Redirect {
   readonly body: Uint8Array;
   readonly query: string;
   readonly deadline: Deadline;
+  /** Called once its authentication is known, whatever came of it. */
+  readonly verified?: () => void;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
@@ -48,6 +50,7 @@ export async function receiveRedirect(
   if (isRefused(parameters)) return { outcome: parameters };
   const verifying = deps.receiver.tracer?.begin("verify");
   const authentic = await inPhase(verifying, authenticate, redirect, parameters, deps);
+  redirect.verified?.();
   if ("ending" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
   if (isRefused(code)) {
@@ -103,13 +106,17 @@ async function authenticate(
   }
 }
 
-async function consume(authentic: Authentic, { store, log }: Receiver): Promise<void> {
+async function consume(authentic: Authentic, { store, clock, log }: Receiver): Promise<void> {
   if (authentic.by !== "state") return;
-  await store.redirectStates
-    .consume(authentic.stateSha256)
-    .catch((error: unknown) =>
-      log.warn({ err: error }, "a used OAuth state could not be deleted; it expires"),
-    );
+  const { stateSha256, flow } = authentic;
+  const { redirectStates } = store;
+  const ending =
+    flow === undefined
+      ? redirectStates.consume(stateSha256)
+      : redirectStates.spend(stateSha256, flow.endsAt, clock.now());
+  await ending.catch((error: unknown) =>
+    log.warn({ err: error }, "a used OAuth state could not be marked as spent; it expires"),
+  );
 }
 
 /** A failure of another code goes on: anybody may have come with a made-up one. */

@@ -22,6 +22,8 @@ export interface Callback {
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly deadline: Deadline;
+  /** Called once its authentication is known, whatever came of it. */
+  readonly verified?: () => void;
 }
 
 /** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */

@@ -14,6 +14,7 @@ export async function receive(callback: Callback, receiver: Receiver, rowOf: Row
   const verifying = receiver.tracer?.begin("verify");
   const verdict = await callback.source.scheme.verify(callback);
   verifying?.end(verdict);
+  callback.verified?.();
   if (!("verified" in verdict)) return { outcome: verdict };
   receiver.observer.credentialsUsed(verdict.verified);
 

@@ -1,1 +1,1 @@
-export { createSealer, keyIdOf, type Sealer, SealKeyMissing } from "./sealer.ts";
+export { createSealer, keyIdOf, SealBroken, type Sealer, SealKeyMissing } from "./sealer.ts";

@@ -1,5 +1,5 @@
 /** What of the database is encrypted, by the name of what it is. */
-export type SealedKind = "failure" | "preparation" | "redirect_state" | "user_tokens";
+export type SealedKind = "failure" | "preparation" | "user_tokens";
 
 export interface SealedValue {
   /** The columns of its primary key: event id and source, a user's id, or the hash of a state. */

@@ -117,14 +117,20 @@ export interface OnceOptions {
   readonly watch?: TransactionWatch | undefined;
 }
 
-/** States of OAuth flows that may come back as a redirect; only their hashes are kept. */
+/** States of OAuth flows; only their hashes are kept. A flow that was started here has no row while it is under way. */
 export interface RedirectStateStore {
-  /** @param sealedFlow what a flow that was started here needs at its end, encrypted */
-  register(stateSha256: string, expiresAt: Date, now: Date, sealedFlow?: Uint8Array): Promise<void>;
-  /** Undefined when it was not registered, has expired or was consumed. */
-  find(stateSha256: string, now: Date): Promise<{ readonly sealedFlow: Uint8Array | null } | undefined>;
-  /** Ends a flow without a code: its state is expected no more. */
+  /** Expects a state of a flow that the platform starts. */
+  register(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
+  /** False when it was not registered, has expired or was consumed. */
+  isRegistered(stateSha256: string, now: Date): Promise<boolean>;
+  /** Ends a registered flow without a code: its state is expected no more. */
   consume(stateSha256: string): Promise<void>;
+  /**
+   * Ends a flow that was started here. Deletes some of what has expired; past ten thousand in ten minutes each takes the
+   * place of the one that expires first.
+   */
+  spend(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
+  isSpent(stateSha256: string): Promise<boolean>;
 }
 
 /** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */

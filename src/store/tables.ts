@@ -228,6 +228,7 @@ export interface Tables {
     created_at: StoredTime;
     sealed_flow: Uint8Array | null;
   };
+  oncehook_spent_states: { state_sha256: string; expires_at: StoredTime };
   oncehook_user_tokens: UserTokenRow;
   oncehook_credential_uses: {
     method: string;

@@ -152,6 +152,10 @@ describe("the configuration", () => {
       "NOTIFY_WEBHOOK_SECRET: got a value of 14 bytes, expected whsec_ and 24 to 64 bytes as base64",
     ],
     [
+      { MAX_UNVERIFIED_BYTES: "1048575" },
+      "MAX_UNVERIFIED_BYTES: got 1048575, expected at least MAX_BODY_BYTES (1048576), so that a body of that size can arrive",
+    ],
+    [
       { HANDLER_TIMEOUT_MS: "30000" },
       "HANDLER_TIMEOUT_MS: got 30000, expected less than REQUEST_TIMEOUT_MS (30000)",
     ],

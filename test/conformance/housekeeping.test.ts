@@ -51,18 +51,37 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.hitRate("other", 60_000, at(60))).points).toBe(1);
     }));
 
+  it("begins a new window of a limit when the clock was set back, and not for clocks that are seconds apart", () =>
+    withStore(dialect, async (store) => {
+      await store.hitRate("k", 60_000, at(21_600));
+      expect(await store.hitRate("k", 60_000, at(21_593))).toEqual({ points: 2, resetAt: at(21_660) });
+      expect(await store.hitRate("k", 60_000, T0)).toEqual({ points: 1, resetAt: at(60) });
+    }));
+
   it("expects a registered OAuth state until it expires or is consumed", () =>
     withStore(dialect, async ({ redirectStates }) => {
       await redirectStates.register("hash", at(600), T0);
-      await redirectStates.register("started", at(600), T0, Buffer.of(1, 2));
-      expect(await redirectStates.find("hash", at(599))).toEqual({ sealedFlow: null });
-      expect(Buffer.from((await redirectStates.find("started", T0))?.sealedFlow ?? [])).toEqual(
-        Buffer.of(1, 2),
-      );
-      expect(await redirectStates.find("hash", at(600))).toBeUndefined();
-      expect(await redirectStates.find("another", T0)).toBeUndefined();
+      expect(await redirectStates.isRegistered("hash", at(599))).toBe(true);
+      expect(await redirectStates.isRegistered("hash", at(600))).toBe(false);
+      expect(await redirectStates.isRegistered("another", T0)).toBe(false);
       await redirectStates.consume("hash");
-      expect(await redirectStates.find("hash", T0)).toBeUndefined();
+      expect(await redirectStates.isRegistered("hash", T0)).toBe(false);
+    }));
+
+  it("remembers a spent OAuth state until it expires, and deletes expired ones with the next", () =>
+    withStore(dialect, async (store) => {
+      const { redirectStates } = store;
+      await redirectStates.spend("first", at(600), T0);
+      await redirectStates.spend("first", at(600), T0);
+      expect([await redirectStates.isSpent("first"), await redirectStates.isSpent("other")]).toEqual([
+        true,
+        false,
+      ]);
+      await redirectStates.spend("second", at(1_200), at(600));
+      expect(await redirectStates.isSpent("first")).toBe(false);
+      expect(await redirectStates.isSpent("second")).toBe(true);
+      const sweeping = { callbacks: T0, strangersKept: 10, now: at(1_201) };
+      expect(await store.sweep(sweeping)).toMatchObject({ stale: 1 });
     }));
 
   it("sweeps what is past its time and keeps the rest, records only when told to", () =>

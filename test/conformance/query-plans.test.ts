@@ -13,7 +13,6 @@ const LEASE = { owner: "a", now: NOON, until: LATER };
 const SEALED: Record<SealedKind, string[]> = {
   failure: ["e1", "platform"],
   preparation: ["e1", "platform"],
-  redirect_state: ["c".repeat(64)],
   user_tokens: ["u1"],
 };
 const PAGE = { limit: 10, before: 1_000 };
@@ -108,7 +107,9 @@ async function everyOperation(store: Store): Promise<void> {
   await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
   await store.find(KEY, within(5_000));
   await store.redirectStates.register("c".repeat(64), LATER, NOON);
-  await store.redirectStates.find("c".repeat(64), NOON);
+  await store.redirectStates.isRegistered("c".repeat(64), NOON);
+  await store.redirectStates.isSpent("c".repeat(64));
+  await store.redirectStates.spend("d".repeat(64), LATER, NOON);
   await store.redirectStates.consume("c".repeat(64));
   await store.userTokens.get("u1");
   await store.userTokens.leaseOne("u1", LEASE);

@@ -76,8 +76,9 @@ describe("the documentation", () => {
     expect(JSON.parse(readFileSync("docs/openapi.json", "utf8"))).toEqual(described);
   });
 
-  it("keeps the README under 200 lines", () => {
-    expect(readme.split("\n").length).toBeLessThan(200);
+  it("keeps the README under 130 lines beside its table of variables", () => {
+    const others = readme.split("\n").filter((line) => !/^\| `[A-Z_]+` \|/.test(line));
+    expect(others.length).toBeLessThan(130);
   });
 
   it.each(globSync(["*.md", "docs/**/*.md"]))("has no dead link: %s", (file) => {

@@ -77,6 +77,44 @@ describe("the callbacks that are kept for listeners", () => {
     ),
   );
 
+  it("lock an address out after ten wrong tokens, together with the admin API, with an audit row and a log line for each", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const tryToken = (token: string) => get(receiver, HEARD, { authorization: `Bearer ${token}` });
+        for (let count = 0; count < 9; count += 1)
+          expect((await tryToken(`a-wrong-token-${count}`)).status).toBe(401);
+        const last = { headers: { authorization: "Bearer one-more-wrong-token" } };
+        expect((await receiver.admin("/api/v1/session", last)).status).toBe(401);
+        const locked = await tryToken(TOKEN);
+        expect([locked.status, await locked.json()]).toEqual([
+          429,
+          {
+            error: expect.stringMatching(
+              /^too many wrong tokens came from this address; try again in \d+ s$/,
+            ),
+          },
+        ]);
+        expect(Number(locked.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+        await until(async () => (await receiver.count("oncehook_audit", "outcome = 'refused'")) === 10);
+        expect(receiver.lines.filter(({ reason }) => reason === "wrong token")).toHaveLength(10);
+      },
+      LISTEN,
+    ));
+
+  it("are not for viewers", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const response = await get(receiver, HEARD, { authorization: "Bearer a-token-for-viewers" });
+        expect(response.status).toBe(403);
+        await until(
+          async () => (await receiver.count("oncehook_audit", "action = 'callbacks.listen'")) === 1,
+        );
+      },
+      { env: { ...LISTEN.env, ADMIN_VIEWER_TOKEN: "a-token-for-viewers" } },
+    ));
+
   it("are not kept, and have no address, where LISTEN is not on", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());

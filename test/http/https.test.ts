@@ -1,33 +1,13 @@
-import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { utimes, writeFile } from "node:fs/promises";
 import https from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { reloadOnChange } from "../../src/http/tls.ts";
 import { signHmac } from "../../src/index.ts";
-import { certificate, type Pair } from "../support/certificate.ts";
+import { certificate } from "../support/certificate.ts";
 import { payment, SECRET, withReceiver } from "../support/receiver.ts";
+import { withFiles } from "../support/tls-files.ts";
 import { until } from "../support/until.ts";
-
-async function withFiles<T>(
-  pair: Pair,
-  use: (files: { certFile: string; keyFile: string }) => Promise<T>,
-): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "oncehook-tls-"));
-  const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
-  try {
-    await write(files, pair);
-    return await use(files);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function write(files: { certFile: string; keyFile: string }, pair: Pair): Promise<void> {
-  await writeFile(files.certFile, pair.cert);
-  await writeFile(files.keyFile, pair.key);
-}
 
 interface Seen {
   readonly status: number | undefined;

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryCounter, limit, rememberingExceeded, withFallback } from "../../src/http/rate-limit.ts";
+import {
+  type CountAgainst,
+  createMemoryCounter,
+  limit,
+  rememberingExceeded,
+  withFallback,
+} from "../../src/http/rate-limit.ts";
 import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
@@ -60,6 +66,26 @@ describe("rate limits", () => {
       true,
     ]);
     expect(await refused(at(60))).toBe(false);
+  });
+
+  it("last no longer than their window when the clock is set back", async () => {
+    const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
+    const retryAfter = async (count: CountAgainst, now: Date) =>
+      (await limit(policies, "a", count, now)).refusal?.retryAfterSeconds;
+    for (const count of [createMemoryCounter(), rememberingExceeded(createMemoryCounter())]) {
+      expect([await retryAfter(count, at(21_600)), await retryAfter(count, at(21_601))]).toEqual([
+        undefined,
+        59,
+      ]);
+      expect(await retryAfter(count, at(0))).toBeUndefined();
+      expect([await retryAfter(count, at(1)), await retryAfter(count, at(61))]).toEqual([59, undefined]);
+    }
+  });
+
+  it("tell nobody to wait for longer than the window, where another process's clock is ahead", async () => {
+    const ahead = () => ({ points: 9, resetAt: at(67) });
+    const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
+    expect((await limit(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
   });
 
   it("hold a bounded number of counters, however many addresses come", () => {

@@ -115,7 +115,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
 });
 
 describe("the start of an OAuth flow", () => {
-  it("asks with PKCE, a nonce and a state of 256 bits, and binds them to the browser", () =>
+  it("asks with PKCE, a nonce and an encrypted state, and binds them to the browser", () =>
     withFlow("sqlite", async ({ startUrl, platform, redirectUri, receiver }) => {
       const agent = new UserAgent();
       const response = await agent.request(startUrl);
@@ -127,7 +127,7 @@ describe("the start of an OAuth flow", () => {
         client_id: "oncehook",
         redirect_uri: redirectUri,
         scope: "openid",
-        state: expect.stringMatching(/^[\w-]{43}$/),
+        state: expect.stringMatching(/^[\w-]{95}$/),
         nonce: expect.stringMatching(/^[\w-]{43}$/),
         code_challenge: expect.stringMatching(/^[\w-]{43}$/),
         code_challenge_method: "S256",
@@ -139,7 +139,6 @@ describe("the start of an OAuth flow", () => {
       expect(response.headers.get("referrer-policy")).toBe("no-referrer");
       const state = location.searchParams.get("state") ?? "";
       expect(JSON.stringify(receiver.lines)).not.toContain(state);
-      expect(await receiver.count("oncehook_redirect_states", `state_sha256 LIKE '%${state}%'`)).toBe(0);
       const again = new URL((await agent.request(startUrl)).headers.get("location") ?? "");
       for (const name of ["state", "nonce", "code_challenge"])
         expect(again.searchParams.get(name)).not.toBe(location.searchParams.get(name));

@@ -88,6 +88,27 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
     );
   });
 
+  it("starts no OAuth flow, and says so to a browser in a page", () => {
+    const holder = holding();
+    return withReceiver(
+      dialect,
+      (receiver) =>
+        whileFull(receiver, holder, async () => {
+          const start = (accept: string) =>
+            fetch(`${receiver.publicOrigin}/api/platform/oauth-start`, {
+              headers: { accept },
+              redirect: "manual",
+            });
+          const page = await start("text/html");
+          expect([page.status, await page.text()]).toEqual([503, expect.stringContaining("Not right now")]);
+          const answer = await start("application/json");
+          expect([answer.status, await answer.json()]).toEqual([503, { error: "temporarily unavailable" }]);
+          expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+        }),
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+
   it("refuses an OAuth redirect without spending its code", () => {
     const holder = holding();
     return withReceiver(

@@ -51,6 +51,21 @@ describe("wrong tokens", () => {
     );
   });
 
+  it("keep nobody out for longer because the clock was set back", () => {
+    const time = { offset: 0 };
+    const clock = { now: () => new Date(Date.now() + time.offset) };
+    return withReceiver(
+      "sqlite",
+      async (receiver) => {
+        await guess(receiver, 10);
+        expect(await statusOf(receiver, TOKEN)).toBe(429);
+        time.offset = -21_600_000;
+        expect(await statusOf(receiver, TOKEN)).toBe(200);
+      },
+      { ...BEHIND, clock },
+    );
+  });
+
   it("count together in the page and in the header, and for an IPv6 address by its /64", () =>
     withReceiver(
       "sqlite",

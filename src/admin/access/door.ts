@@ -33,13 +33,23 @@ export interface Door {
 /** What stands in `who` for whoever has a token. */
 export const BY_TOKEN = "token";
 
-export function createDoor({ access, store, clock, log }: AdminDeps): Door {
+/** Judges tokens, wherever they are sent: one count of wrong ones for each address. */
+export interface TokenCheck extends Pick<Door, "judge" | "tries" | "noteRefusal"> {
+  /** The configured tokens. */
+  readonly known: readonly Pick<StoredSession, "begunWith" | "role">[];
+}
+
+export function createTokenCheck({
+  access,
+  store,
+  clock,
+  log,
+}: Pick<AdminDeps, "access" | "store" | "clock" | "log">): TokenCheck {
   const known = access.tokens.map(({ token, role }) => {
     return { role, begunWith: access.fingerprint(`token\n${token}`), isIt: createBearerCheck(token) };
   });
   const tries = createTries(clock);
   const noteRefusal = createRefusals(store.audit, clock, log);
-  const endings = new EventEmitter<{ ended: [idSha256: string] }>();
 
   function judge(token: string, remoteAddress: string): TokenVerdict {
     const key = access.rateKey(remoteAddress);
@@ -51,6 +61,13 @@ export function createDoor({ access, store, clock, log }: AdminDeps): Door {
     if (tries.wrong(key, token)) noteRefusal({ remoteAddress, who: null, reason: "wrong token" });
     return { verdict: "wrong" };
   }
+
+  return { judge, tries, noteRefusal, known };
+}
+
+export function createDoor({ access, store, clock, log, tokenCheck }: AdminDeps): Door {
+  const { judge, tries, noteRefusal, known } = tokenCheck;
+  const endings = new EventEmitter<{ ended: [idSha256: string] }>();
 
   /**
    * A token that was changed, or stands for another role now, or somebody who was taken off a list, ends the sessions that were

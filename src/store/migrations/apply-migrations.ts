@@ -10,6 +10,7 @@ import { attempts } from "./0006-attempts.ts";
 import { diagnosis } from "./0007-diagnosis.ts";
 import { lateCallbacks } from "./0008-late-callbacks.ts";
 import { refusedBytes } from "./0009-refused-bytes.ts";
+import { spentStates } from "./0010-spent-states.ts";
 import { uncleanEnds } from "./0011-unclean-ends.ts";
 import { migrationsOfHandlers } from "./0013-migrations-of-handlers.ts";
 import { applyOwn, type OwnMigrationsTable } from "./apply-own.ts";
@@ -28,6 +29,7 @@ const STEPS: readonly SchemaStep[] = [
   diagnosis,
   lateCallbacks,
   refusedBytes,
+  spentStates,
   uncleanEnds,
   migrationsOfHandlers,
 ];

@@ -1,34 +1,69 @@
+import { sql } from "kysely";
+import { atMost } from "../../domain/index.ts";
 import type { RedirectStateStore } from "../store.ts";
 import type { Access } from "./access.ts";
 
-const TABLE = "oncehook_redirect_states";
+const REGISTERED = "oncehook_redirect_states";
+const SPENT = "oncehook_spent_states";
 
-/** Expected OAuth states, by hash, in SQL that both databases speak. */
+/** A stranger can end flows too, each with a row: past so many in the time of a flow each new one takes an old one's place. */
+const MOST_SPENT_STATES = 10_000;
+const SPENT_FOR_MS = 600_000;
+/** What one call deletes at the most, so that no callback waits long for the writer. */
+const STEP = 100;
+
+/** OAuth states, by hash, in SQL that both databases speak. */
 export function redirectStateQueries({ read, write }: Access): RedirectStateStore {
+  // Counted by the process: the database would have to walk through all of them.
+  const mayStay = atMost(MOST_SPENT_STATES, SPENT_FOR_MS);
+
+  async function deleteSpent(now: Date): Promise<void> {
+    const spent = sql.table(SPENT);
+    await sql`DELETE FROM ${spent} WHERE state_sha256 IN (SELECT state_sha256 FROM ${spent}
+      WHERE expires_at <= ${now.toISOString()} ORDER BY expires_at LIMIT ${sql.lit(STEP)})`.execute(write);
+    if (mayStay(now)) return;
+    await sql`DELETE FROM ${spent} WHERE state_sha256 IN (SELECT state_sha256 FROM ${spent}
+      ORDER BY expires_at LIMIT 1)`.execute(write);
+  }
+
   return {
-    async register(stateSha256, expiresAt, now, sealedFlow) {
+    async register(stateSha256, expiresAt, now) {
       const values = {
         expires_at: expiresAt.toISOString(),
         created_at: now.toISOString(),
-        sealed_flow: sealedFlow ?? null,
+        sealed_flow: null,
       };
       await write
-        .insertInto(TABLE)
+        .insertInto(REGISTERED)
         .values({ state_sha256: stateSha256, ...values })
         .onConflict((conflict) => conflict.column("state_sha256").doUpdateSet(values))
         .execute();
     },
-    async find(stateSha256, now) {
+    async isRegistered(stateSha256, now) {
       const row = await read
-        .selectFrom(TABLE)
-        .select("sealed_flow")
+        .selectFrom(REGISTERED)
+        .select("state_sha256")
         .where("state_sha256", "=", stateSha256)
         .where("expires_at", ">", now.toISOString())
+        // A flow that an earlier version started is bound to a browser, and not open to any.
+        .where("sealed_flow", "is", null)
         .executeTakeFirst();
-      return row === undefined ? undefined : { sealedFlow: row.sealed_flow };
+      return row !== undefined;
     },
     async consume(stateSha256) {
-      await write.deleteFrom(TABLE).where("state_sha256", "=", stateSha256).execute();
+      await write.deleteFrom(REGISTERED).where("state_sha256", "=", stateSha256).execute();
+    },
+    async spend(stateSha256, expiresAt, now) {
+      await write
+        .insertInto(SPENT)
+        .values({ state_sha256: stateSha256, expires_at: expiresAt.toISOString() })
+        .onConflict((conflict) => conflict.column("state_sha256").doNothing())
+        .execute();
+      await deleteSpent(now);
+    },
+    async isSpent(stateSha256) {
+      const found = read.selectFrom(SPENT).select("state_sha256").where("state_sha256", "=", stateSha256);
+      return (await found.executeTakeFirst()) !== undefined;
     },
   };
 }

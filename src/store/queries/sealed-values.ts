@@ -11,7 +11,6 @@ interface Place {
 const PLACES: Record<SealedKind, Place> = {
   failure: { table: "oncehook_failures", column: "sealed_body", key: ["event_id", "source"] },
   preparation: { table: "oncehook_preparations", column: "sealed_result", key: ["event_id", "source"] },
-  redirect_state: { table: "oncehook_redirect_states", column: "sealed_flow", key: ["state_sha256"] },
   user_tokens: { table: "oncehook_user_tokens", column: "sealed_tokens", key: ["user_id"] },
 };
 

@@ -42,6 +42,7 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
     (await byTime(access, "oncehook_late_callbacks", "oldest", "stored_at", callbacks.toISOString())) +
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
     (await byTime(access, "oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
+    (await byTime(access, "oncehook_spent_states", "state_sha256", "expires_at", now.toISOString())) +
     (await byTime(access, "oncehook_sessions", "id_sha256", "expires_at", now.toISOString())) +
     (await alongIds(access, "oncehook_audit", "at", earlier(callbacks, now.getTime() - AUDIT_MS))) +
     (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +

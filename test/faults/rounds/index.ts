@@ -13,6 +13,7 @@ import { POWER_ROUNDS } from "./power.ts";
 import type { Round } from "./round.ts";
 import { rolling, stops } from "./signals.ts";
 import { storm } from "./storm.ts";
+import { STRANGER_ROUNDS } from "./strangers.ts";
 import { clocks, halts } from "./time.ts";
 import { timing } from "./timing.ts";
 import { UNRULY_ROUNDS } from "./unruly.ts";
@@ -43,6 +44,7 @@ export const ROUNDS: readonly Round[] = [
   ends("sqlite", [1]),
   ends("postgres", [2, 1]),
   ...CROWD_ROUNDS,
+  ...STRANGER_ROUNDS,
   hostile,
   forgedFlood,
   fuzz,

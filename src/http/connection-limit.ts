@@ -1,0 +1,144 @@
+import type { Socket } from "node:net";
+import { createMinuteTally } from "../observe/index.ts";
+import { normalAddress, rateKey } from "./remote-address.ts";
+
+export interface ConnectionLimits {
+  readonly most: number;
+  /** An IPv6 address counts by its /64. */
+  readonly mostPerAddress: number;
+  /** Whether the limit for one address does not apply to this one: all of a proxy's clients share its address. */
+  readonly isProxy: (address: string) => boolean;
+}
+
+export interface ConnectionLimitOptions {
+  readonly limits: ConnectionLimits;
+  /** Ends the oldest unfinished body, of this address or of any, with its connection. False where there is none. */
+  readonly endOldestBody: (address?: string) => boolean;
+  /** Receives, at most once a minute, how many connections were closed. */
+  readonly report: (closed: number) => void;
+}
+
+/** Bounds the connections of a listener. The memory of a connection is taken before its first byte arrives. */
+export interface ConnectionLimit {
+  /** Counts a connection that was accepted, and closes one where there are too many. */
+  accepted(socket: Socket): void;
+  /** Relates a TLS connection to the one that it was made of. */
+  secured(socket: Socket): void;
+  /** A request has begun on a connection. */
+  began(socket: Socket): void;
+  /** Its response is out. */
+  ended(socket: Socket): void;
+  close(): void;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  /** Address and port of the other side. */
+  readonly peer: string;
+  readonly group: Group;
+  requests: number;
+}
+
+interface Group {
+  readonly address: string;
+  count: number;
+  /** Without a request under way, the one that was idle first comes first. */
+  readonly idle: Set<Connection>;
+}
+
+/**
+ * Past a bound the connection that has been idle longest is closed, and not the new one: whoever opens connections and sends
+ * nothing locks no sender out. Of all addresses, the one with the most connections loses one.
+ */
+export function createConnectionLimit({
+  limits,
+  endOldestBody,
+  report,
+}: ConnectionLimitOptions): ConnectionLimit {
+  const groups = new Map<string, Group>();
+  const connections = new WeakMap<Socket, Connection>();
+  const handshaking = new Map<string, Connection>();
+  const closed = createMinuteTally(report);
+  let total = 0;
+
+  function closeIdle(group: Group | undefined): boolean {
+    const [oldest] = group?.idle ?? [];
+    if (oldest === undefined) return false;
+    oldest.socket.destroy();
+    leave(oldest);
+    return true;
+  }
+
+  function leave(connection: Connection): void {
+    if (connections.get(connection.socket) !== connection) return;
+    connections.delete(connection.socket);
+    handshaking.delete(connection.peer);
+    const { group } = connection;
+    group.idle.delete(connection);
+    group.count -= 1;
+    total -= 1;
+    if (group.count === 0) groups.delete(group.address);
+  }
+
+  function hasRoom(group: Group, address: string): boolean {
+    if (group.count >= limits.mostPerAddress && !limits.isProxy(address)) {
+      closed.add();
+      if (!closeIdle(group) && !endOldestBody(group.address)) return false;
+    }
+    if (total >= limits.most) {
+      closed.add();
+      return closeIdle(largest(groups.values())) || endOldestBody();
+    }
+    return true;
+  }
+
+  return {
+    accepted(socket) {
+      const address = socket.remoteAddress;
+      // It has gone already.
+      if (address === undefined) return void socket.destroy();
+      const key = rateKey(normalAddress(address));
+      const group = groups.get(key) ?? { address: key, count: 0, idle: new Set() };
+      if (!hasRoom(group, address)) return void socket.destroy();
+      groups.set(key, group);
+      const connection = { socket, peer: peerOf(socket), group, requests: 0 };
+      group.count += 1;
+      total += 1;
+      group.idle.add(connection);
+      connections.set(socket, connection);
+      handshaking.set(connection.peer, connection);
+      socket.once("close", () => leave(connection));
+    },
+    secured(socket) {
+      const connection = handshaking.get(peerOf(socket));
+      if (connection !== undefined) connections.set(socket, connection);
+      handshaking.delete(peerOf(socket));
+    },
+    began(socket) {
+      const connection = connections.get(socket);
+      if (connection === undefined) return;
+      connection.requests += 1;
+      connection.group.idle.delete(connection);
+    },
+    ended(socket) {
+      const connection = connections.get(socket);
+      if (connection === undefined) return;
+      connection.requests -= 1;
+      if (connection.requests === 0 && !connection.socket.destroyed) connection.group.idle.add(connection);
+    },
+    close: () => closed.close(),
+  };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** The group with the most connections, of those that have an idle one. */
+function largest(groups: Iterable<Group>): Group | undefined {
+  let found: Group | undefined;
+  for (const group of groups) {
+    if (group.idle.size > 0 && group.count > (found?.count ?? 0)) found = group;
+  }
+  return found;
+}

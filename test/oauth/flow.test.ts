@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { newFlow, openFlow, secret } from "../../src/oauth/flow.ts";
+import { createSealer } from "../../src/seal/index.ts";
+import { withReceiver } from "../support/receiver.ts";
+
+const URI = "https://pay.example.com/api/platform/oauth-callback";
+const T0 = new Date("2026-01-01T00:00:00Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1_000);
+const key = randomBytes(32);
+const sealer = createSealer(key);
+const browser = secret();
+
+describe("the state of a flow that was started here", () => {
+  it("brings back verifier, nonce and end in its browser, and needs nothing that was kept", () => {
+    const { state, flow } = newFlow(URI, browser, T0, sealer);
+    expect(openFlow(state, URI, browser, { now: at(599), sealer })).toEqual(flow);
+    expect(flow).toMatchObject({ codeVerifier: expect.stringMatching(/^[\w-]{43}$/), endsAt: at(600) });
+    expect(flow.nonce).not.toBe(flow.codeVerifier);
+  });
+
+  it("opens with ENCRYPTION_KEY_PREVIOUS too", () => {
+    const { state, flow } = newFlow(URI, browser, T0, sealer);
+    const rotated = createSealer(randomBytes(32), [key]);
+    expect(openFlow(state, URI, browser, { now: T0, sealer: rotated })).toEqual(flow);
+  });
+
+  it("is unknown under another key, for another redirect address, changed in any character, and after ten minutes", () => {
+    const { state } = newFlow(URI, browser, T0, sealer);
+    const open = (given: string, uri = URI, now = T0, by = sealer) =>
+      openFlow(given, uri, browser, { now, sealer: by });
+    expect(open(state, URI, T0, createSealer(randomBytes(32)))).toBe("unknown");
+    expect(open(state, `${URI}2`)).toBe("unknown");
+    expect(open(state, URI, at(600))).toBe("unknown");
+    for (let index = 0; index < state.length - 1; index += 1) {
+      const other = state[index] === "A" ? "B" : "A";
+      expect(open(state.slice(0, index) + other + state.slice(index + 1)), `character ${index}`).toBe(
+        "unknown",
+      );
+    }
+    for (const given of ["", "x", state.slice(1), `${state}A`, "A".repeat(95)])
+      expect(open(given)).toBe("unknown");
+  });
+
+  it("does not last longer because the clock was set back", () => {
+    const { state } = newFlow(URI, browser, T0, sealer);
+    expect(openFlow(state, URI, browser, { now: at(-3_600), sealer })).toBe("unknown");
+  });
+
+  it.each([
+    ["another one", secret()],
+    ["none", undefined],
+  ])("is of another browser where the cookie is %s", (_title, cookie) => {
+    const { state } = newFlow(URI, browser, T0, sealer);
+    expect(openFlow(state, URI, cookie, { now: T0, sealer })).toBe("of another browser");
+  });
+});
+
+describe("the start of a flow", () => {
+  it("writes no row, however many strangers start one", () =>
+    withReceiver("sqlite", async (receiver) => {
+      for (let count = 0; count < 20; count += 1) {
+        const started = await fetch(`${receiver.publicOrigin}/api/platform/oauth-start`, {
+          redirect: "manual",
+        });
+        expect(started.status).toBe(303);
+      }
+      for (const table of ["oncehook_redirect_states", "oncehook_spent_states", "oncehook_callbacks"])
+        expect([table, await receiver.count(table)]).toEqual([table, 0]);
+    }));
+});
