@@ -1,4 +1,4 @@
-import type { Config } from "../config/index.ts";
+import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
 import {
   createRegistry,
   type ExchangeCode,
@@ -10,6 +10,7 @@ import {
 } from "../handlers/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import { CONFIGURATION, type Migration, type OwnedMigration } from "../store/index.ts";
+import { reasonOf } from "./reason.ts";
 import { StartRefused } from "./start-refused.ts";
 
 /** The built-in handlers that `HANDLERS` leaves on, and the user's own in front of them. */
@@ -26,15 +27,66 @@ export function configuredHandlers(
   );
 }
 
+/** The tables that the built-in handlers make, by their types. */
+export const BUILT_IN_TABLES: Readonly<
+  Record<string, { readonly table: string; readonly migration: string }>
+> = {
+  user_authorized: { table: "users", migration: "built-in-users" },
+  payment_notify: { table: "orders", migration: "built-in-orders" },
+  webhook_message: { table: "messages", migration: "built-in-messages" },
+};
+
+/** How to do without a built-in handler, or to keep its table apart. */
+export function leaveOut(type: string): string {
+  const others = BUILT_IN_TYPES.filter((other) => other !== type).join(",");
+  return (
+    `leave the built-in handler ${type} out, with HANDLERS=${others} or HANDLERS=none; or, on PostgreSQL, keep Oncehook's ` +
+    "tables apart with DATABASE_SCHEMA=oncehook"
+  );
+}
+
+/** Says what to do where a handler's migration meets a table that is there already. */
+function explained(migration: Migration, handler: Handler): Migration {
+  return {
+    ...migration,
+    async up(tx) {
+      try {
+        await migration.up(tx);
+      } catch (cause) {
+        if (!isThere(cause)) throw cause;
+        const isBuiltIn = BUILT_IN_TABLES[handler.type]?.migration === migration.name;
+        const remedy = isBuiltIn
+          ? leaveOut(handler.type)
+          : `the handler ${handler.type} would make it: give its table another name, or, on PostgreSQL, set DATABASE_SCHEMA`;
+        throw new Error(`${reasonOf(cause)}; ${remedy}`, { cause });
+      }
+    },
+  };
+}
+
+const DUPLICATE_TABLE = "42P07";
+
+function isThere(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    ("code" in error && error.code === DUPLICATE_TABLE) || /^table \S+ already exists$/.test(error.message)
+  );
+}
+
 /**
  * The handlers' own tables first, then those of the configuration file. A handler's type and a name are one migration,
  * and so is one that several list.
  * @throws StartRefused when two are named alike and cannot be told apart
  */
 export function migrationsOf(registry: Registry, own: readonly Migration[]): OwnedMigration[] {
-  const lists = registry.handlers.map(({ type, migrations }) => ({ owner: type, migrations }));
+  const lists = registry.handlers.map((handler) => ({
+    owner: handler.type,
+    migrations: handler.migrations,
+    applying: (listed: Migration) => explained(listed, handler),
+  }));
+  const last = { owner: CONFIGURATION, migrations: own, applying: (listed: Migration) => listed };
   const all: (OwnedMigration & { handlers: string[]; listed: Migration })[] = [];
-  for (const { owner, migrations } of [...lists, { owner: CONFIGURATION, migrations: own }]) {
+  for (const { owner, migrations, applying } of [...lists, last]) {
     for (const listed of migrations) {
       const { name } = listed;
       const same = all.find((known) => known.name === name && isSame(known.listed, listed));
@@ -42,7 +94,8 @@ export function migrationsOf(registry: Registry, own: readonly Migration[]): Own
         (known) => known.name === name && known !== same && known.handlers.includes(owner),
       );
       if (other !== undefined) throw new StartRefused(namedAlike(name, owner, registry));
-      if (same === undefined) all.push({ name, up: (tx) => listed.up(tx), handlers: [owner], listed });
+      if (same === undefined)
+        all.push({ name, up: (tx) => applying(listed).up(tx), handlers: [owner], listed });
       else if (!same.handlers.includes(owner)) same.handlers.push(owner);
     }
   }

@@ -3,7 +3,7 @@ import type { Clock, Log } from "../domain/index.ts";
 import { MigrationRefused, type OpenedStore, type OwnedMigration, type Store } from "../store/index.ts";
 import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
-import { reasonOf } from "./reason.ts";
+import { databaseReason } from "./reason.ts";
 import { StartRefused } from "./start-refused.ts";
 import { writableDatabase } from "./writable-database.ts";
 
@@ -38,6 +38,7 @@ export async function openStore(
     );
   }
   for (const note of notes) log.warn({}, note);
+  for (const warning of networkWarnings(config.database)) log.warn({}, warning);
   if (durabilityWarnings.length > 0) {
     try {
       judge(durabilityWarnings, config, log);
@@ -53,6 +54,15 @@ export async function openStore(
 function judge(warnings: readonly string[], { environment }: Config, log: Log): void {
   if (environment === "production" && warnings.length > 0) throw new StartRefused(warnings.join("\n"));
   for (const warning of warnings) log.warn({}, warning);
+}
+
+/** What to say aloud of the way to the database; in production `DATABASE_TLS=off` has allowed it. */
+export function networkWarnings(database: Config["database"]): string[] {
+  if (database.kind === "sqlite" || database.unverifiedHost === null) return [];
+  return [
+    `DATABASE_URL leads over a network, to ${database.unverifiedHost}, without verified TLS: whoever is on the way can read the ` +
+      "password and the events, or answer as the database; sslmode=verify-full prevents it",
+  ];
 }
 
 export async function connect(
@@ -74,22 +84,15 @@ export async function connect(
     return await openPostgresStore({
       ...common,
       url: database.url,
+      schema: database.schema ?? undefined,
       poolSize: database.poolSize,
       statementTimeoutMs: handlerTimeoutMs,
       lockTimeoutMs: Math.min(LOCK_TIMEOUT_MS, Math.ceil(config.requestTimeoutMs / 2)),
     });
   } catch (error) {
     if (error instanceof MigrationRefused) throw error;
-    throw new StartRefused(`DATABASE_URL: the database cannot be opened: ${reasons(error)}`, {
+    throw new StartRefused(`DATABASE_URL: the database cannot be opened: ${databaseReason(error)}`, {
       cause: error,
     });
   }
-}
-
-/** The outermost error says what was tried, the innermost what the driver or the system answered. */
-function reasons(error: unknown): string {
-  const inner = (current: unknown): unknown =>
-    current instanceof Error && current.cause !== undefined ? inner(current.cause) : current;
-  const root = inner(error);
-  return root === error ? reasonOf(error) : `${reasonOf(error)} (${reasonOf(root)})`;
 }

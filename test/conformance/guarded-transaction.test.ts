@@ -30,7 +30,7 @@ describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => 
             },
             committing(),
           );
-          await expect(run).rejects.toThrow(/one statement at a time|multiple commands/);
+          await expect(run).rejects.toThrow(/one statement at a time|multiple commands|may not run "COMMIT"/);
         }
         await nothingIsLeft(target);
         await store.once(
@@ -121,6 +121,64 @@ describe("the transaction lent to a handler on sqlite", () => {
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_notifications")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(1);
+      },
+      OPTIONS,
+    ));
+
+  it("refuses what would stay on the one connection of all events, and says why", () =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const texts: [string, string][] = [
+          ["PRAGMA query_only = ON", "PRAGMA query_only would stay set"],
+          ["PRAGMA busy_timeout(60000)", "PRAGMA busy_timeout would stay set"],
+          ["PRAGMA synchronous = OFF", "PRAGMA synchronous would stay set"],
+          ["ATTACH ':memory:' AS other", "another database would stay attached"],
+          ["CREATE TEMP TABLE effects (event_id text, note text)", "a temporary table"],
+          ["CREATE TABLE temp.oncehook_records (id integer)", "a temporary table"],
+          ["CREATE TEMP VIEW oncehook_failures AS SELECT 1", "a temporary table"],
+          [
+            "CREATE TEMP TRIGGER t AFTER INSERT ON effects BEGIN DELETE FROM effects; END",
+            "a temporary table",
+          ],
+        ];
+        for (const [text, why] of texts) {
+          for (const way of [
+            (scope: OnceScope) => sqlite(scope).exec(text),
+            (scope: OnceScope) => scope.tx.execute(text),
+          ]) {
+            const run = store.once(
+              newRecord("e1"),
+              async (scope) => {
+                await way(scope);
+                return RESULT;
+              },
+              committing(),
+            );
+            await expect(run, text).rejects.toThrow(why);
+          }
+        }
+        await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      OPTIONS,
+    ));
+
+  it("may look at its schema and defer its foreign keys by PRAGMA", () =>
+    withStore(
+      "sqlite",
+      async (store) => {
+        const run = store.once(
+          newRecord("e1"),
+          async ({ tx }) => {
+            const { rows } = await tx.execute("PRAGMA table_info(effects)");
+            await tx.execute("PRAGMA defer_foreign_keys = ON");
+            const listed = await tx.execute("SELECT name FROM pragma_table_info('effects')");
+            return { result: { columns: rows.length, listed: listed.rows.length } };
+          },
+          committing(),
+        );
+        expect(await run).toMatchObject({ result: { columns: 2, listed: 2 } });
       },
       OPTIONS,
     ));

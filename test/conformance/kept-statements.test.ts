@@ -42,14 +42,15 @@ describe("a statement that is kept parsed on postgres", () => {
       { migrations: [SETUP], poolSize: 1 },
     ));
 
-  it("means the temporary table that hides another from there on", () =>
+  it("means the real table where a temporary one has its name, unless it names pg_temp", () =>
     withStore(
       "postgres",
       async (store) => {
         const select = "SELECT name FROM shapes";
         for (const id of ["e1", "e2", "e3"]) expect(await run(store, id, select)).toEqual([{ name: "one" }]);
         const hide = "CREATE TEMP TABLE shapes (name text) ON COMMIT DROP";
-        expect(await run(store, "e4", hide, select)).toEqual([]);
+        expect(await run(store, "e4", hide, select)).toEqual([{ name: "one" }]);
+        expect(await run(store, "e6", hide, "SELECT name FROM pg_temp.shapes")).toEqual([]);
         expect(await run(store, "e5", select)).toEqual([{ name: "one" }]);
       },
       { migrations: [SETUP], poolSize: 1 },

@@ -22,6 +22,7 @@ export class Wire {
   readonly #losses: Loss[] = [];
   #port: number;
   #delayMs = 0;
+  #isFrozen = false;
   #replaced = (chunk: Buffer): Buffer => chunk;
   /** How many answers to a COMMIT were lost. */
   swallowed = 0;
@@ -69,6 +70,12 @@ export class Wire {
     for (const pair of this.#pairs) pair.isSilent = true;
   }
 
+  /** From now on nothing passes over any connection, nor over one that is opened later: the server is frozen. */
+  freeze(): void {
+    this.#isFrozen = true;
+    this.silence();
+  }
+
   /** From now on whatever matches is replaced on its way, to the server and back. */
   replace(pattern: RegExp, by: (found: string) => string): void {
     this.#replaced = (chunk) => Buffer.from(chunk.toString("latin1").replace(pattern, by), "latin1");
@@ -98,7 +105,7 @@ export class Wire {
 
   #join(client: Socket): void {
     const upstream = connect({ port: this.#port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
-    const pair: Pair = { client, upstream, isSilent: false, isSwallowing: false };
+    const pair: Pair = { client, upstream, isSilent: this.#isFrozen, isSwallowing: false };
     this.#pairs.add(pair);
     for (const socket of [client, upstream]) {
       // Either side may report the cut; what the store makes of it is what is looked at.

@@ -23,7 +23,7 @@ export interface Answer {
 export interface Wire {
   readonly stream: { cork(): void; uncork(): void };
   /** The driver's own names; one object for each connection. */
-  readonly parsedStatements: object;
+  readonly parsedStatements: Record<string, unknown>;
   parse(statement: { text: string; name: string }): void;
   bind(portal: { statement: string; values: readonly (string | null)[] }): void;
   execute(portal: object): void;
@@ -51,6 +51,8 @@ export class Exchange implements pg.Submittable {
   readonly answers: Answer[] = [];
   /** False: the driver refused it, and the server knows nothing of it. */
   isSent = false;
+  /** The driver's name: milliseconds after which it gives the answer up; undefined for the connection's own limit. */
+  query_timeout: number | undefined;
   readonly #statements: readonly Sent[];
   #names: Set<string> | undefined;
   #rows: (readonly (string | null)[])[] = [];
@@ -111,6 +113,13 @@ export class Exchange implements pg.Submittable {
   handleEmptyQuery(): void {}
   handleCopyInResponse(): void {}
   handleCopyData(): void {}
+}
+
+/** After DISCARD ALL the server knows none of the names that a connection had. */
+export function forgetNames(client: pg.ClientBase): void {
+  const { parsedStatements } = (client as unknown as { connection: Wire }).connection;
+  for (const name of Object.keys(parsedStatements)) delete parsedStatements[name];
+  parsed.delete(parsedStatements);
 }
 
 /** Sends the messages together: each piece that goes out by itself costs more than what is in it. */

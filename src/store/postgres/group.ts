@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
 import { StoreFault } from "../store-fault.ts";
 import type { Sent } from "./exchange.ts";
-import { BEGIN, commit, rollback } from "./in-transaction.ts";
+import { BEGIN, commit, RESETS, rollback } from "./in-transaction.ts";
 import { completing, deleteRecord, insertRecord } from "./records.ts";
 import { type Candidate, Seat, type Turn } from "./seat.ts";
 import { exchange } from "./statement.ts";
@@ -31,13 +31,6 @@ function savepoint(name: string): Savepoint {
  * then has nothing to undo, which ends the group; under one name it would undo what the member before has done.
  */
 const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
-/** What a function or a trigger leaves for the rest of the transaction outlives the savepoint that it was made in. */
-const RESETS: readonly Sent[] = [
-  { name: "oncehook_reset_role", text: "RESET ROLE" },
-  { name: "oncehook_reset", text: "RESET ALL" },
-  { name: "oncehook_discard_temp", text: "DISCARD TEMP" },
-];
-
 interface Done {
   readonly candidate: Candidate;
   readonly seat: Seat;

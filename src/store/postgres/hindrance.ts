@@ -51,16 +51,27 @@ export function passing(error: unknown): StoreFaultReason | undefined {
 }
 
 const STATEMENT_CANCELLED = "57014";
+const READ_ONLY = "25006";
 
 /**
  * What the handler threw, marked where the database is to blame and a repetition may help. A statement that its own
- * limit cancelled is the handler's affair: it would take as long again.
+ * limit cancelled is the handler's affair: it would take as long again. So is a transaction that became read-only after
+ * the record was written in it.
  */
 export function faultInRun(error: unknown): unknown {
   if (passing(error) === undefined) return error;
-  if (sqlState(error) !== STATEMENT_CANCELLED) return new FaultInRun(error);
+  if (![STATEMENT_CANCELLED, READ_ONLY].includes(sqlState(error) ?? "")) return new FaultInRun(error);
+  return lasting(error);
+}
+
+/** Marks an error that would come again. */
+export function lasting(error: unknown): unknown {
   if (error instanceof Error) final.add(error);
   return error;
+}
+
+export function isReadOnlyServer(error: unknown): boolean {
+  return sqlState(error) === READ_ONLY;
 }
 
 const final = new WeakSet<Error>();

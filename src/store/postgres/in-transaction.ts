@@ -3,9 +3,10 @@ import { type Lending, newLending, takeBack } from "../guarded.ts";
 import type { Deadline, Transaction, TransactionWatch } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { type Answer, Exchange, type Sent } from "./exchange.ts";
-import { isLockTimeout, passing } from "./hindrance.ts";
+import { isLockTimeout, isReadOnlyServer, lasting, passing } from "./hindrance.ts";
 import { lent } from "./lent.ts";
 import { withClient } from "./pool.ts";
+import { isOfAnotherTransaction } from "./records.ts";
 import { exchange } from "./statement.ts";
 import { unlessLate } from "./unless-late.ts";
 
@@ -15,6 +16,22 @@ const ROLLBACK_PATIENCE_MS = 500;
 export const BEGIN: Sent = { name: "oncehook_begin", text: "BEGIN" };
 const COMMIT: Sent = { name: "oncehook_commit", text: "COMMIT" };
 const ROLLBACK: Sent = { name: "oncehook_rollback", text: "ROLLBACK" };
+/**
+ * What a handler, a function or a trigger may have left for the rest of the session, which outlives a savepoint too. Before
+ * the completion, so that COMMIT waits for the disk, and this role writes the record.
+ */
+export const RESETS: readonly Sent[] = [
+  { name: "oncehook_reset_role", text: "RESET ROLE" },
+  { name: "oncehook_reset", text: "RESET ALL" },
+  { name: "oncehook_discard_temp", text: "DISCARD TEMP" },
+];
+/** An answer may be overdue for so long, beyond what the server itself allows a statement. */
+const SILENCE_MS = 2_000;
+const LEAST_MS = 500;
+
+const ENDED_INSIDE =
+  "the transaction was ended inside the handler, and another one begun: what was committed by it stays, the rest was " +
+  "rolled back; leave the commit to Oncehook";
 
 export interface TransactionLimits {
   readonly deadline: Deadline;
@@ -52,7 +69,8 @@ export async function inTransaction<T>(
     const lending = newLending(() => client.getTransactionStatus() !== "I", limits.watch);
     const begin = beginning(limits);
     try {
-      const answers = await exchange(client, [...begin, ...opening]).catch((error: unknown) => {
+      const sent = [...begin, ...opening];
+      const answers = await exchange(client, sent, patienceOf(limits)).catch((error: unknown) => {
         throw locked !== undefined && isLockTimeout(error) ? locked(error) : error;
       });
       const open = { tx: lent(client, lending), client, lending };
@@ -60,7 +78,7 @@ export async function inTransaction<T>(
       takeBack(lending);
       const last = closing(value);
       if (last === "rollback") await exchange(client, [ROLLBACK]);
-      else await commit(client, last);
+      else await commit(client, last, Math.max(LEAST_MS, limits.deadline - performance.now()));
       return value;
     } catch (error) {
       lending.open = false;
@@ -68,6 +86,11 @@ export async function inTransaction<T>(
       throw error;
     }
   });
+}
+
+/** Over a connection that is dead without a word there is no answer; another one may still be in time. */
+function patienceOf({ deadline, lockTimeoutMs }: TransactionLimits): number {
+  return Math.max(LEAST_MS, Math.min(lockTimeoutMs + SILENCE_MS, deadline - performance.now()));
 }
 
 /** Near the deadline a lock may be waited for only as long as somebody still waits for the answer. */
@@ -81,10 +104,10 @@ function beginning({ deadline, lockTimeoutMs }: TransactionLimits): Sent[] {
  * @throws StoreFault `commit_unknown` where nobody knows whether it happened, `commit_failed` where it was refused for
  *   good; any other error means that it did not happen and may be tried again
  */
-export async function commit(client: pg.ClientBase, last: readonly Sent[]): Promise<void> {
+export async function commit(client: pg.ClientBase, last: readonly Sent[], limitMs?: number): Promise<void> {
   const closing = new Exchange([...last, COMMIT]);
   try {
-    await exchange(client, closing);
+    await exchange(client, closing, limitMs);
   } catch (cause) {
     // An error behind the answer to COMMIT takes nothing back.
     if (closing.answers.length <= last.length) throw refusal(client, closing, last, cause);
@@ -98,7 +121,10 @@ export async function commit(client: pg.ClientBase, last: readonly Sent[]): Prom
 function refusal(client: pg.ClientBase, closing: Exchange, last: readonly Sent[], cause: unknown): unknown {
   if (!closing.isSent) return cause;
   // Answers come in order: a statement before COMMIT that was refused kept the server from ever coming to it.
-  if (cause instanceof pg.DatabaseError && closing.answers.length < last.length) return cause;
+  if (cause instanceof pg.DatabaseError && closing.answers.length < last.length) {
+    if (isOfAnotherTransaction(cause)) return new Error(ENDED_INSIDE, { cause });
+    return isReadOnlyServer(cause) ? lasting(cause) : cause;
+  }
   // A refused COMMIT has rolled back for certain, and a serialization failure may be tried again.
   if (passing(cause) !== undefined && client.getTransactionStatus() === "I") return cause;
   // What the server itself refused did not happen; of anything else nobody can tell.

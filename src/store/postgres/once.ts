@@ -6,7 +6,7 @@ import { already } from "../queries/already.ts";
 import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope } from "../store.ts";
 import type { Transaction } from "../transaction.ts";
 import { EventLocked, faultInRun } from "./hindrance.ts";
-import { inTransaction, type Opened } from "./in-transaction.ts";
+import { inTransaction, type Opened, RESETS } from "./in-transaction.ts";
 import { completing, insertRecord, type Notification, selectRecord, toStoredRecord } from "./records.ts";
 import { exchange } from "./statement.ts";
 
@@ -37,7 +37,7 @@ export async function once(
       },
       closing(ran) {
         if (!ran.ran || mode === "rehearse") return "rollback";
-        return completing(record, ran.completion, ran.notifications, clock.now());
+        return [...RESETS, ...completing(record, ran.completion, ran.notifications, clock.now())];
       },
     },
   );
@@ -76,7 +76,7 @@ async function rehearse(
 ): Promise<void> {
   // What only COMMIT would check is checked now, so that a dry run promises no more than the real one keeps.
   const check = { text: "SET CONSTRAINTS ALL IMMEDIATE" };
-  await exchange(client, [...completing(record, { result }, notifications, clock.now()), check]);
+  await exchange(client, [...RESETS, ...completing(record, { result }, notifications, clock.now()), check]);
 }
 
 /** What a handler may do; what it enqueues is kept, and written with the completion in one round trip. */

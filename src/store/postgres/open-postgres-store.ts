@@ -8,8 +8,9 @@ import { commonOperations } from "../queries/common-operations.ts";
 import type { Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { appendCallbacks } from "./append-callbacks.ts";
-import { durabilityWarnings } from "./durability.ts";
+import type { SessionSettings } from "./connection-to.ts";
 import { Finds } from "./finds.ts";
+import { firstConnection } from "./first-connection.ts";
 import { passing, passingBeforeItBegan } from "./hindrance.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { Lanes } from "./lanes.ts";
@@ -22,6 +23,8 @@ import { executeOn } from "./statement.ts";
 
 export interface PostgresOptions extends OpenOptions {
   readonly url: string;
+  /** Holds the tables; made where it is missing. Those of the server's own search_path when left out. */
+  readonly schema?: string | undefined;
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
   /** How long one wait for another delivery, or for a free connection, may take before it is looked at anew. */
@@ -36,6 +39,8 @@ const MIGRATION_LIMIT_MS = 6 * 3_600_000;
 const MOST_LANES = 4;
 /** In company nobody waits for a lock or a long statement: who needs it leaves, and has the usual limits. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
+/** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
+const WRITES_NOTHING = "DELETE FROM oncehook_records WHERE false";
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const MIGRATION_LOCK = 7_140_231_901;
 
@@ -44,17 +49,19 @@ const MIGRATION_LOCK = 7_140_231_901;
  * @throws MigrationRefused for a newer schema or another environment's database
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
+  const { durabilityWarnings, settings } = await firstConnection(options.url, options.schema);
   const lanes = Math.min(MOST_LANES, Math.floor((options.poolSize - 1) / 2));
-  const pool = createPool({ ...options, size: options.poolSize - lanes });
-  const groups = lanes === 0 ? undefined : createPool({ url: options.url, size: lanes, ...GROUP_LIMITS });
+  const pool = createPool({ ...options, settings, size: options.poolSize - lanes });
+  const groups =
+    lanes === 0 ? undefined : createPool({ url: options.url, settings, size: lanes, ...GROUP_LIMITS });
   const opening = performance.now() + PATIENCE_MS;
   try {
-    const warnings = await withPatience(
+    await withPatience(
       opening,
-      () => withClient(pool, opening, durabilityWarnings),
+      () => withClient(pool, opening, (client) => assertPath(client, options.schema)),
       passing,
     );
-    const { applied, previousBaseUrl } = await migrate(options);
+    const { applied, previousBaseUrl } = await migrate(options, settings);
     const store = assemble(pool, groups, options);
     for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
     return {
@@ -62,7 +69,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       report: { applied },
       createdFile: undefined,
       previousBaseUrl,
-      durabilityWarnings: warnings,
+      durabilityWarnings,
       notes: [],
     };
   } catch (error) {
@@ -71,10 +78,21 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   }
 }
 
+/** A pooler may drop what a session begins with: then the tables would be made, and looked for, elsewhere. */
+async function assertPath(client: pg.ClientBase, schema: string | undefined): Promise<void> {
+  if (schema === undefined) return;
+  const { rows } = await client.query("SELECT current_schema() AS first");
+  if (rows[0]?.first === schema) return;
+  throw new Error(
+    `DATABASE_SCHEMA: the sessions do not begin in the schema "${schema}": a pooler between has dropped the startup ` +
+      "option search_path. Connect to the server itself, or have the pooler pass `options` on",
+  );
+}
+
 /** On a connection of its own: an index over a large table takes longer than any callback's statement may. */
-async function migrate(options: PostgresOptions) {
+async function migrate(options: PostgresOptions, settings: SessionSettings) {
   const { url, migrations, stamp, clock, lockTimeoutMs } = options;
-  const pool = createPool({ url, size: 1, statementTimeoutMs: MIGRATION_LIMIT_MS, lockTimeoutMs });
+  const pool = createPool({ url, settings, size: 1, statementTimeoutMs: MIGRATION_LIMIT_MS, lockTimeoutMs });
   const deadline = performance.now() + MIGRATION_PATIENCE_MS;
   const migrating = inTransaction(
     pool,
@@ -102,7 +120,9 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
     dialect: "postgres",
     async find(key, deadline) {
       const record = await withPatience(deadline, () => finds.find(key, deadline), passing);
-      if (record !== undefined) await withPatience(deadline, () => standbys.confirm(deadline), passing);
+      // One that is not completed was committed by a handler itself; `once` refuses its event.
+      if (record?.status !== "completed") return undefined;
+      await withPatience(deadline, () => standbys.confirm(deadline), passing);
       return record;
     },
     async once(record, run, options) {
@@ -118,7 +138,7 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
     ...commonOperations(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
-      await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query("SELECT 1"));
+      await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query(WRITES_NOTHING));
     },
     // What becomes of a disk is the server's business; it ends its own process then.
     broken: new Promise(() => {}),

@@ -1,11 +1,15 @@
 import pg from "pg";
 import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
-import { ConnectionLost, NoConnection } from "./hindrance.ts";
-import { isSilent, setSilenceLimit, silenceLimit } from "./statement.ts";
+import { connectionTo, type SessionSettings } from "./connection-to.ts";
+import { forgetNames, type Sent } from "./exchange.ts";
+import { ConnectionLost, isReadOnlyServer, NoConnection } from "./hindrance.ts";
+import { exchange, isSilent, setSilenceLimit, silenceLimit } from "./statement.ts";
 
 export interface PoolOptions {
   readonly url: string;
+  /** What every session begins with, and goes back to; a role's own settings come second to it. */
+  readonly settings?: SessionSettings;
   readonly size: number;
   /** Above the handler's time limit a statement can only be a runaway. */
   readonly statementTimeoutMs: number;
@@ -15,9 +19,10 @@ export interface PoolOptions {
 /** A server that is busy, not away, may take this long to let somebody in; requests have deadlines of their own. */
 const CONNECT_MS = 2_000;
 
-export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: PoolOptions): pg.Pool {
+export function createPool(options: PoolOptions): pg.Pool {
+  const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs } = options;
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connectionTo(url, settings),
     max: size,
     application_name: "oncehook",
     connectionTimeoutMillis: Math.max(lockTimeoutMs, CONNECT_MS),
@@ -40,6 +45,33 @@ export function createPool({ url, size, statementTimeoutMs, lockTimeoutMs }: Poo
 /** Connections of which the driver has told that they are lost. */
 const broken = new WeakSet<object>();
 
+/** Connections on which a handler may have left something for the session: a cursor, a channel, an advisory lock. */
+const changed = new WeakSet<object>();
+
+/** Lets the connection go back to its pool only as a new one would be. */
+export function resetBeforeReuse(client: pg.ClientBase): void {
+  changed.add(client);
+}
+
+const DISCARD_ALL: Sent = { text: "DISCARD ALL" };
+const RESET_LIMIT_MS = 2_000;
+
+/** After the answer, so that only the pool waits for it. */
+async function reset(client: pg.PoolClient): Promise<void> {
+  changed.delete(client);
+  const discarding = exchange(client, [DISCARD_ALL], RESET_LIMIT_MS);
+  const isClean = await discarding.then(
+    () => true,
+    () => false,
+  );
+  forgetNames(client);
+  client.release(!isClean || isUnfit(client));
+}
+
+function isUnfit(client: pg.ClientBase): boolean {
+  return broken.has(client) || isSilent(client) || client.getTransactionStatus() !== "I";
+}
+
 /**
  * Lends one connection. It goes back to the pool only when it is idle and whole: a connection whose state is not
  * known is closed, and the server rolls back what was open on it.
@@ -51,15 +83,20 @@ export async function withClient<T>(
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool, deadline);
+  let isReadOnly = false;
   try {
     return await use(client);
   } catch (error) {
+    isReadOnly = isReadOnlyServer(error);
     // A COMMIT that was cut off is a verdict already: it may have happened, so it must not be tried again.
     throw broken.has(client) && !(error instanceof StoreFault)
       ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
       : error;
   } finally {
-    client.release(broken.has(client) || isSilent(client) || client.getTransactionStatus() !== "I");
+    // A server that became a standby keeps its connections; a new one may lead to the primary.
+    if (isReadOnly || isUnfit(client)) client.release(true);
+    else if (changed.has(client)) void reset(client);
+    else client.release();
   }
 }
 

@@ -1,3 +1,4 @@
+import pg from "pg";
 import type { CallbackLogRow, EventKey } from "../../domain/index.ts";
 import { CALLBACK_COLUMNS, callbackValues, toRecord } from "../queries/rows.ts";
 import type { Completion, NewRecord, StoredRecord } from "../store.ts";
@@ -52,7 +53,12 @@ const INSERT_NOTIFICATION: Sent = {
 /** The parts of a completion; one statement holds those that an event has, so that it costs one execution. */
 const COMPLETE = "UPDATE oncehook_records SET status = 'completed', result = $1, processed_at = $2";
 const LOGGED = ", callback_id = (SELECT id FROM callback)";
-const OF_EVENT = "WHERE event_id = $3 AND source = $4";
+/** The record that this very transaction inserted; one that was committed or undone meanwhile is another, or none. */
+const OF_EVENT = `WHERE event_id = $3 AND source = $4 AND status = 'processing'
+      AND xmin = pg_current_xact_id()::xid`;
+const NOT_ITS_TRANSACTION = "the record is not of this transaction";
+/** Anything but one row is an error, behind which the server runs no COMMIT. */
+const EXACTLY_ONE = `SELECT (CASE count(*) WHEN 1 THEN '1' ELSE '${NOT_ITS_TRANSACTION}' END)::int FROM completed`;
 const LEFT_BEHIND = `failure AS (DELETE FROM oncehook_failures WHERE event_id = $3 AND source = $4),
     preparation AS (DELETE FROM oncehook_preparations WHERE event_id = $3 AND source = $4)`;
 const FIRST_NOTIFICATION = `notification AS (
@@ -63,7 +69,8 @@ const callback = (from: number) => `callback AS (
       VALUES (${CALLBACK_COLUMNS.map((_, index) => `$${from + index}`).join(", ")}) RETURNING id)`;
 
 function completion(name: string, parts: readonly string[], more = ""): Sent {
-  const text = `WITH ${[LEFT_BEHIND, ...parts].join(",\n    ")} ${COMPLETE}${more} ${OF_EVENT}`;
+  const completed = `completed AS (${COMPLETE}${more} ${OF_EVENT} RETURNING 1)`;
+  const text = `WITH ${[LEFT_BEHIND, ...parts, completed].join(",\n    ")} ${EXACTLY_ONE}`;
   return { name: `oncehook_${name}`, text };
 }
 const COMPLETIONS = {
@@ -104,6 +111,11 @@ export function toStoredRecord(answer: Answer | undefined): StoredRecord | undef
   const names = [...RECORD_COLUMNS, ...RECORD_TIMES];
   const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
   return toRecord(row as unknown as Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">);
+}
+
+/** Whether a completion was refused because the handler, or something it called, had ended the transaction. */
+export function isOfAnotherTransaction(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.message.includes(NOT_ITS_TRANSACTION);
 }
 
 /** Everything that becomes true with an event: its result, its notifications, its row of the callback log. */

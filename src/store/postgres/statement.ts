@@ -27,6 +27,7 @@ export function isSilent(client: pg.ClientBase): boolean {
 
 /** What the driver sends by itself and answers by a callback. */
 interface Answered<T> extends pg.Submittable {
+  readonly query_timeout?: number | undefined;
   callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
@@ -53,30 +54,46 @@ function answerTo<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
 function send<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
   const begun = performance.now();
   return new Promise<T>((resolve, reject) => {
+    // Behind a statement that was given up the next one would wait as long again.
+    if (silent.has(client)) {
+      reject(new ConnectionLost("PostgreSQL did not answer an earlier statement"));
+      return;
+    }
+    const limitMs = request.query_timeout ?? limits.get(client) ?? Number.POSITIVE_INFINITY;
     request.callback = (error, value) => {
       if (underWay.get(client)?.what === request) underWay.delete(client);
-      if (error) reject(overdue(client, begun, error) ?? error);
+      if (error) reject(overdue(client, performance.now() - begun, limitMs, error) ?? error);
       else resolve(value as T);
     };
     client.query(request);
   });
 }
 
-function overdue(client: pg.ClientBase, begun: number, cause: Error): ConnectionLost | undefined {
-  const waited = performance.now() - begun;
+function overdue(
+  client: pg.ClientBase,
+  waitedMs: number,
+  limitMs: number,
+  cause: Error,
+): ConnectionLost | undefined {
   // The driver's timer and this clock may differ by a little.
-  const isOverdue = waited > (limits.get(client) ?? Number.POSITIVE_INFINITY) - CLOCK_SLACK_MS;
-  if (cause instanceof pg.DatabaseError || !isOverdue) return undefined;
+  if (cause instanceof pg.DatabaseError || waitedMs <= limitMs - CLOCK_SLACK_MS) return undefined;
   silent.add(client);
-  return new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waited)} ms`, { cause });
+  return new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waitedMs)} ms`, { cause });
 }
 
-/** @throws ConnectionLost when the answer did not come; otherwise the driver's error, once the exchange has ended */
+/**
+ * @param limitMs after which the connection counts as dead, where that is before its own limit
+ * @throws ConnectionLost when the answer did not come; otherwise the driver's error, once the exchange has ended
+ */
 export function exchange(
   client: pg.ClientBase,
   sent: Exchange | readonly Sent[],
+  limitMs?: number,
 ): Promise<readonly Answer[]> {
-  return answerTo(client, sent instanceof Exchange ? sent : new Exchange(sent));
+  const request = sent instanceof Exchange ? sent : new Exchange(sent);
+  const ownMs = limits.get(client);
+  if (limitMs !== undefined && ownMs !== undefined) request.query_timeout = Math.min(limitMs, ownMs);
+  return answerTo(client, request);
 }
 
 /** How a statement of somebody else is sent. */

@@ -11,6 +11,40 @@ export const KEPT_LOG_BYTES = 64 * 1_024 * 1_024;
 /** In pages; SQLite's own choice. */
 const USUAL_LOG = 1_000;
 
+const ENDS =
+  "Oncehook commits the transaction with the event's record. Throw to roll it back; use a SAVEPOINT for parts";
+const ATTACHES =
+  "another database would stay attached for the events after this one, and SQLite does not commit two of them as one";
+const TEMPORARY =
+  "a temporary table, view or trigger would stay for the events after this one, and hides what has its name; use a table " +
+  "of your own, or WITH";
+const SETS = (pragma: string | null) =>
+  `PRAGMA ${pragma} would stay set for the events after this one, and for Oncehook itself`;
+/** With a value they look something up, hold for the transaction alone, or are part of the database. */
+const PRAGMAS = new Set([
+  "table_info",
+  "table_xinfo",
+  "table_list",
+  "index_list",
+  "index_info",
+  "index_xinfo",
+  "foreign_key_list",
+  "foreign_key_check",
+  "integrity_check",
+  "quick_check",
+  "optimize",
+  "defer_foreign_keys",
+  // Means nothing inside a transaction (https://sqlite.org/pragma.html#pragma_foreign_keys).
+  "foreign_keys",
+  "user_version",
+  "application_id",
+]);
+
+function mayRun(pragma: string | null, value: string | null): boolean {
+  const name = pragma?.toLowerCase() ?? "";
+  return value === null ? name !== "wal_checkpoint" : PRAGMAS.has(name);
+}
+
 interface Prepared {
   readonly statement: StatementSync;
   readonly hasRows: boolean;
@@ -25,6 +59,8 @@ export class Connection {
   readonly mayCheckpointBeside: boolean;
   /** While it is lent to somebody, no statement may begin, commit or roll back. */
   isLent = false;
+  /** Why SQLite refused a statement since it was lent; the driver itself says no more than "not authorized". */
+  refusal: string | undefined;
   #reserved = "";
 
   constructor(path: string, onStatement?: (sql: string) => void) {
@@ -46,9 +82,12 @@ export class Connection {
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
-    this.database.setAuthorizer((action, _operation, name) =>
-      this.isLent && this.#isRefused(action, name) ? constants.SQLITE_DENY : constants.SQLITE_OK,
-    );
+    this.database.setAuthorizer((action, first, second, schema) => {
+      if (!this.isLent) return constants.SQLITE_OK;
+      const refusal = this.#refusalOf(action, first, second, schema);
+      this.refusal ??= refusal;
+      return refusal === undefined ? constants.SQLITE_OK : constants.SQLITE_DENY;
+    });
   }
 
   /** Keeps a savepoint's name from those to whom the connection is lent. */
@@ -56,9 +95,19 @@ export class Connection {
     this.#reserved = savepoint;
   }
 
-  #isRefused(action: number, name: string | null): boolean {
-    if (action === constants.SQLITE_TRANSACTION) return true;
-    return action === constants.SQLITE_SAVEPOINT && name?.toLowerCase() === this.#reserved;
+  /** The two texts are what SQLite's documentation of each action code says. */
+  #refusalOf(
+    action: number,
+    first: string | null,
+    second: string | null,
+    schema: string | null,
+  ): string | undefined {
+    const isOwnSavepoint = action === constants.SQLITE_SAVEPOINT && second?.toLowerCase() === this.#reserved;
+    if (action === constants.SQLITE_TRANSACTION || isOwnSavepoint) return ENDS;
+    if (action === constants.SQLITE_ATTACH || action === constants.SQLITE_DETACH) return ATTACHES;
+    if (action === constants.SQLITE_PRAGMA && !mayRun(first, second)) return SETS(first);
+    const isTemporary = schema === "temp" && /^sqlite_(?:temp_)?master$/.test(first ?? "");
+    return action === constants.SQLITE_INSERT && isTemporary ? TEMPORARY : undefined;
   }
 
   /** The prepared statement for a text; the oldest ones are dropped, since handlers may write values into their texts. */

@@ -50,10 +50,20 @@ export async function lending<T>(
     assertOpen(lending);
     await takeBackFinally(lending);
     return value;
+  } catch (error) {
+    throw explained(error, connection.refusal);
   } finally {
     connection.isLent = false;
+    connection.refusal = undefined;
     lending.open = false;
   }
+}
+
+function explained(error: unknown, refusal: string | undefined): unknown {
+  const isRefused = error instanceof Error && error.message === "not authorized";
+  return isRefused && refusal !== undefined
+    ? new Error(`the handler may not run this statement: ${refusal}`, { cause: error })
+    : error;
 }
 
 /** They would end the connection for everybody, or hand out what the guard does not see. */

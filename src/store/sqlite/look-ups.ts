@@ -68,7 +68,11 @@ export class LookUps {
       // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
       // transaction sees this one state and no later one.
       const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
-      for (const { key, resolve } of waiting) resolve({ record: findRecord(connection, key), version });
+      for (const { key, resolve } of waiting) {
+        const record = findRecord(connection, key);
+        // One that is not completed was left by a handler itself; `once` refuses its event.
+        resolve({ record: record?.status === "completed" ? record : undefined, version });
+      }
     } finally {
       if (connection.database.isTransaction) connection.run("COMMIT");
     }

@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type OnceScope, type OpenedStore, type Store, sql } from "../../src/store/index.ts";
+import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { withWire } from "../support/wire.ts";
+
+interface Queryable {
+  query(text: string): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+const RESULT = { result: {} };
+const driver = ({ tx }: OnceScope) => tx.connection as Queryable;
+const insert = (id: string) => `INSERT INTO effects (event_id) VALUES ('${id}')`;
+/** Reads as one string where backslashes mean nothing, and hides what it holds from whoever assumes that. */
+const hidden = (statements: string) => `${insert("hidden")}; SELECT 'a\\''; ${statements}; SELECT ''`;
+
+const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
+/** Functions and a trigger as users have them, which no text of a statement tells of. */
+const FUNCTIONS = {
+  name: "test-functions",
+  async up({ query }: Parameters<typeof EFFECTS.up>[0]) {
+    const define = (name: string, body: string) =>
+      sql.raw(`CREATE FUNCTION ${name} LANGUAGE plpgsql AS $$BEGIN ${body} END$$`).execute(query);
+    await define("hasten() RETURNS void", "PERFORM set_config('synchronous_commit', 'off', false);");
+    await define(
+      "shadow() RETURNS void",
+      "CREATE TEMP TABLE IF NOT EXISTS effects (event_id text, note text);",
+    );
+    await sql.raw("CREATE TABLE commits (synchronous text)").execute(query);
+    await define(
+      "note_commit() RETURNS trigger",
+      "INSERT INTO commits VALUES (current_setting('synchronous_commit')); RETURN NULL;",
+    );
+    const trigger = `CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON effects
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_commit()`;
+    await sql.raw(trigger).execute(query);
+  },
+};
+
+let target: Target;
+let opened: OpenedStore;
+let store: Store;
+const ended = Promise.withResolvers<void>();
+let database: Promise<void>;
+
+// One database and one connection for events alone: what stays on the connection meets the next event for certain.
+beforeAll(async () => {
+  const ready = Promise.withResolvers<void>();
+  database = withDatabase("postgres", async (fresh) => {
+    target = fresh;
+    opened = await openTarget(target, { migrations: [EFFECTS, FUNCTIONS], poolSize: 1 });
+    store = opened.store;
+    ready.resolve();
+    await ended.promise;
+    await store.close();
+  });
+  await Promise.race([ready.promise, database]);
+});
+
+afterAll(async () => {
+  ended.resolve();
+  await database;
+});
+
+let events = 0;
+
+/** Delivers one event whose handler does this and then writes its effect. @returns the event's id */
+async function handled(run: (scope: OnceScope) => Promise<unknown>): Promise<string> {
+  events += 1;
+  const id = `e${events}`;
+  await store.once(
+    newRecord(id),
+    async (scope) => {
+      await run(scope);
+      return addEffect(scope, id);
+    },
+    committing(),
+  );
+  return id;
+}
+
+async function selected(statement: string): Promise<Record<string, unknown> | undefined> {
+  let row: Record<string, unknown> | undefined;
+  await handled(async ({ tx }) => {
+    row = (await tx.execute(statement)).rows[0] as typeof row;
+  });
+  return row;
+}
+
+describe("a handler that ends the transaction through the driver on postgres", () => {
+  it.each([
+    "COMMIT",
+    "/* /* */ */ COMMIT AND CHAIN",
+    "-- a line ends here too\rROLLBACK",
+    "SELECT 1; COMMIT; BEGIN",
+    "SELECT ';'; ROLLBACK; BEGIN",
+    "SELECT $a$ ' $a$; END",
+    "SELECT E'\\''; ABORT --'",
+    "PREPARE TRANSACTION 'p'",
+  ])("is refused before the server has %j", async (text) => {
+    const ways: ((scope: OnceScope) => unknown)[] = [
+      (scope) => driver(scope).query(text),
+      ({ tx }) => tx.execute(text),
+      ({ tx }) => sql.raw(text).execute(tx.query),
+    ];
+    for (const way of ways) {
+      const run = handled(async (scope) => way(scope));
+      await expect(run).rejects.toThrow(/may not run "(COMMIT|ROLLBACK|END|ABORT|PREPARE)/);
+    }
+    expect(await countOf(target, "oncehook_records", `event_id = 'e${events}'`)).toBe(0);
+  });
+
+  it.each([
+    "SELECT ';COMMIT;' AS \";commit\"; SELECT $$; COMMIT; $$ /* ; COMMIT */ -- ; COMMIT",
+    "SAVEPOINT a; SELECT 1; ROLLBACK TO a; ROLLBACK WORK TO SAVEPOINT a",
+    "CREATE OR REPLACE FUNCTION one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 1; END",
+  ])("may run the statements of %j, which end nothing", async (text) => {
+    const id = await handled((scope) => driver(scope).query(text));
+    expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
+  });
+
+  it("fails where the guard did not see it, and no delivery of the event is acknowledged from then on", async () => {
+    const committed = handled(async (scope) => {
+      await driver(scope).query("SET LOCAL standard_conforming_strings = off");
+      await driver(scope).query(hidden("COMMIT; BEGIN"));
+    });
+    await expect(committed).rejects.toThrow("the transaction was ended inside the handler");
+    const record = newRecord(`e${events}`);
+    expect(
+      await countOf(target, "oncehook_records", `event_id = 'e${events}' AND status = 'processing'`),
+    ).toBe(1);
+    expect(await countOf(target, "effects", `event_id = 'e${events}'`)).toBe(0);
+    expect(await store.find(record, within(5_000))).toBeUndefined();
+    const again = store.once(record, (scope) => addEffect(scope, record.eventId), committing());
+    await expect(again).rejects.toThrow("is not completed");
+    await execute(target, "DELETE FROM oncehook_records WHERE status = 'processing'");
+  });
+
+  it("fails where it rolled the record back unseen, and the redelivery has its one effect", async () => {
+    const undone = handled(async (scope) => {
+      await driver(scope).query("SET LOCAL standard_conforming_strings = off");
+      await driver(scope).query(hidden("ROLLBACK; BEGIN"));
+    });
+    await expect(undone).rejects.toThrow("the transaction was ended inside the handler");
+    const id = `e${events}`;
+    expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(0);
+    const again = await store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
+    expect(again.ending).toBe("completed");
+    expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
+  });
+});
+
+describe("what a handler leaves on its connection to postgres", () => {
+  it.each([
+    "CREATE TEMP TABLE effects (event_id text, note text)",
+    "CREATE TEMP TABLE oncehook_records (LIKE oncehook_records)",
+    "SELECT 'x' AS event_id, '' AS note INTO TEMP effects",
+    "SELECT shadow()",
+  ])("hides no table from its own event or from the next: %s", async (statement) => {
+    const ids = [await handled(({ tx }) => tx.execute(statement)), await handled(async () => {})];
+    for (const id of ids) {
+      expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
+      expect(await countOf(target, "oncehook_records", `event_id = '${id}' AND status = 'completed'`)).toBe(
+        1,
+      );
+    }
+    expect(await selected("SELECT count(*)::int AS n FROM pg_class WHERE relpersistence = 't'")).toEqual({
+      n: 0,
+    });
+  });
+
+  it.each([
+    "SELECT set_config('default_transaction_read_only', 'on', false)",
+    "SELECT set_config('search_path', 'pg_catalog', false)",
+    "DO $$BEGIN SET SESSION statement_timeout = 1; END$$",
+    "DO $$BEGIN SET SESSION ROLE pg_monitor; END$$",
+    "SELECT hasten()",
+  ])("is no setting: %s", async (statement) => {
+    const settings = `SELECT current_setting('default_transaction_read_only') AS read_only,
+      current_setting('search_path') AS path, current_setting('statement_timeout') AS timeout,
+      current_setting('synchronous_commit') AS synchronous, current_user = session_user AS is_itself`;
+    const before = await selected(settings);
+    const id = `e${events + 1}`;
+    await handled(async (scope) => {
+      // Its own effect comes first: what it sets may forbid it.
+      await addEffect(scope, id);
+      await scope.tx.execute(statement);
+      await scope.tx.execute(
+        "SELECT set_config('search_path', 'public', true), set_config('role', 'none', true)",
+      );
+    });
+    expect(await selected(settings)).toEqual(before);
+    await store.ping();
+  });
+
+  it.each([
+    "SET LOCAL synchronous_commit = off",
+    "SELECT set_config('synchronous_commit', 'off', true)",
+    "DO $$BEGIN SET synchronous_commit = off; END$$",
+    "SELECT hasten()",
+  ])("lets no COMMIT go without its flush: %s", async (statement) => {
+    await execute(target, "TRUNCATE commits");
+    await handled(({ tx }) => tx.execute(statement));
+    expect(await rowsOf(target, "SELECT DISTINCT synchronous FROM commits")).toEqual([{ synchronous: "on" }]);
+  });
+
+  it("is no default of its role for a connection that is opened later", async () => {
+    const user = new URL(target.url).username;
+    const name = new URL(target.url).pathname.slice(1);
+    await handled(({ tx }) =>
+      tx.execute(`ALTER ROLE ${user} IN DATABASE ${name} SET synchronous_commit = off`),
+    );
+    await execute(target, END_SESSIONS);
+    await execute(target, "TRUNCATE commits");
+    await handled(async () => {});
+    expect(await rowsOf(target, "SELECT DISTINCT synchronous FROM commits")).toEqual([{ synchronous: "on" }]);
+    await execute(target, `ALTER ROLE ${user} IN DATABASE ${name} RESET synchronous_commit`);
+  });
+
+  it.each([
+    ["a held cursor", "DECLARE c CURSOR WITH HOLD FOR SELECT 1", "pg_cursors WHERE name = 'c'"],
+    ["a channel", "LISTEN shop", "pg_listening_channels()"],
+    ["a prepared statement", "PREPARE mine AS SELECT 1", "pg_prepared_statements WHERE from_sql"],
+    [
+      "an advisory lock",
+      "SELECT pg_advisory_lock(7)",
+      "pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+    ],
+  ])("is not %s", async (_, statement, view) => {
+    await handled(({ tx }) => tx.execute(statement));
+    expect(await selected(`SELECT count(*)::int AS n FROM ${view}`)).toEqual({ n: 0 });
+  });
+
+  it("is a failure of its own where it makes the transaction read-only, and is not tried until the deadline", async () => {
+    let runs = 0;
+    const run = handled(async ({ tx }) => {
+      runs += 1;
+      await tx.execute("SET TRANSACTION READ ONLY");
+    });
+    await expect(run).rejects.toMatchObject({ code: "25006" });
+    expect(runs).toBe(1);
+    await handled(async () => {});
+  });
+});
+
+describe("a store on a postgres that takes no writes", () => {
+  it("is not ready, and is again when its database is", async () => {
+    const name = new URL(target.url).pathname.slice(1);
+    const readOnly = (to: string) =>
+      execute(
+        target,
+        `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${to}; COMMIT`,
+      );
+    await readOnly("on");
+    await execute(target, END_SESSIONS);
+    await expect(store.ping()).rejects.toMatchObject({ code: "25006" });
+    const refused = store.once(newRecord("ro"), (scope) => addEffect(scope, "ro"), committing(300));
+    await expect(refused).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+    await readOnly("off");
+    // Connections from before would stay read-only; each is replaced after its first refusal.
+    await store.ping().catch(() => store.ping());
+    await handled(async () => {});
+  });
+});
+
+describe("a group of events on postgres whose connection is dead without a word", () => {
+  it("ends in its members' time, each with its effect or as unavailable", () =>
+    withStore("postgres", (_, fresh) =>
+      withWire(fresh.url, async (wire) => {
+        const through = await openTarget({ ...fresh, url: wire.through(fresh.url) }, { lockTimeoutMs: 500 });
+        const ids = ["g1", "g2", "g3", "g4"];
+        const limit = 3_500;
+        const begun = performance.now();
+        const deliveries = ids.map((id) =>
+          through.store.once(
+            newRecord(id),
+            async ({ tx }) => {
+              wire.freeze();
+              await tx.execute("SELECT 1");
+              return RESULT;
+            },
+            committing(limit),
+          ),
+        );
+        const all = await Promise.allSettled(deliveries);
+        const unavailable = { status: "rejected", reason: { name: "StoreFault", reason: "unavailable" } };
+        expect(all).toMatchObject(ids.map(() => unavailable));
+        expect(performance.now() - begun).toBeLessThan(limit + 2_000);
+        expect(await countOf(fresh, "oncehook_records")).toBe(0);
+        await through.store.close();
+      }),
+    ));
+});
