@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { backupCommand, restoreCommand } from "./backup-commands.ts";
 import { completionCommand } from "./completion/completion-command.ts";
+import { copyCommand } from "./copy-command.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { initCommand } from "./init/init-command.ts";
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     verifyCommand(),
     backupCommand(),
     restoreCommand(),
+    copyCommand(),
     doctorCommand(),
     demoCommand(),
     completionCommand(),

@@ -45,6 +45,7 @@ describe("the command line", () => {
     "replay",
     "sources",
     "migrate",
+    "copy",
     "doctor",
     "demo",
     "completion",
