@@ -216,7 +216,7 @@ describe("oncehook copy", () => {
           /environment test, 3 events, the newest of .+\n[\s\S]*Next: set DATABASE_URL/,
         );
         // The rows that the fixture made up break some invariants, and are copied as they are.
-        expect(done.stdout).toMatch(/^FALSE /m);
+        expect(done.stdout).toMatch(/^FAILURE /m);
         expect(done.code).toBe(1);
       });
     }));
