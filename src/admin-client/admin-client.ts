@@ -153,7 +153,7 @@ function failuresOf(request: Request) {
   const failure = ({ source, event_id }: EventKey) => `failures/${segmentOf(source)}/${segmentOf(event_id)}`;
   return {
     failures: {
-      list: (query: Paging & FailureFilter = {}) =>
+      list: (query: Paging & FailureFilter & { readonly event_id?: string } = {}) =>
         request<PageOf<FailureView>>("GET", "failures", { query }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance } from "fastify";
 import { ofSegment } from "../domain/index.ts";
 import { registerAuditList } from "./access/audit-routes.ts";
 import { createDoor, type Door } from "./access/door.ts";
@@ -24,6 +24,7 @@ import { registerSandbox } from "./sandbox-route.ts";
 import { registerSandboxTrials } from "./sandbox-trial-routes.ts";
 import { registerSources } from "./source-routes.ts";
 import { registerUserTokens } from "./user-token-routes.ts";
+import { validationInWords } from "./validation-words.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
@@ -75,7 +76,7 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
     if (statusCode < 500) {
-      return reply.code(statusCode).send({ error: unknownParameter(error, request) ?? message });
+      return reply.code(statusCode).send({ error: validationInWords(error, request) ?? message });
     }
     deps.log.error(
       { err: error, method: request.method, path: request.routeOptions.url },
@@ -106,17 +107,4 @@ function registerOperations(app: FastifyInstance, deps: AdminDeps, door: Door): 
 /** The parameters of a path as they were before they became segments of it. */
 function readSegments(params: Record<string, string>): void {
   for (const [name, segment] of Object.entries(params)) params[name] = ofSegment(segment);
-}
-
-/** The validation says that some parameter is one too many, not which. */
-function unknownParameter(error: unknown, { routeOptions }: FastifyRequest): string | undefined {
-  const { validation = [], validationContext } = error as {
-    validation?: readonly { readonly params: { readonly additionalProperty?: string } }[];
-    validationContext?: string;
-  };
-  const name = validation.find(({ params }) => params.additionalProperty !== undefined)?.params
-    .additionalProperty;
-  if (name === undefined || validationContext !== "querystring") return undefined;
-  const { properties = {} } = (routeOptions.schema?.querystring ?? {}) as { properties?: object };
-  return `there is no query parameter ${JSON.stringify(name)}; there are ${Object.keys(properties).join(", ")}`;
 }

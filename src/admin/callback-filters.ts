@@ -28,6 +28,7 @@ export const FILTER_QUERY = {
   status: {
     type: "string",
     pattern: "^[1-5](?:xx|[0-9]{2})$",
+    examples: ["401", "4xx"],
     description: "Answered with this HTTP status, such as `401`, or one of a class, such as `4xx`.",
   },
   outcome: {

@@ -5,8 +5,7 @@ import { operation } from "./operation.ts";
 import { BOUNDED_LOOK, foundPageOf, NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
 import { presentFailure, presentRecord } from "./present.ts";
 
-const EVENT_QUERY = {
-  ...PAGE_QUERY,
+const OF_EVENT = {
   event_id: {
     type: "string",
     minLength: 1,
@@ -15,7 +14,8 @@ const EVENT_QUERY = {
     description: "Only rows of this event.",
   },
 } as const;
-const FAILURE_QUERY = { ...PAGE_QUERY, ...FAILURE_FILTER };
+const EVENT_QUERY = { ...PAGE_QUERY, ...OF_EVENT };
+const FAILURE_QUERY = { ...PAGE_QUERY, ...FAILURE_FILTER, ...OF_EVENT };
 
 /** `GET /api/v1/events` and `/api/v1/failures`: newest first, paged by cursor. */
 export function registerLists(app: FastifyInstance, { store }: AdminDeps): void {
@@ -30,7 +30,7 @@ export function registerLists(app: FastifyInstance, { store }: AdminDeps): void 
     },
     async ({ query }) => pageOf(query, (page) => store.listRecords(page, eventFilter(query)), presentRecord),
   );
-  app.get<{ Querystring: PageQuery & FailureFilterQuery }>(
+  app.get<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>(
     "/api/v1/failures",
     {
       schema: operation({
@@ -40,8 +40,10 @@ export function registerLists(app: FastifyInstance, { store }: AdminDeps): void 
         answers: { 200: { says: "A page of them.", content: { pageOf: "Failure" } } },
       }),
     },
-    async ({ query }) =>
-      foundPageOf(query, (search) => store.failures.search(failureFilter(query), search), presentFailure),
+    async ({ query }) => {
+      const filter = { ...failureFilter(query), ...eventFilter(query) };
+      return foundPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+    },
   );
 }
 

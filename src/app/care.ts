@@ -58,7 +58,7 @@ function pathOf(database: Config["database"]): string {
 }
 
 /** Whatever the system or the driver says of a disk or of a server is for the operator, who needs no stack. */
-async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function told<T>(what: string, work: () => Promise<T>, variable = "DATABASE_URL"): Promise<T> {
   try {
     return await work();
   } catch (cause) {
@@ -66,6 +66,6 @@ async function told<T>(what: string, work: () => Promise<T>): Promise<T> {
     // Of several addresses that were tried, an error speaks only in its parts.
     const errors = cause instanceof AggregateError ? (cause.errors as unknown[]) : [cause];
     const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");
-    throw new CareRefused(`DATABASE_URL: ${what}: ${why}`, { cause });
+    throw new CareRefused(`${variable}: ${what}: ${why}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 export { backup, checkDatabase, nameOf, restore, type Where } from "./care.ts";
+export { type CopyReport, copy } from "./copy/copy.ts";
 export { examine } from "./doctor/examine.ts";
 export type { Finding } from "./doctor/finding.ts";
 export { longestRunMs } from "./lease-timing.ts";

@@ -13,14 +13,18 @@ export async function migrate(
   own: readonly Migration[],
   options: { readonly acceptNewKey: boolean },
 ): Promise<MigrationReport> {
-  const exchange = () => Promise.reject(new Error("nothing is exchanged while migrating"));
-  const registry = configuredHandlers(config, handlers, exchange, createSealer(config.encryptionKey));
-  const { store, report } = await connect(
-    config,
-    migrationsOf(registry, own),
-    systemClock,
-    options.acceptNewKey,
-  );
+  const { store, report } = await connect(config, allMigrations(config, handlers, own), systemClock, options);
   await store.close();
   return report;
+}
+
+/** Those of the configured handlers and of the configuration file, for a command that runs no handler. */
+export function allMigrations(
+  config: Config,
+  handlers: readonly Handler[],
+  own: readonly Migration[],
+): readonly Migration[] {
+  const exchange = () => Promise.reject(new Error("nothing is exchanged while migrating"));
+  const registry = configuredHandlers(config, handlers, exchange, createSealer(config.encryptionKey));
+  return migrationsOf(registry, own);
 }

@@ -69,11 +69,11 @@ export async function connect(
   config: Config,
   migrations: readonly OwnedMigration[],
   clock: Clock,
-  acceptNewKey = false,
+  { acceptNewKey = false, continuesCopy = false } = {},
 ): Promise<OpenedStore> {
   const { database, environment, handlerTimeoutMs } = config;
   const keys = { ...keyStamp(config), acceptNew: acceptNewKey };
-  const common = { clock, migrations, stamp: { environment, keys } };
+  const common = { clock, migrations, stamp: { environment, keys, continuesCopy } };
   try {
     // One of the two: nobody waits at the start for the driver that he does not use.
     if (database.kind === "sqlite") {

@@ -1,10 +1,10 @@
 import { type AdminClient, AdminError, createAdminClient } from "../admin-client/index.ts";
 import type { Config } from "../config/index.ts";
 import { load } from "./load.ts";
-import { UserMistake } from "./user-mistake.ts";
+import { UsageMistake, UserMistake } from "./user-mistake.ts";
 
 export interface AdminOptions {
-  readonly adminPort?: string;
+  readonly adminPort?: number;
   readonly env?: string;
 }
 
@@ -26,15 +26,15 @@ export async function askAdmin<Answer>(
   try {
     return await ask(createAdminClient({ origin, token: config.admin.token, timeLimitMs }));
   } catch (cause) {
-    throw new UserMistake(words(cause, origin, timeLimitMs), { cause });
+    // What the receiver calls a bad request was an option that it does not understand.
+    const Mistake = cause instanceof AdminError && cause.status === 400 ? UsageMistake : UserMistake;
+    throw new Mistake(words(cause, origin, timeLimitMs), { cause });
   }
 }
 
-function originOf({ admin }: Config, port: string | undefined): string {
+function originOf({ admin }: Config, port: number | undefined): string {
   const host = admin.host.includes(":") ? `[${admin.host}]` : admin.host;
-  const origin = `http://${host}:${port ?? admin.port}`;
-  if (URL.canParse(origin)) return origin;
-  throw new UserMistake(`--admin-port: got ${JSON.stringify(port)}, expected a whole number from 1 to 65535`);
+  return `http://${host}:${port ?? admin.port}`;
 }
 
 function words(cause: unknown, origin: string, timeLimitMs: number): string {

@@ -8,7 +8,7 @@ import { type JsonOptions, printResult } from "./json-output.ts";
 /** The options of `replay` that mean many failures. */
 export interface BulkOptions extends AdminOptions, JsonOptions, FilterOptions {
   readonly all?: true;
-  readonly perSecond?: string;
+  readonly perSecond?: number;
   readonly wait?: true;
   readonly dryRun?: true;
 }
@@ -23,7 +23,7 @@ export async function bulkReplay(options: BulkOptions, command: Command): Promis
   if (options.dryRun === true) command.error("error: --dry-run is for one event: give its event_id");
   if (options.all !== true && Object.keys(filter).length === 0) command.error(`error: ${WHICH}`);
   const { perSecond } = options;
-  const asked = { filter, ...(perSecond === undefined ? {} : { per_second: Number(perSecond) }) };
+  const asked = { filter, ...(perSecond === undefined ? {} : { per_second: perSecond }) };
   const bulk = await askAdmin(options, async (client) => {
     const begun = await client.bulkReplays.start(asked);
     return options.wait === true ? ended(client, begun, options) : begun;

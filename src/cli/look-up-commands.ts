@@ -1,36 +1,61 @@
 import { Command } from "commander";
-import type { PageOf, Paging } from "../admin-client/index.ts";
+import type { EventHistoryView, PageOf, Paging } from "../admin-client/index.ts";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { type FilterOptions, filterOf, withFilter } from "./failure-filter.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { withoutControls } from "./plain.ts";
 import { table } from "./table.ts";
+import { cursor, wholeNumber } from "./whole-number.ts";
 
-interface ListOptions extends AdminOptions, JsonOptions, FilterOptions {
-  readonly id?: string;
-  readonly limit: string;
+export interface ListOptions extends AdminOptions, JsonOptions {
+  readonly limit: number;
   readonly cursor?: string;
 }
+
+interface EventListOptions extends ListOptions, FilterOptions {
+  readonly id?: string;
+}
+
+const MOST_LISTED = 200;
 
 /** Options of every command that asks the running receiver. */
 export function askingCommand(name: string): Command {
   return new Command(name)
-    .option("--admin-port <port>", "where the receiver's admin listener is (default: ADMIN_PORT)")
+    .option(
+      "--admin-port <port>",
+      "where the receiver's admin listener is (default: ADMIN_PORT)",
+      wholeNumber(1, 65_535),
+    )
     .option("--env <file>", "read variables from a file as well; the environment wins")
     .option(...JSON_OPTION);
 }
 
-function listCommand(name: string): Command {
+export function listCommand(name: string): Command {
   return askingCommand(name)
-    .option("--limit <count>", "how many, up to 200", "20")
-    .option("--cursor <cursor>", "the page after another, whose last line says this");
+    .option("--limit <count>", "how many, up to 200", wholeNumber(1, MOST_LISTED), 20)
+    .option("--cursor <cursor>", "the page after another, whose last line says this", cursor);
+}
+
+export function eventCommand(): Command {
+  return askingCommand("event")
+    .description("Show one event and everything that happened to it, oldest first.")
+    .argument("<event_id>", "the event")
+    .option("--source <source>", "where it came from", "platform")
+    .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MOST_LISTED), 100)
+    .option("--cursor <cursor>", "the later part of a time line, whose last line says this", cursor)
+    .action(async (eventId: string, options: ListOptions & { readonly source: string }) => {
+      const history = await askAdmin(options, ({ events }) =>
+        events.get(options.source, eventId, pagingOf(options)),
+      );
+      printResult(options, history, () => historyText(history));
+    });
 }
 
 export function eventsCommand(): Command {
   return listCommand("events")
     .description("List the events that the running receiver has handled, newest first.")
     .option("--id <event_id>", "this event alone")
-    .action(async (options: ListOptions) => {
+    .action(async (options: EventListOptions) => {
       const { id } = options;
       const query = { ...pagingOf(options), ...(id === undefined ? {} : { event_id: id }) };
       const list = await askAdmin(options, ({ events }) => events.list(query));
@@ -42,7 +67,7 @@ export function eventsCommand(): Command {
         JSON.stringify(result),
       ]);
       const none = `no ${id === undefined ? "" : "such "}event was handled yet; \`oncehook failures\` lists those that failed`;
-      print(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
+      printList(list, options, ["event_id", "source", "type", "processed at", "result"], rows, none);
     });
 }
 
@@ -50,8 +75,10 @@ export function failuresCommand(): Command {
   return withFilter(listCommand("failures"))
     .description("List the events that failed and wait for a retry, or for a person, newest first.")
     .option("--source <source>", "failures of events that came from it")
-    .action(async (options: ListOptions) => {
-      const filter = filterOf(options);
+    .option("--id <event_id>", "the failure of this event alone")
+    .action(async (options: EventListOptions) => {
+      const { id } = options;
+      const filter = { ...filterOf(options), ...(id === undefined ? {} : { event_id: id }) };
       const query = { ...pagingOf(options), ...filter };
       const list = await askAdmin(options, async ({ failures }) => {
         // A page without items that has a cursor is a look that has come to nothing yet.
@@ -72,16 +99,15 @@ export function failuresCommand(): Command {
       ]);
       const head = ["event_id", "source", "type", "state", "attempts", "next retry", "code", "error"];
       const none = Object.keys(filter).length === 0 ? "no event has failed" : "no such failure";
-      print(list, options, head, rows, none);
+      printList(list, options, head, rows, none);
     });
 }
 
-/** The receiver judges their values. */
 function pagingOf({ limit, cursor }: ListOptions): Paging {
-  return { limit: Number(limit), ...(cursor === undefined ? {} : { cursor }) };
+  return { limit, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-function print(
+export function printList(
   list: PageOf<unknown>,
   options: ListOptions,
   head: readonly string[],
@@ -94,8 +120,58 @@ function print(
   });
 }
 
+type TimelineEntry = EventHistoryView["timeline"][number];
+
+function historyText({
+  source,
+  event_id,
+  failure,
+  event,
+  timeline,
+  timeline_cursor,
+}: EventHistoryView): string {
+  const head = ["time", "what", "outcome", "status", "ms", "error"];
+  const more = timeline_cursor === null ? "" : `later: --cursor ${timeline_cursor}\n`;
+  const lines = table(head, timeline.map(cellsOf));
+  return `${withoutControls(event_id)} of ${source}: ${standing({ failure, event })}\n\n${lines}\n${more}`;
+}
+
+function standing({ failure, event }: Pick<EventHistoryView, "failure" | "event">): string {
+  if (event !== null) return `${event.event_type}, handled at ${event.processed_at}`;
+  if (failure === null) return "no handler has handled it, and no retry waits";
+  const { event_type, next_attempt_at } = failure;
+  return `${event_type}, ${next_attempt_at === null ? "retries exhausted" : `next retry at ${next_attempt_at}`}`;
+}
+
+const ATTEMPTS = {
+  callback: "attempt in a callback",
+  retry: "retry",
+  replay: "replay",
+  bulk: "bulk replay",
+} as const;
+
+function cellsOf(entry: TimelineEntry): string[] {
+  switch (entry.kind) {
+    case "delivery":
+    case "attempt": {
+      const { at, outcome, response_status, took_ms, error } = entry;
+      const what = entry.kind === "delivery" ? "callback" : ATTEMPTS[entry.by];
+      return [at, what, outcome, String(response_status ?? ""), took_ms.toFixed(1), firstLine(error ?? "")];
+    }
+    case "failure":
+      return [entry.at, `failure, ${entry.state}`, entry.code, "", "", ""];
+    case "record":
+      return [entry.at, "record", entry.status, "", "", ""];
+    case "notification": {
+      const { at, notification_id, topic, state, channel } = entry;
+      const over = channel === null ? "" : ` over ${withoutControls(channel)}`;
+      return [at, `notification ${notification_id} ${withoutControls(topic)}`, `${state}${over}`, "", "", ""];
+    }
+  }
+}
+
 /** An error's text may hold anything; a terminal is shown one line of plain characters. */
-function firstLine(text: string): string {
+export function firstLine(text: string): string {
   const [line = ""] = text.split("\n", 1);
   return withoutControls(line);
 }

@@ -1,18 +1,22 @@
 import { Command } from "commander";
 import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
-import { UserMistake } from "./user-mistake.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface StateOptions extends AdminOptions, JsonOptions {
-  readonly expiresIn: string;
+  readonly expiresIn: number;
 }
 
 export function oauthCommand(): Command {
   const state = new Command("state")
     .description("Tell the running receiver to expect a state of a flow that the platform starts itself.")
     .argument("<state>", "the state that the redirect will bring back, at least 16 characters")
-    .option("--expires-in <seconds>", "how long it is expected", "600")
-    .option("--admin-port <port>", "where the receiver's admin listener is (default: ADMIN_PORT)")
+    .option("--expires-in <seconds>", "how long it is expected, up to a day", wholeNumber(1, 86_400), 600)
+    .option(
+      "--admin-port <port>",
+      "where the receiver's admin listener is (default: ADMIN_PORT)",
+      wholeNumber(1, 65_535),
+    )
     .option("--env <file>", "read variables from a file as well; the environment wins")
     .option(...JSON_OPTION)
     .action(expectState);
@@ -20,10 +24,8 @@ export function oauthCommand(): Command {
 }
 
 async function expectState(state: string, options: StateOptions): Promise<void> {
-  const expiresIn = Number(options.expiresIn);
-  if (!Number.isInteger(expiresIn)) {
-    throw new UserMistake(`--expires-in: got ${JSON.stringify(options.expiresIn)}, expected whole seconds`);
-  }
-  const answer = await askAdmin(options, ({ oauth }) => oauth.expectState({ state, expires_in: expiresIn }));
+  const answer = await askAdmin(options, ({ oauth }) =>
+    oauth.expectState({ state, expires_in: options.expiresIn }),
+  );
   printResult(options, answer, () => `the state is expected until ${answer.expires_at}\n`);
 }

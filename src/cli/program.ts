@@ -1,14 +1,16 @@
 import { Command } from "commander";
 import { backupCommand, restoreCommand } from "./backup-commands.ts";
 import { completionCommand } from "./completion/completion-command.ts";
+import { copyCommand } from "./copy-command.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { initCommand } from "./init/init-command.ts";
 import { listenCommand } from "./listen/listen-command.ts";
-import { eventsCommand, failuresCommand } from "./look-up-commands.ts";
+import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { migrateCommand } from "./migrate-command.ts";
+import { notificationsCommand } from "./notifications-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
-import { replayCommand } from "./replay-command.ts";
+import { discardCommand, replayCommand } from "./replay-command.ts";
 import { sendCommand } from "./send-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import { signCommand } from "./sign-command.ts";
@@ -37,19 +39,30 @@ export function createProgram(): Command {
     listenCommand(),
     oauthCommand(),
     eventsCommand(),
+    eventCommand(),
     failuresCommand(),
     replayCommand(),
+    discardCommand(),
+    notificationsCommand(),
     tailCommand(),
     sourcesCommand(),
     migrateCommand(),
     verifyCommand(),
     backupCommand(),
     restoreCommand(),
+    copyCommand(),
     doctorCommand(),
     demoCommand(),
     completionCommand(),
   ]) {
-    program.addCommand(command.copyInheritedSettings(program));
+    program.addCommand(withSettings(command, program));
   }
   return program;
+}
+
+/** Commands below a command too: otherwise they would end the process themselves, with 1 for a wrong option. */
+function withSettings(command: Command, above: Command): Command {
+  command.copyInheritedSettings(above);
+  for (const below of command.commands) withSettings(below, command);
+  return command;
 }

@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import type { ReplayView } from "../admin-client/index.ts";
 import { longestRunMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { askAdmin } from "./ask-admin.ts";
+import { type AdminOptions, askAdmin } from "./ask-admin.ts";
 import { type BulkOptions, bulkReplay } from "./bulk-replay.ts";
 import { withFilter } from "./failure-filter.ts";
-import { printResult } from "./json-output.ts";
+import { type JsonOptions, printResult } from "./json-output.ts";
 import { askingCommand } from "./look-up-commands.ts";
 import { withoutControls } from "./plain.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 const MARGIN_MS = 5_000;
 const OF_MANY = ["all", "state", "type", "code", "perSecond", "wait"] as const;
@@ -22,9 +23,26 @@ export function replayCommand(): Command {
     .option("--source <source>", "where it came from (of one event: platform)")
     .option("--dry-run", "only show what it would do: everything is rolled back")
     .option("--all", "every failure there is")
-    .option("--per-second <count>", "how many may begin in a second, up to 100 (default: 10)")
+    .option(
+      "--per-second <count>",
+      "how many may begin in a second, up to 100 (default: 10)",
+      wholeNumber(1, 100),
+    )
     .option("--wait", "wait until all of them were run; exit code 1 when one failed again")
     .action(replay);
+}
+
+/** Removes a failure without running it. */
+export function discardCommand(): Command {
+  return askingCommand("discard")
+    .description("Delete a failed event without running it: no retry of it is left. Its log entries stay.")
+    .argument("<event_id>", "the event, as `oncehook failures` lists it")
+    .option("--source <source>", "where it came from", "platform")
+    .action(async (eventId: string, options: AdminOptions & JsonOptions & { readonly source: string }) => {
+      const key = { source: options.source, event_id: eventId };
+      await askAdmin(options, ({ failures }) => failures.discard(key));
+      printResult(options, key, () => `the failure of ${withoutControls(eventId)} was discarded\n`);
+    });
 }
 
 async function replay(eventId: string | undefined, options: BulkOptions, command: Command): Promise<void> {

@@ -3,7 +3,7 @@ import { StartRefused } from "../app/index.ts";
 import { ConfigError } from "../config/index.ts";
 import { CareRefused, MigrationRefused } from "../store/index.ts";
 import { plainLines } from "./plain.ts";
-import { UserMistake } from "./user-mistake.ts";
+import { UsageMistake, UserMistake } from "./user-mistake.ts";
 
 /** The codes of a system that refuses something plain, such as a port that is taken. */
 const PLAIN_CODES = new Set([
@@ -23,7 +23,7 @@ const PLAIN_ERRORS = [CareRefused, MigrationRefused, StartRefused, UserMistake];
 export function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   process.stderr.write(`oncehook: ${plainLines(messageOf(error))}\n`);
-  return 1;
+  return error instanceof UsageMistake ? 2 : 1;
 }
 
 function messageOf(error: unknown): string {

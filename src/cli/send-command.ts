@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { Config } from "../config/index.ts";
-import { isJsonObject, type JsonObject } from "../domain/index.ts";
+import { isJsonObject, type JsonObject, VERSIONS } from "../domain/index.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
-import { UserMistake } from "./user-mistake.ts";
+import { UsageMistake, UserMistake } from "./user-mistake.ts";
 
 interface SendOptions extends JsonOptions {
   readonly data?: string;
@@ -35,7 +35,7 @@ export function sendCommand(): Command {
       "the event's timestamp, in seconds since 1970 (default: now); with --id, the same body again",
     )
     .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
-    .option("--api <version>", "v1 or v2, sent as X-API-Version")
+    .addOption(new Option("--api <version>", "sent as X-API-Version").choices(VERSIONS))
     .option("--env <file>", "read variables from a file as well; the environment wins")
     .option(...JSON_OPTION)
     .action(send);
@@ -82,9 +82,13 @@ async function post(url: string, headers: Record<string, string>, body: string):
   try {
     return await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
   } catch (cause) {
-    throw new UserMistake(`${url} did not answer: ${reason(cause)}. Is the receiver running (npm start)?`, {
-      cause,
-    });
+    const { port, protocol } = new URL(url);
+    const tried = port === "" ? (protocol === "https:" ? "443" : "80") : port;
+    throw new UserMistake(
+      `${url} did not answer on port ${tried}: ${reason(cause)}. Is the receiver running, and with this port? PORT and ` +
+        "CALLBACK_BASE_URL here must be the receiver's; --url names another address",
+      { cause },
+    );
   }
 }
 
@@ -116,7 +120,7 @@ function slowDown(headers: Headers): string {
 function urlOf(text: string): string {
   const url = URL.parse(text);
   if (url !== null && ["http:", "https:"].includes(url.protocol)) return text;
-  throw new UserMistake(
+  throw new UsageMistake(
     `--url: got ${JSON.stringify(text)}, expected an http(s) address such as http://127.0.0.1:8080/api/platform/callback`,
   );
 }
@@ -124,21 +128,24 @@ function urlOf(text: string): string {
 function timestampOf(text: string | undefined): number {
   if (text === undefined) return Math.floor(Date.now() / 1000);
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UserMistake(
+  throw new UsageMistake(
     `--timestamp: got ${JSON.stringify(text)}, expected whole seconds since 1970, such as ${Math.floor(Date.now() / 1000)}`,
   );
 }
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  // Of several addresses of one name, an error speaks only in its parts.
+  if (cause instanceof AggregateError) return cause.errors.map(reason).join("; ");
+  return cause.message;
 }
 
 async function dataOf(type: string, text: string | undefined): Promise<JsonObject> {
   if (text === undefined) {
     const sample = (await sandbox()).sampleData(type);
     if (sample === undefined)
-      throw new UserMistake(
+      throw new UsageMistake(
         `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,
       );
     return sample;
@@ -147,9 +154,9 @@ async function dataOf(type: string, text: string | undefined): Promise<JsonObjec
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new UserMistake(`--data: got ${JSON.stringify(text)}, expected a JSON object`, { cause });
+    throw new UsageMistake(`--data: got ${JSON.stringify(text)}, expected a JSON object`, { cause });
   }
   if (!isJsonObject(value))
-    throw new UserMistake(`--data: got ${JSON.stringify(text)}, expected a JSON object`);
+    throw new UsageMistake(`--data: got ${JSON.stringify(text)}, expected a JSON object`);
   return value;
 }

@@ -6,9 +6,10 @@ import { coloredStatus, eventColumns, timeOfDay } from "./callback-line.ts";
 import type { JsonOptions } from "./json-output.ts";
 import { askingCommand } from "./look-up-commands.ts";
 import { plainJson, withoutControls } from "./plain.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 interface TailOptions extends AdminOptions, JsonOptions {
-  readonly last: string;
+  readonly last: number;
   readonly source?: string;
   readonly type?: string;
   readonly status?: string;
@@ -23,7 +24,12 @@ export function tailCommand(): Command {
     .description(
       "Show callbacks as the running receiver answers them, until Ctrl-C. With --json, one line for each.",
     )
-    .option("--last <count>", "begin with so many of those that have come, up to 200", "10")
+    .option(
+      "--last <count>",
+      "begin with so many of those that have come, up to 200",
+      wholeNumber(1, 200),
+      10,
+    )
     .option("--source <source>", "of this source alone")
     .option("--type <event_type>", "of this event type alone")
     .option("--status <status>", "answered with this status, or one of a class such as 4xx")
@@ -58,7 +64,7 @@ async function printLast(
   filters: CallbackFilters,
   options: TailOptions,
 ): Promise<ReadonlySet<number>> {
-  const { items } = await callbacks.list({ ...filters, limit: Number(options.last) });
+  const { items } = await callbacks.list({ ...filters, limit: options.last });
   await print(items.toReversed(), options);
   return new Set(items.map(({ id }) => id));
 }

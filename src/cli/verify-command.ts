@@ -48,9 +48,9 @@ export function verdict(checked: CheckedDatabase): string {
 /** One invariant, and what breaks it. */
 export function invariantLine({ name, says, broken, examples }: CheckedInvariant): string {
   const line = `${name}: ${says}`;
-  if (broken === 0) return `${styleText("green", "true ")} ${line}`;
+  if (broken === 0) return `${styleText("green", "ok     ")} ${line}`;
   const more = broken > examples.length ? ", …" : "";
   // An event's id may hold anything.
   const named = withoutControls(examples.join(", "));
-  return `${styleText("red", "FALSE")} ${line}; ${broken} against it: ${named}${more}`;
+  return `${styleText("red", "FAILURE")} ${line}; ${broken} against it: ${named}${more}`;
 }

@@ -99,8 +99,14 @@ export interface FailureStore {
   /** True when there was one. */
   remove(key: EventKey): Promise<boolean>;
   get(key: EventKey): Promise<StoredFailure | undefined>;
-  /** A bounded look: what is not found within its time is found when it goes on. */
-  search(filter: FailureFilter, search: Search): Promise<Found<StoredFailure>>;
+  /**
+   * A bounded look: what is not found within its time is found when it goes on. With an event's id its failures are found at
+   * once.
+   */
+  search(
+    filter: FailureFilter & { readonly eventId?: string },
+    search: Search,
+  ): Promise<Found<StoredFailure>>;
   /** A page, however long it takes to find. */
   list(page: Page, filter: FailureFilter): Promise<readonly StoredFailure[]>;
   counts(): Promise<Record<StoredFailure["state"], number>>;

@@ -1,5 +1,17 @@
 export { CareRefused } from "./care-refused.ts";
 export type { CheckedDatabase, Contents } from "./checked-database.ts";
+export {
+  asText,
+  type CopyPair,
+  type CopyProgress,
+  type CopySource,
+  type CopyTarget,
+  type Fingerprint,
+  FingerprintSum,
+  NOT_COPIED,
+  type SourceRow,
+  type SourceTable,
+} from "./copying.ts";
 export { noteUnhandledRejection } from "./guarded.ts";
 export type { Inspection, Look, SeenCredential } from "./inspection.ts";
 export type { CheckedInvariant } from "./invariants.ts";

@@ -138,7 +138,7 @@ describe("the admin client", () => {
       const stranger = createAdminClient({ origin: receiver.adminOrigin, token: "wrong" });
       await expect(stranger.events.list()).rejects.toMatchObject({ status: 401 });
       const refusal = clientOf(receiver).events.list({ limit: 0 });
-      await expect(refusal).rejects.toThrow("limit must be >= 1");
+      await expect(refusal).rejects.toThrow("expected a whole number from 1 to 200");
       await expect(refusal).rejects.toBeInstanceOf(AdminError);
     }));
 

@@ -42,9 +42,13 @@ describe("the command line", () => {
     "oauth",
     "events",
     "failures",
+    "event",
     "replay",
+    "discard",
+    "notifications",
     "sources",
     "migrate",
+    "copy",
     "doctor",
     "demo",
     "completion",
@@ -154,26 +158,34 @@ describe("the command line", () => {
     }));
 
   it.each([
-    [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object'],
+    [["send", "payment_notify", "--data", "{"], '--data: got "{", expected a JSON object', 2],
     [
       ["send", "nobody_knows"],
       'oncehook: "nobody_knows" is no built-in type, so there is no sample of its data',
+      2,
     ],
     [
       ["send", "payment_notify", "--url", "localhost:8080"],
       '--url: got "localhost:8080", expected an http(s) address',
+      2,
     ],
     [
       ["send", "payment_notify", "--timestamp", "now"],
       '--timestamp: got "now", expected whole seconds since 1970',
+      2,
     ],
-    [["send", "payment_notify", "--url", "http://127.0.0.1:1/x"], "http://127.0.0.1:1/x did not answer"],
-    [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n'],
-    [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n'],
-  ])("tells what was wrong with %j", (args, message) =>
+    [
+      ["send", "payment_notify", "--url", "http://127.0.0.1:1/x"],
+      "http://127.0.0.1:1/x did not answer on port 1: ",
+      1,
+    ],
+    [["send", "payment_notify", "--url", "http://localhost:3/x"], "on port 3: connect ECONNREFUSED", 1],
+    [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n', 1],
+    [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n', 1],
+  ])("tells what was wrong with %j", (args, message, exits) =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(args);
-      expect(code).toBe(1);
+      expect(code).toBe(exits);
       expect(stderr).toContain(message);
       expect(stderr).not.toContain("    at ");
     }),

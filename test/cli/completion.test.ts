@@ -22,6 +22,7 @@ const CASES: readonly (readonly [line: string, completed: string])[] = [
   ["oncehook oauth state a-state --expi", "--expires-in"],
   ["oncehook send web", "webhook_message"],
   ["oncehook completion fi", "fish"],
+  ["oncehook notifications dis", "discard"],
   ["oncehook help rep", "replay"],
   // The value of an option is no command, and a file's name is none of its values.
   ["oncehook events --id serve --lim", "--limit"],

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import { type Ended, runChild } from "../support/child.ts";
+import { execute } from "../support/execute.ts";
 import { event, payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
@@ -14,6 +15,15 @@ const unreliable = defineHandler({
   handle() {
     if (failing.now) throw new Error("the stock service\u001b[31m is down\nand stays so");
     return { done: true };
+  },
+});
+
+const notifying = defineHandler({
+  type: "notifying",
+  data: z.object({}),
+  async handle({ notify }) {
+    await notify("shop.told", {});
+    return {};
   },
 });
 
@@ -31,7 +41,7 @@ const asking =
 function withRunning(use: (receiver: TestReceiver, run: Run) => Promise<void>): Promise<void> {
   failing.now = true;
   return withReceiver("sqlite", (receiver) => use(receiver, asking(new URL(receiver.adminOrigin).port)), {
-    handlers: [unreliable],
+    handlers: [unreliable, notifying],
   });
 }
 
@@ -121,9 +131,85 @@ describe("an operator at the command line", () => {
       ]);
     }));
 
-  it("is told what the receiver did not take, and that the token is another", () =>
+  it("finds a failure by its event, reads the event's time line, and discards the failure", () =>
     withRunning(async (receiver, run) => {
-      expect((await run("events", "--limit", "many")).stderr).toContain("the receiver answered 400: ");
+      for (const id of ["evt_1", "evt_2"]) await receiver.send(event("unreliable", {}, { event_id: id }));
+      const [found, { code, stdout }] = await Promise.all([
+        run("failures", "--id", "evt_1"),
+        run("event", "evt_1"),
+      ]);
+      expect(found.stdout).toMatch(/^evt_1 .*handler_failed/m);
+      expect(found.stdout).not.toContain("evt_2");
+      expect(code).toBe(0);
+      expect(stdout.split("\n")).toEqual([
+        expect.stringMatching(/^evt_1 of platform: unreliable, next retry at 20\S+Z$/),
+        "",
+        expect.stringMatching(/^time +what +outcome +status +ms +error$/),
+        expect.stringMatching(/^[- ]+$/),
+        expect.stringMatching(
+          /^20\S+Z +attempt in a callback +handler_failed +500 +[\d.]+ +Error: the stock service\uFFFD/,
+        ),
+        expect.stringMatching(/^20\S+Z +failure, waiting +handler_failed$/),
+        "",
+      ]);
+      const discarded = await run("discard", "evt_1");
+      expect([discarded.code, discarded.stdout]).toEqual([0, "the failure of evt_1 was discarded\n"]);
+      expect(await receiver.count("oncehook_failures", "event_id = 'evt_1'")).toBe(0);
+      expect(await receiver.count("oncehook_failures")).toBe(1);
+    }));
+
+  it("lists notifications by the state of their deliveries, and discards a failed delivery", () =>
+    withRunning(async (receiver, run) => {
+      await receiver.send(event("notifying", {}, { event_id: "evt_1" }));
+      expect((await run("notifications")).stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +waiting +0$/m);
+      await execute(
+        receiver.target,
+        `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, error)
+          VALUES (1, 'webhook', 'dead', 9, 'answered 500')`,
+      );
+      const [dead, replayed] = await Promise.all([
+        run("notifications", "--state", "dead"),
+        run("notifications", "replay", "1"),
+      ]);
+      expect(dead.stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +webhook +failed +9 +answered 500$/m);
+      expect([replayed.code, replayed.stderr]).toEqual([
+        1,
+        expect.stringContaining("not configured: webhook"),
+      ]);
+      const discarded = await run("notifications", "discard", "1", "--channel", "webhook");
+      expect([discarded.code, discarded.stdout]).toEqual([0, "1 delivery of notification 1 discarded\n"]);
+      expect(await receiver.count("oncehook_deliveries")).toBe(0);
+    }));
+
+  it.each([
+    [
+      ["events", "--limit", "many"],
+      "'--limit <count>' argument 'many' is invalid. Expected a whole number from 1 to 200",
+    ],
+    [["failures", "--limit", "201"], "argument '201' is invalid. Expected a whole number from 1 to 200"],
+    [["event", "e1", "--cursor", "x"], "argument 'x' is invalid. Expected what the page before it printed"],
+    [
+      ["notifications", "discard", "one"],
+      "'one' is invalid for argument 'id'. Expected a whole number from 1",
+    ],
+    [
+      ["replay", "--all", "--per-second", "0"],
+      "argument '0' is invalid. Expected a whole number from 1 to 100",
+    ],
+    [["tail", "--last", "many"], "argument 'many' is invalid. Expected a whole number from 1 to 200"],
+    [
+      ["oauth", "state", "x", "--expires-in", "soon"],
+      "'soon' is invalid. Expected a whole number from 1 to 86400",
+    ],
+    [["events", "--admin-port", "65536"], "'65536' is invalid. Expected a whole number from 1 to 65535"],
+    [["send", "payment_notify", "--api", "v3"], "argument 'v3' is invalid. Allowed choices are v1, v2"],
+  ])("exits 2 for %j, and says what was expected, without a receiver", async (args, words) => {
+    const { code, stderr } = await asking("1")(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+  });
+
+  it("is told that the token is another", () =>
+    withRunning(async (receiver) => {
       const stranger = asking(new URL(receiver.adminOrigin).port, "another-token-of-some-length");
       expect((await stranger("events")).stderr).toContain("ADMIN_TOKEN here is another than the receiver's");
     }));

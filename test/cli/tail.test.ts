@@ -10,6 +10,8 @@ interface Tail {
   stderr(): string;
   /** Sends Ctrl-C and resolves with the exit code, or the signal. */
   end(): Promise<number | NodeJS.Signals | null>;
+  /** Without a signal. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
 async function withTail(
@@ -32,6 +34,7 @@ async function withTail(
           .split("\n")
           .filter((line) => line !== ""),
       stderr: () => err.join(""),
+      ended,
       end() {
         child.kill("SIGINT");
         return ended;
@@ -127,14 +130,15 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("says what is wrong where no receiver answers, and with a wrong count", async () => {
+  it("says what is wrong where no receiver answers, and exits 2 for a filter that the receiver refuses", async () => {
     await withTail("9", [], async (tail) => {
       await until(() => tail.stderr().includes("did not answer. Is the receiver running"), 20_000);
       expect(tail.stderr()).not.toContain("    at ");
     });
     await withReceiver("sqlite", (receiver) =>
-      withTail(new URL(receiver.adminOrigin).port, ["--last", "many"], async (tail) => {
-        await until(() => tail.stderr().includes("limit must be integer"), 20_000);
+      withTail(new URL(receiver.adminOrigin).port, ["--status", "6xx"], async (tail) => {
+        await until(() => tail.stderr().includes('status: got "6xx", expected a value such as 401'), 20_000);
+        expect(await tail.ended).toBe(2);
       }),
     );
   });

@@ -73,8 +73,8 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         await receiver.send(event("failing", {}, { event_id: "evt-b" }));
         const { code, stdout, stderr } = await verify(receiver.target);
         expect([code, stderr]).toEqual([0, ""]);
-        expect(stdout).not.toContain("FALSE");
-        expect(stdout).toContain("true  one-success: no event was answered success twice");
+        expect(stdout).not.toContain("FAILURE");
+        expect(stdout).toContain("ok      one-success: no event was answered success twice");
         expect(stdout).toMatch(/: environment test, 1 events, the newest of \d{4}-.+\nall \d+ hold\n$/);
       },
       { handlers: [failing] },
@@ -142,7 +142,7 @@ it("says of a file that cannot be read that it is not intact", () =>
     writeFileSync(file, "nothing that can be read\n".repeat(1_000));
     const { code, stdout } = await runChild("src/cli/main.js", ["verify", file], BARE);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^FALSE file-intact: .*file is not a database\n/);
+    expect(stdout).toMatch(/^FAILURE file-intact: .*file is not a database\n/);
     expect(stdout).toContain('1 of 1 do not hold; docs/reliability.md, "What verify finds"');
   }));
 

@@ -273,7 +273,7 @@ describe("the admin listener", () => {
     ["/api/v1/events?event=e1", 'there is no query parameter "event"; there are limit, cursor, event_id'],
     [
       "/api/v1/failures?status=waiting",
-      'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code',
+      'there is no query parameter "status"; there are limit, cursor, state, source, event_type, code, event_id',
     ],
   ])("names a query parameter that does not exist: %s", (path, error) =>
     withReceiver("sqlite", async (receiver) => {

@@ -16,6 +16,19 @@ export const EFFECTS: Migration = {
   },
 };
 
+/** A table of a user's own with values that the two databases write differently. */
+export const KINDS: Migration = {
+  name: "test-kinds",
+  async up({ query, dialect }) {
+    const [time, bytes] = dialect === "sqlite" ? ["text", "blob"] : ["timestamptz", "bytea"];
+    await sql
+      .raw(
+        `CREATE TABLE kinds (name text PRIMARY KEY, at ${time}, raw ${bytes}, flag boolean, price numeric(12,2), big bigint,
+          ratio double precision, doc json, parent text REFERENCES kinds (name))`,
+      )
+      .execute(query);
+  },
+};
 export function newRecord(eventId: string, over: Partial<NewRecord> = {}): NewRecord {
   return {
     source: "platform",

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { isLoopbackHost, savedAdminToken } from "../../config/index.ts";
 import { loadEnvFile } from "../load-env-file.ts";
-import { UserMistake } from "../user-mistake.ts";
+import { UsageMistake, UserMistake } from "../user-mistake.ts";
 import type { ListenOptions } from "./listen.ts";
 
 interface GivenOptions {
@@ -45,7 +45,7 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions): P
   if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
     const words =
       "expected an https address: whoever stands on the way could read ADMIN_TOKEN and the callbacks";
-    throw new UserMistake(`--from: got ${JSON.stringify(from)}, ${words}`);
+    throw new UsageMistake(`--from: got ${JSON.stringify(from)}, ${words}`);
   }
   return {
     from: receiver,
@@ -76,7 +76,7 @@ async function generatedToken({ hostname }: URL): Promise<string | undefined> {
 function addressOf(option: string, text: string, example: string): URL {
   const url = URL.parse(text);
   if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
-  throw new UserMistake(
+  throw new UsageMistake(
     `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
   );
 }
@@ -88,7 +88,7 @@ function secondsOf(text: string): number {
   const [, count, unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
   if (seconds <= LONGEST_SINCE) return seconds;
-  throw new UserMistake(
+  throw new UsageMistake(
     `--since: got ${JSON.stringify(text)}, expected a time up to 24h, such as 30s, 10m or 2h`,
   );
 }

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import { UNFINISHED_COPY } from "../copying.ts";
 import type { Tables } from "../tables.ts";
 import { MigrationRefused } from "./migration-refused.ts";
 
@@ -6,6 +7,8 @@ import { MigrationRefused } from "./migration-refused.ts";
 export interface Stamp {
   readonly environment: string;
   readonly keys: KeyStamp;
+  /** `oncehook copy` alone may open a database whose rows are still on their way. */
+  readonly continuesCopy?: boolean;
 }
 
 /** The ids of the configured encryption keys; they tell keys apart and give none away. */
@@ -31,6 +34,7 @@ export async function checkStamp(query: Kysely<Tables>, stamp: Stamp): Promise<s
         `APP_ENV=${stamp.environment}. Environments do not share a database: use another one, or set APP_ENV.`,
     );
   }
+  if (stored.has(UNFINISHED_COPY) && stamp.continuesCopy !== true) throw new MigrationRefused(NOT_WHOLE);
   const { keys } = stamp;
   if (keys.acceptNew !== true && isAnotherKey(stored.get("key_id"), keys)) {
     throw new MigrationRefused(`ENCRYPTION_KEY: ${ANOTHER_KEY}`);
@@ -43,6 +47,10 @@ export async function checkStamp(query: Kysely<Tables>, stamp: Stamp): Promise<s
 export function isAnotherKey(keyId: string | undefined, { current, previous }: KeyStamp): boolean {
   return keyId !== undefined && ![current, ...previous].includes(keyId);
 }
+
+const NOT_WHOLE =
+  "DATABASE_URL: a copy into this database has not finished, so events of the source would be handled a second time. " +
+  "Run the same `oncehook copy` again: it continues, and compares both databases at the end";
 
 export const ANOTHER_KEY =
   "this database was last used with another key, which is not in ENCRYPTION_KEY_PREVIOUS either, so what is encrypted " +

@@ -13,14 +13,28 @@ const STEPS: Steps = { first: 256, most: 2_000 };
 /** Newest first. A filter is held against the index alone; only the rows of the page itself are read. */
 export async function searchFailures(
   access: Access,
-  filter: FailureFilter,
+  { eventId, ...filter }: FailureFilter & { readonly eventId?: string },
   search: Search,
 ): Promise<Found<StoredFailure>> {
+  if (eventId !== undefined) return ofEvent(access, eventId, filter, search);
   const { rows, next } = await boundedWalk(access.dialect, STEPS, search, lookFor(access, filter));
   if (rows.length === 0) return { rows: [], next };
   const ids = rows.map(({ id }) => id);
   const read = access.read.selectFrom(TABLE).selectAll().where("id", "in", ids);
   return { rows: (await read.orderBy("id", "desc").execute()).map(toFailure), next };
+}
+
+/** One for each source at most, by the index of the key. */
+async function ofEvent(
+  access: Access,
+  eventId: string,
+  { state, ...filter }: FailureFilter,
+  { before = Number.MAX_SAFE_INTEGER, limit }: Search,
+): Promise<Found<StoredFailure>> {
+  const all = restricted(access, filter).selectAll().where("event_id", "=", eventId).where("id", "<", before);
+  const query = state === undefined ? all : all.where("state", "=", state);
+  const rows = (await query.orderBy("id", "desc").limit(limit).execute()).map(toFailure);
+  return { rows, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }
 
 /** Each state's own part of the index: the next `step` ids of it, and those among them that the filter means. */
@@ -123,9 +137,12 @@ function statesOf({ state }: FailureFilter): readonly StoredFailure["state"][] {
   return state === undefined ? ["waiting", "exhausted"] : [state];
 }
 
-function matching({ read }: Access, state: StoredFailure["state"], filter: FailureFilter) {
-  const { source, eventType, code } = filter;
-  let query = read.selectFrom(TABLE).where("state", "=", state);
+function matching(access: Access, state: StoredFailure["state"], filter: FailureFilter) {
+  return restricted(access, filter).where("state", "=", state);
+}
+
+function restricted({ read }: Access, { source, eventType, code }: Omit<FailureFilter, "state">) {
+  let query = read.selectFrom(TABLE);
   if (source !== undefined) query = query.where("source", "=", source);
   if (eventType !== undefined) query = query.where("event_type", "=", eventType);
   if (code !== undefined) query = query.where("code", "=", code);

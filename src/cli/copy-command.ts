@@ -1,0 +1,88 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { type CopyReport, copy } from "../app/index.ts";
+import type { Handler } from "../handlers/index.ts";
+import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
+import { contentsLine } from "./database-command.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
+import { load } from "./load.ts";
+import { table } from "./table.ts";
+import { UsageMistake } from "./user-mistake.ts";
+import { brokenOf, invariantLine, verdict } from "./verify-command.ts";
+
+interface CopyOptions extends ConfigurationOptions, JsonOptions {
+  readonly from: string;
+  readonly to?: string;
+  readonly skip?: readonly string[];
+}
+
+const PROGRESS_EVERY_MS = 1_000;
+
+export function copyCommand(): Command {
+  return configuredCommand("copy")
+    .description(
+      "Copy an SQLite database to an empty PostgreSQL database, and compare every row. Stop the receiver first; run it again to continue.",
+    )
+    .requiredOption("--from <address>", "the source, such as sqlite:data/oncehook.db; it is not changed")
+    .option("--to <address>", "the target, such as postgres://user@host/name (default: DATABASE_URL)")
+    .option("--skip <table...>", "tables of your own that stay behind")
+    .option(...JSON_OPTION)
+    .action(copyAll);
+}
+
+async function copyAll(options: CopyOptions): Promise<void> {
+  const from = fileOf(options.from);
+  const { to } = options;
+  if (to !== undefined && !/^postgres(ql)?:\/\//.test(to))
+    throw new UsageMistake(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
+  // As if it were configured, so that it is checked and opened as the receiver will open it.
+  if (to !== undefined) process.env.DATABASE_URL = to;
+  const { config, file } = await load(options);
+  if (config.database.kind !== "postgres")
+    throw new UsageMistake("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
+  const report = await copy({
+    from,
+    config,
+    handlers: (file.handlers ?? []) as readonly Handler[],
+    migrations: file.migrations ?? [],
+    skip: options.skip ?? [],
+    onProgress: progressLines(),
+  });
+  printResult(options, report, () => {
+    const checked = [...brokenOf(report.checked).map(invariantLine), verdict(report.checked)].join("\n");
+    return `${words(report)}${contentsLine(config, report.checked)}\n${checked}\n${NEXT}`;
+  });
+  if (brokenOf(report.checked).length > 0) process.exitCode = 1;
+}
+
+const NEXT =
+  "Next: set DATABASE_URL to the target and start the receiver. The source is unchanged: no receiver may use it from now " +
+  "on, or its events are handled a second time.\n";
+
+function fileOf(address: string): string {
+  if (/^sqlite:.+/.test(address)) return resolve(address.slice("sqlite:".length));
+  throw new UsageMistake(
+    `--from: got ${JSON.stringify(address)}, expected an SQLite database, such as sqlite:data/oncehook.db`,
+  );
+}
+
+/** On standard error: a line for each table, and one a second of a table that takes longer. */
+function progressLines() {
+  let last = performance.now();
+  return (name: string, copied: number, rows: number): void => {
+    const now = performance.now();
+    if (copied < rows && now - last < PROGRESS_EVERY_MS) return;
+    last = now;
+    process.stderr.write(`${name}: ${copied} of ${rows}\n`);
+  };
+}
+
+function words({ from, to, continued, tables, notCopied }: CopyReport): string {
+  const rows = tables.map((one) => [one.table, String(one.rows)]);
+  const left = notCopied.map((one) => `"${one.table}" (${one.rows} rows)`).join(", ");
+  return (
+    `${table(["table", "rows"], rows)}\n\n` +
+    `${from} was copied to ${to}${continued ? ", continuing an earlier run" : ""}; every row was read back and compared.\n` +
+    (left === "" ? "" : `NOT copied: ${left}\n`)
+  );
+}

@@ -1,0 +1,155 @@
+import type pg from "pg";
+import { CareRefused } from "../care-refused.ts";
+import {
+  asText,
+  type CopyPair,
+  type CopyProgress,
+  type CopyTarget,
+  type SourceRow,
+  type TargetTable,
+  UNFINISHED_COPY,
+} from "../copying.ts";
+import { finishCopy } from "./finish-copy.ts";
+import { inPlainTransaction, quoted, storeSetting } from "./plain-session.ts";
+import { createPool } from "./pool.ts";
+
+/** Of one statement: a table that is compared may be large. */
+const STATEMENT_LIMIT_MS = 6 * 3_600_000;
+const LOCK_LIMIT_MS = 10_000;
+/** Any fixed number: two copies into one database take the same advisory lock. */
+const COPY_LOCK = 7_140_231_902;
+/** The sessions of the migration before may need some time to end. */
+const SESSIONS_END_MS = 3_000;
+/** Values come back in one form, whatever the server's configuration says. */
+const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_digits = 1; SET bytea_output = 'hex';
+  SET IntervalStyle = 'postgres'`;
+
+/**
+ * Opens a migrated database to receive a copy.
+ * @throws CareRefused where a receiver or another copy uses it
+ */
+export async function openCopyTarget(url: string): Promise<CopyTarget> {
+  const pool = createPool({
+    url,
+    size: 1,
+    statementTimeoutMs: STATEMENT_LIMIT_MS,
+    lockTimeoutMs: LOCK_LIMIT_MS,
+  });
+  try {
+    const client = await pool.connect();
+    try {
+      return await targetOn(client, pool);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarget> {
+  await client.query(SESSION);
+  const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${COPY_LOCK}) AS taken`);
+  if (locks[0]?.taken !== true) throw new CareRefused("another copy into this database is running");
+  await assertUnused(client);
+  const { rows: applied } = await client.query("SELECT * FROM oncehook_own_migrations");
+  const { rows: stored } = await client.query("SELECT value FROM oncehook_settings WHERE name = $1", [
+    UNFINISHED_COPY,
+  ]);
+  return {
+    migrations: applied.map(({ applied_at: _time, ...row }) =>
+      Object.values(row).map(String).sort().join(" of "),
+    ),
+    tables: await tablesOf(client),
+    progress: stored[0] === undefined ? undefined : (JSON.parse(stored[0].value) as CopyProgress),
+    write: (pair, rows, progress) => write(client, pair, rows, progress),
+    begin: (progress) => storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress)),
+    finish: (pairs, settings, expected) => finishCopy(client, pairs, settings, expected),
+    async close() {
+      client.release(true);
+      await pool.end();
+    },
+  };
+}
+
+/** Sessions of a receiver, which would handle events while their records are still on their way. */
+async function assertUnused(client: pg.ClientBase): Promise<void> {
+  const others = `SELECT count(*) AS sessions FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'oncehook' AND pid <> pg_backend_pid()`;
+  const until = performance.now() + SESSIONS_END_MS;
+  for (;;) {
+    const { rows } = await client.query(others);
+    if (rows[0]?.sessions === "0") return;
+    if (performance.now() > until) break;
+    await client.query("SELECT pg_sleep(0.1), pg_stat_clear_snapshot()");
+  }
+  throw new CareRefused(
+    "a receiver is connected to the target. Stop every Oncehook process that uses this PostgreSQL database, then copy",
+  );
+}
+
+async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
+  const { rows } = await client.query<{
+    table: string;
+    name: string;
+    kind: string;
+    type: string;
+    made: boolean;
+  }>(
+    `SELECT c.relname AS table, a.attname AS name, t.typname AS kind, format_type(a.atttypid, a.atttypmod) AS type,
+        a.attgenerated <> '' AS made
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+        AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum`,
+  );
+  const { rows: keys } = await client.query<{ table: string; points_to: string }>(
+    `SELECT c.relname AS table, f.relname AS points_to FROM pg_constraint k
+      JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class f ON f.oid = k.confrelid
+      WHERE k.contype = 'f' AND c.relnamespace = current_schema()::regnamespace AND c.oid <> f.oid`,
+  );
+  const tables: TargetTable[] = [];
+  for (const [name, columns] of Map.groupBy(rows, ({ table }) => table)) {
+    const found = await client.query(`SELECT 1 FROM ${quoted(name)} LIMIT 1`);
+    tables.push({
+      name,
+      columns: columns.map(({ name, kind, type, made }) => ({ name, kind, type, isGenerated: made })),
+      isEmpty: found.rowCount === 0,
+      pointsTo: keys.filter(({ table }) => table === name).map(({ points_to }) => points_to),
+    });
+  }
+  return tables;
+}
+
+async function write(
+  client: pg.ClientBase,
+  { to, toColumns }: CopyPair,
+  rows: readonly SourceRow[],
+  progress: CopyProgress,
+): Promise<void> {
+  const names = toColumns.map(({ name }) => quoted(name)).join(", ");
+  const casts = toColumns.map(({ type }, index) => `c${index}::${type}`).join(", ");
+  const given = toColumns.map((_column, index) => `$${index + 1}::text[]`).join(", ");
+  const aliases = toColumns.map((_column, index) => `c${index}`).join(", ");
+  const text =
+    `INSERT INTO ${quoted(to)} (${names}) OVERRIDING SYSTEM VALUE ` +
+    `SELECT ${casts} FROM unnest(${given}) AS given (${aliases})`;
+  try {
+    const values = toColumns.map((column, index) =>
+      rows.map((row) => asText(row.values[index] ?? null, column)),
+    );
+    await inPlainTransaction(client, async () => {
+      await client.query(text, values);
+      await storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress));
+    });
+  } catch (cause) {
+    const [first, last] = [rows[0]?.position, rows.at(-1)?.position];
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CareRefused(
+      `table "${to}": the rows ${first} to ${last} cannot be stored: ${why}. The rows before them are kept, and the same ` +
+        "command continues there",
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,114 @@
+import { DatabaseSync } from "node:sqlite";
+import { CareRefused } from "../care-refused.ts";
+import type { CopySource, SourceRow, SourceTable, SourceValue } from "../copying.ts";
+import { assertReadable } from "./assert-readable.ts";
+import { busy } from "./hindrance.ts";
+
+/**
+ * Opens a database to be copied, and locks every other process out of it until it is closed.
+ * @throws CareRefused where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
+ */
+export function openCopySource(path: string): CopySource {
+  assertReadable(path);
+  const database = new DatabaseSync(path, { readBigInts: true });
+  try {
+    lock(database, path);
+    const all = (text: string) => database.prepare(text).all();
+    if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_own_migrations'").length === 0)
+      throw new CareRefused(`${path} holds none of Oncehook's tables: it is another program's, or empty`);
+    const settings = all("SELECT name, value FROM oncehook_settings");
+    return {
+      schema: Number(all("SELECT max(number) AS number FROM oncehook_schema")[0]?.number ?? 0),
+      settings: new Map(settings.map(({ name, value }) => [String(name), String(value)])),
+      migrations: all("SELECT * FROM oncehook_own_migrations").map(identity),
+      tables: tablesOf(database),
+      rows: (table, columns, after) => rowsOf(database, { table, columns, after }),
+      close: () => database.close(),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/**
+ * In the exclusive mode the first read takes a lock that excludes every other connection, as long as this one is open: a
+ * receiver that serves keeps it from us, and one that starts meanwhile finds the database busy.
+ */
+function lock(database: DatabaseSync, path: string): void {
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT; PRAGMA query_only = ON");
+  } catch (cause) {
+    if (busy(cause) === undefined) throw cause;
+    const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
+    throw new CareRefused(words, { cause });
+  }
+}
+
+/** What tells one applied migration from another, without the time. */
+function identity({ applied_at: _time, ...row }: Record<string, unknown>): string {
+  return Object.values(row).map(String).sort().join(" of ");
+}
+
+function tablesOf(database: DatabaseSync): SourceTable[] {
+  const found = database
+    .prepare(
+      `SELECT name FROM pragma_table_list
+        WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
+    )
+    .all();
+  return found.map((row) => {
+    const name = String(row.name);
+    const columns = database.prepare("SELECT name FROM pragma_table_xinfo(?) ORDER BY cid").all(name);
+    const counted = database.prepare(`SELECT count(*) AS rows FROM ${quoted(name)}`).get();
+    return { name, columns: columns.map((column) => String(column.name)), rows: Number(counted?.rows) };
+  });
+}
+
+interface Stretch {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly after: string | undefined;
+}
+
+/** Row ids are not in the order of columns that are named like them. */
+const ROW_IDS = ["_rowid_", "rowid", "oid"];
+
+function* rowsOf(database: DatabaseSync, { table, columns, after }: Stretch): Generator<SourceRow> {
+  const list = columns.map(quoted).join(", ");
+  const rowId = rowIdOf(database, table);
+  if (rowId === undefined) {
+    // Without row ids the order of the key is the same in each run, since the source does not change.
+    let index = BigInt(after ?? 0);
+    const statement = database.prepare(`SELECT ${list} FROM ${quoted(table)} LIMIT -1 OFFSET ?`);
+    statement.setReturnArrays(true);
+    for (const values of statement.iterate(index)) {
+      index += 1n;
+      yield { position: String(index), values: values as unknown as SourceValue[] };
+    }
+    return;
+  }
+  const where = after === undefined ? "" : `WHERE ${rowId} > ?`;
+  const statement = database.prepare(
+    `SELECT ${rowId}, ${list} FROM ${quoted(table)} ${where} ORDER BY ${rowId}`,
+  );
+  statement.setReturnArrays(true);
+  for (const row of statement.iterate(...(after === undefined ? [] : [BigInt(after)]))) {
+    const [position, ...values] = row as unknown as SourceValue[];
+    yield { position: String(position), values };
+  }
+}
+
+function rowIdOf(database: DatabaseSync, table: string): string | undefined {
+  const row = database
+    .prepare("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?")
+    .get(table);
+  if (row?.wr === 1n) return undefined;
+  const columns = database.prepare("SELECT lower(name) AS name FROM pragma_table_xinfo(?)").all(table);
+  const taken = new Set(columns.map(({ name }) => String(name)));
+  return ROW_IDS.find((name) => !taken.has(name));
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
