@@ -1,6 +1,10 @@
-import { inject } from "vitest";
-import { temporaryDatabase } from "../../src/app/temporary-database.ts";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, inject } from "vitest";
 import type { Store } from "../../src/store/index.ts";
+import { fastFolder } from "./fast-folder.ts";
 import { type Dialect, openTarget, type StoreOptions, type Target } from "./open-target.ts";
 
 export { type Dialect, openTarget, STAMP, type StoreOptions, type Target } from "./open-target.ts";
@@ -8,26 +12,50 @@ export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
 
 /** Lends a fresh, empty database. */
 export async function withDatabase<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
-  return dialect === "sqlite" ? withSqlite(use) : withPostgres(use);
+  return dialect === "sqlite" ? withSqlite(use) : withPostgres("template1", use);
+}
+
+/** Lends a fresh database; on PostgreSQL it has the schema already, which takes half the time. */
+export async function withMigrated<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
+  return dialect === "sqlite" ? withSqlite(use) : withPostgres(inject("postgresTemplate"), use);
 }
 
 async function withSqlite<T>(use: (target: Target) => Promise<T>): Promise<T> {
-  const { url, remove } = await temporaryDatabase();
+  const folder = await mkdtemp(join(fastFolder(), "oncehook-test-"));
   try {
-    return await use({ dialect: "sqlite", url });
+    return await use({ dialect: "sqlite", url: `sqlite:${join(folder, "test.db")}` });
   } finally {
-    await remove();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function withPostgres<T>(use: (target: Target) => Promise<T>): Promise<T> {
-  const { url, remove } = await temporaryDatabase(inject("postgresUrl"));
+async function withPostgres<T>(template: string, use: (target: Target) => Promise<T>): Promise<T> {
+  const name = `oncehook_test_${randomBytes(6).toString("hex")}`;
+  const url = new URL(inject("postgresUrl"));
+  url.pathname = `/${name}`;
+  await administer(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   try {
-    return await use({ dialect: "postgres", url });
+    return await use({ dialect: "postgres", url: url.href });
   } finally {
-    await remove();
+    await administer(`DROP DATABASE ${name} WITH (FORCE)`);
   }
 }
+
+/** One connection for all databases of a test file. */
+let administering: Promise<pg.Client> | undefined;
+
+async function administer(statement: string): Promise<void> {
+  administering ??= (async () => {
+    const client = new pg.Client({ connectionString: inject("postgresUrl") });
+    await client.connect();
+    return client;
+  })();
+  await (await administering).query(statement);
+}
+
+afterAll(async () => {
+  await (await administering)?.end();
+});
 
 /** Lends an opened store on a fresh database. */
 export async function withStore<T>(
@@ -35,7 +63,7 @@ export async function withStore<T>(
   use: (store: Store, target: Target) => Promise<T>,
   options: StoreOptions = {},
 ): Promise<T> {
-  return withDatabase(dialect, async (target) => {
+  return withMigrated(dialect, async (target) => {
     const { store } = await openTarget(target, options);
     try {
       return await use(store, target);

@@ -1,4 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { createOwnDatabase } from "../../src/store/postgres/index.ts";
+import { execute } from "./execute.ts";
+import { openTarget } from "./open-target.ts";
 import { startPostgresProcess } from "./postgres-process.ts";
 
 declare module "vitest" {
@@ -6,6 +12,10 @@ declare module "vitest" {
     postgresUrl: string;
     /** The certificate of npm's server; undefined for one that ran already. */
     postgresCaFile: string | undefined;
+    /** A database on it with the schema and without any row, to be copied. */
+    postgresTemplate: string;
+    /** What the test files of one run share; it goes with the run. */
+    runFolder: string;
   }
 }
 
@@ -14,14 +24,27 @@ declare module "vitest" {
  * that runs already. When neither can be had the run fails; PostgreSQL is never skipped silently.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const runFolder = await mkdtemp(join(tmpdir(), "oncehook-run-"));
+  project.provide("runFolder", runFolder);
   const given = process.env.TEST_DATABASE_URL;
-  if (given !== undefined && given !== "") {
-    project.provide("postgresUrl", given);
-    project.provide("postgresCaFile", undefined);
-    return async () => {};
-  }
-  const { url, caFile, stop } = await startPostgresProcess();
+  const postgres = given === undefined || given === "" ? await startPostgresProcess() : undefined;
+  const url = postgres?.url ?? String(given);
   project.provide("postgresUrl", url);
-  project.provide("postgresCaFile", caFile);
-  return stop;
+  project.provide("postgresCaFile", postgres?.caFile);
+  const template = await migratedTemplate(url);
+  project.provide("postgresTemplate", template.name);
+  return async () => {
+    await template.drop();
+    await postgres?.stop();
+    await rm(runFolder, { recursive: true, force: true });
+  };
+}
+
+/** Its schema is that of the migrations; whoever opens a copy first gives it its stamp, as with an empty database. */
+async function migratedTemplate(server: string): Promise<{ name: string; drop: () => Promise<void> }> {
+  const { url, drop } = await createOwnDatabase(server);
+  const { store } = await openTarget({ dialect: "postgres", url });
+  await store.close();
+  await execute({ dialect: "postgres", url }, "DELETE FROM oncehook_settings");
+  return { name: new URL(url).pathname.slice(1), drop };
 }

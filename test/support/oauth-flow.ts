@@ -1,5 +1,5 @@
 import type { Dialect, Target } from "./databases.ts";
-import { withDatabase } from "./databases.ts";
+import { withMigrated } from "./databases.ts";
 import { freePort } from "./free-port.ts";
 import { CLIENT, type OidcOptions, type OidcPlatform, withOidcPlatform } from "./oidc-platform.ts";
 import { type ReceiverOptions, startReceiver, type TestReceiver } from "./receiver.ts";
@@ -40,7 +40,7 @@ export async function withFlow<T>(
   const base = `http://localhost:${port}`;
   const redirectUri = `${base}/api/platform/oauth-callback`;
   return withOidcPlatform({ redirectUris: [redirectUri], ...oidc }, (platform) =>
-    withDatabase(dialect, async (target) => {
+    withMigrated(dialect, async (target) => {
       const env = { ...flowEnv(port, platform.issuer), ...over };
       const receiver = await startReceiver(target, { ...parts, env });
       const startUrl = `${base}/api/platform/oauth-start`;

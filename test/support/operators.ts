@@ -1,4 +1,4 @@
-import { withDatabase } from "./databases.ts";
+import { withMigrated } from "./databases.ts";
 import { freePort } from "./free-port.ts";
 import { CLIENT, type OidcOptions, type OidcPlatform, withOidcPlatform } from "./oidc-platform.ts";
 import type { Dialect } from "./open-target.ts";
@@ -31,7 +31,7 @@ export async function withOperators<T>(
   const base = `http://127.0.0.1:${port}`;
   const redirectUri = `${base}/sign-in/oidc/callback`;
   return withOidcPlatform({ redirectUris: [redirectUri], ...oidc }, (platform) =>
-    withDatabase(dialect, async (target) => {
+    withMigrated(dialect, async (target) => {
       const env = {
         ADMIN_PORT: String(port),
         ADMIN_BASE_URL: base,

