@@ -1,4 +1,4 @@
-/** Writes what tests hold the documentation to: the variables in README.md and docs/access.md, docs/errors.md, docs/refused.md, and docs/openapi.json. */
+/** Writes what tests hold the documentation to: the variables in README.md, docs/access.md and docs/oauth.md, docs/errors.md, docs/refused.md, and docs/openapi.json. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeAdminApi } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
@@ -7,7 +7,7 @@ import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
 const row = (...cells: readonly (string | number)[]) =>
   `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 
-for (const page of ["README.md", "docs/access.md"]) {
+for (const page of ["README.md", "docs/access.md", "docs/oauth.md"]) {
   const entries = describeVariables().filter((entry) => entry.page === page);
   writeTable(
     page,

@@ -8,7 +8,7 @@ export interface VariableDescription {
   readonly default: string;
   readonly meaning: string;
   /** The page whose table has it. */
-  readonly page: "README.md" | "docs/access.md";
+  readonly page: "README.md" | "docs/access.md" | "docs/oauth.md";
 }
 
 /** The variables, as the tables show them. */
@@ -18,6 +18,11 @@ export function describeVariables(): VariableDescription[] {
     expects: entry.expects,
     default: entry.default,
     meaning: entry.meaning,
-    page: name in ACCESS_VARIABLES ? "docs/access.md" : "README.md",
+    page: pageOf(name),
   }));
+}
+
+function pageOf(name: string): VariableDescription["page"] {
+  if (name in ACCESS_VARIABLES) return "docs/access.md";
+  return name.startsWith("OAUTH_") ? "docs/oauth.md" : "README.md";
 }

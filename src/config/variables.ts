@@ -5,7 +5,7 @@ import { NOTIFICATION_VARIABLES } from "./notification-variables.ts";
 import { OAUTH_VARIABLES } from "./oauth-variables.ts";
 import { RECEPTION_VARIABLES } from "./reception-variables.ts";
 
-/** Every variable the service reads. The tables of README.md and docs/access.md say the same, and a test holds them to that. */
+/** Every variable the service reads. The tables of README.md, docs/access.md and docs/oauth.md say the same, and a test holds them to that. */
 export const VARIABLES = {
   ...RECEPTION_VARIABLES,
   ...AUTHENTICATION_VARIABLES,

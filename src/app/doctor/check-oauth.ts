@@ -12,8 +12,9 @@ export async function checkOAuth(config: Config): Promise<Finding[]> {
       ok(about, config.environment === "production" ? "is not configured" : "the sandbox platform stands in"),
     ];
   }
+  let server: { readonly token_endpoint?: string; readonly userinfo_endpoint?: string };
   try {
-    await createPlatform(oauth, config.environment === "production").server();
+    server = await createPlatform(oauth, config.environment === "production").server();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${why}`)];
@@ -21,5 +22,24 @@ export async function checkOAuth(config: Config): Promise<Finding[]> {
   const findings = [ok(about, `register this redirect address with the platform: ${redirect.uri}`)];
   if (!startsFlows(config))
     findings.push(warning(about, "OAUTH_AUTHORIZATION_URL is not set: no flow starts here"));
+  if (server.token_endpoint === undefined)
+    findings.push(
+      failure(about, `OAUTH_ISSUER: ${oauth.issuer} names no token_endpoint: no code can be exchanged`),
+    );
+  findings.push(ok(about, usersKnownBy(oauth, server.userinfo_endpoint)));
   return findings;
+}
+
+/** Told before a code is spent on an answer that names no user. */
+function usersKnownBy(
+  { scope, userInfo }: NonNullable<Config["oauth"]>,
+  discovered: string | undefined,
+): string {
+  if (scope?.split(" ").includes("openid")) return "users are known by sub of their ID token";
+  const url = userInfo.url ?? discovered;
+  if (url !== undefined) return `users are known by user_id of the token answer, else by ${url}`;
+  return (
+    "users are known by user_id of the token answer, else kept under random ids; set OAUTH_USERINFO_URL where the platform " +
+    "answers without user_id"
+  );
 }
