@@ -258,6 +258,24 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
     }));
 });
 
+describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
+  it("survives the commit that completes the event of that id of another source", () =>
+    withStore(dialect, async (store) => {
+      const other = { source: "oauth", eventId: "e1" };
+      const claim = lease("a", 0);
+      for (const of of [other, key("e1")]) {
+        await fail(store, "e1", of);
+        await store.preparations.claim(of, claim);
+        await store.preparations.save(of, "a", Buffer.of(1));
+      }
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await store.failures.get(other)).toBeDefined();
+      expect(await store.preparations.get(other)).toBeDefined();
+      expect(await store.failures.get(key("e1"))).toBeUndefined();
+      expect(await store.preparations.get(key("e1"))).toBeUndefined();
+    }));
+});
+
 describe("a row on postgres that another session holds", () => {
   const SHORT = { lockTimeoutMs: 200 };
 
@@ -266,7 +284,10 @@ describe("a row on postgres that another session holds", () => {
       "postgres",
       async (store, target) => {
         for (const id of ["held", "e1", "e2", "suspect"]) await fail(store, id);
-        await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1 WHERE event_id IN ('e2', 'suspect')");
+        await execute(
+          target,
+          "UPDATE oncehook_failures SET unclean_ends = 1 WHERE event_id IN ('e2', 'suspect')",
+        );
         const held = "SELECT 1 FROM oncehook_failures WHERE event_id IN ('held', 'suspect') FOR UPDATE";
         await withLock(target, held, async () => {
           const due = await store.failures.leaseDue(lease("a", 60), 9);
@@ -284,10 +305,14 @@ describe("a row on postgres that another session holds", () => {
         for (const id of ["e1", "e2"]) await notify(store, id);
         await store.outbox.spread(["webhook"], at(0), 9);
         for (const id of ["ada", "bob"]) await addTokens(target, id, at(0), at(0));
-        await withLock(target, "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE", async () => {
-          const due = await store.outbox.leaseDue(["webhook"], lease("a", 0), 9);
-          expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
-        });
+        await withLock(
+          target,
+          "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE",
+          async () => {
+            const due = await store.outbox.leaseDue(["webhook"], lease("a", 0), 9);
+            expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
+          },
+        );
         const held = "SELECT 1 FROM oncehook_user_tokens WHERE user_id = 'ada' FOR UPDATE";
         await withLock(target, held, async () => {
           const due = await store.userTokens.leaseDue(lease("a", 0), 9);

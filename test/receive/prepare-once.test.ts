@@ -90,8 +90,8 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(await run(real() + 60_000)).toMatchObject({ ending: "failed", code: "handler_failed" });
       expect(counted.prepared).toBe(0);
       // The claim was given back.
-      expect((await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state).toBe(
-        "claimed",
-      );
+      expect(
+        (await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state,
+      ).toBe("claimed");
     }));
 });

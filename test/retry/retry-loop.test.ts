@@ -138,7 +138,8 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       let atOnce = 0;
       let most = 0;
       const inner = rooms(store, { times: 4 }, async (eventId) => {
-        if (eventId !== "fresh") most = Math.max(most, (atOnce += 1));
+        if (eventId !== "fresh") atOnce += 1;
+        most = Math.max(most, atOnce);
         await new Promise((resolve) => setImmediate(resolve));
         ran.push(eventId);
         if (eventId !== "fresh") atOnce -= 1;
@@ -187,7 +188,11 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 }, undefined, NO_RETRIES);
       for (const id of ["e1", "e2"]) {
-        await keepFailure(workOf(id), failed("commit_unknown", new Error("the answer was lost")), inner.receiver);
+        await keepFailure(
+          workOf(id),
+          failed("commit_unknown", new Error("the answer was lost")),
+          inner.receiver,
+        );
       }
       expect(await store.failures.counts()).toEqual({ waiting: 2, exhausted: 0 });
       inner.time.seconds = 60;
