@@ -148,7 +148,7 @@ export const FAULTS = {
     status: 500,
     message: "internal error",
     meaning:
-      "The process ended during an attempt that ran alone: an error thrown outside the handler's promise, `process.exit`, an endless loop, too little memory, or a kill from outside. Look for the cause before you replay it.",
+      "The process ended during an attempt that ran alone: an error thrown outside the handler's promise, an exit, an endless loop, too little memory, or a kill from outside. Look for the cause before you replay it.",
   },
   commit_failed: {
     status: 500,

@@ -90,19 +90,28 @@ export function createAttempt(channel: Channel, stopping: AbortSignal, deps: Out
     else log.warn(told, "a notification could not be delivered; it is tried again");
   }
 
+  return {
+    ...leasesOf(channel, deps),
+    limit: () => AbortSignal.any([AbortSignal.timeout(channel.timeLimitMs), stopping]),
+    make,
+  };
+}
+
+function leasesOf(
+  channel: Channel,
+  { outbox, clock, policy }: OutboxDeps,
+): Pick<Attempt, "lease" | "leaseLeft" | "mendTimes"> {
   const leaseMs = channel.timeLimitMs + LEASE_MARGIN_MS;
   const { destinations } = channel;
   const newLease = (owner: string): DeliveryLease => {
     const now = clock.now();
     const later = (ms: number) => new Date(now.getTime() + ms);
-    return { owner, now, until: later(leaseMs), retryAt: later(deps.policy.firstDelaySeconds * 1_000) };
+    return { owner, now, until: later(leaseMs), retryAt: later(policy.firstDelaySeconds * 1_000) };
   };
   return {
     lease: (owner, limit) => outbox.leaseDue(destinations, newLease(owner), limit),
     leaseLeft: (owner) => outbox.leaseLeft(destinations, newLease(owner)),
     mendTimes: () => outbox.mendTimes(destinations, leaseMs, clock.now()),
-    limit: () => AbortSignal.any([AbortSignal.timeout(channel.timeLimitMs), stopping]),
-    make,
   };
 }
 

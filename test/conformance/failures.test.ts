@@ -164,18 +164,6 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("survives the commit that completes the event of that id of another source", () =>
-    withStore(dialect, async (store) => {
-      const other = { source: "oauth", eventId: "e1" };
-      await store.failures.record(newFailure("e1", other), T0);
-      const claim = lease("a", T0);
-      await store.preparations.claim(other, claim);
-      await store.preparations.save(other, "a", Buffer.of(1));
-      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
-      expect(await store.failures.get(other)).toBeDefined();
-      expect(await store.preparations.get(other)).toBeDefined();
-    }));
-
   it("is deleted by the commit that completes its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { DIALECTS, type Target, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { withLock } from "../support/held-lock.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -185,4 +188,137 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
         ["e1", "e2"],
       );
     }));
+});
+
+async function notify(store: Store, eventId: string): Promise<void> {
+  const enqueued = async (scope: Parameters<Parameters<Store["once"]>[1]>[0]) => {
+    await scope.enqueue({ topic: "order.paid", payload: {} });
+    return { result: {} };
+  };
+  await store.once(newRecord(eventId), enqueued, committing());
+}
+
+const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: Date) =>
+  execute(
+    target,
+    `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
+      ${target.dialect === "sqlite" ? "x'01'" : "'\\x01'::bytea"}, '${refreshAt.toISOString()}', '${refreshAt.toISOString()}',
+      '${updatedAt.toISOString()}')`,
+  );
+
+describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
+  it("delays no delivery and keeps none leased for longer than its channel's lease", () =>
+    withStore(dialect, async (store) => {
+      const { outbox } = store;
+      const leaseMs = LEASE_SECONDS * 1_000;
+      const channels = ["webhook"];
+      for (const id of ["e1", "e2", "e3"]) await notify(store, id);
+      // An hour ahead: one is leased, one has failed and waits 20 seconds, one is fresh.
+      await outbox.spread(channels, at(3_600), 9);
+      const [held, failed] = await outbox.leaseDue(channels, lease("ended", 3_600), 2);
+      await outbox.failed(failed?.id ?? 0, "ended", "down", at(3_620), at(3_600));
+      expect(await outbox.leaseDue(channels, lease("a", 0), 9)).toEqual([]);
+      await outbox.mendTimes(channels, leaseMs, at(0));
+      expect(await outbox.leaseDue(channels, lease("a", 0), 9)).toHaveLength(1);
+      expect(await outbox.leaseDue(channels, lease("a", 19), 9)).toEqual([]);
+      expect(await outbox.leaseDue(channels, lease("a", 20), 9)).toMatchObject([{ id: failed?.id }]);
+      expect(await outbox.leaseLeft(channels, lease("a", LEASE_SECONDS - 1))).toBeUndefined();
+      expect(await outbox.leaseLeft(channels, lease("a", LEASE_SECONDS))).toMatchObject({ id: held?.id });
+    }));
+
+  it("keeps no bulk replay and no prepare step for longer than a lease from now", () =>
+    withStore(dialect, async ({ bulkReplays, preparations }) => {
+      await bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, at(0));
+      await bulkReplays.lease(lease("ended", 3_600));
+      await preparations.claim(key("e1"), lease("ended", 3_600));
+      expect(await bulkReplays.lease(lease("a", 0))).toBeUndefined();
+      expect((await preparations.claim(key("e1"), lease("a", 0))).state).toBe("leased");
+      expect(await bulkReplays.lease(lease("a", LEASE_SECONDS - 1))).toBeUndefined();
+      expect((await preparations.claim(key("e1"), lease("a", LEASE_SECONDS - 1))).state).toBe("leased");
+      expect(await bulkReplays.lease(lease("a", LEASE_SECONDS))).toBeDefined();
+      expect((await preparations.claim(key("e1"), lease("a", LEASE_SECONDS))).state).toBe("claimed");
+    }));
+
+  it("refreshes the tokens of users as long after now as they were to be refreshed after then", () =>
+    withStore(dialect, async ({ userTokens }, target) => {
+      await addTokens(target, "ada", at(3_900), at(3_600));
+      await addTokens(target, "bob", at(0), at(0));
+      await addTokens(target, "eve", at(0), at(0));
+      await userTokens.leaseOne("bob", lease("ended", 3_600));
+      await userTokens.leaseOne("eve", lease("ended", 3_600));
+      await userTokens.mendTimes(LEASE_SECONDS * 1_000, at(0));
+      expect(await userTokens.get("ada")).toMatchObject({ expiresAt: at(300).toISOString() });
+      expect(await userTokens.leaseOne("bob", lease("a", LEASE_SECONDS - 1))).toBe("leased");
+      expect(await userTokens.leaseOne("bob", lease("a", LEASE_SECONDS))).toMatchObject({ userId: "bob" });
+      const idsDue = async (seconds: number) =>
+        (await userTokens.leaseDue(lease("b", seconds), 9)).map(({ userId }) => userId);
+      expect(await idsDue(LEASE_SECONDS)).toEqual(["eve"]);
+      expect(await idsDue(299)).not.toContain("ada");
+      expect(await idsDue(300)).toContain("ada");
+    }));
+});
+
+describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
+  it("survives the commit that completes the event of that id of another source", () =>
+    withStore(dialect, async (store) => {
+      const other = { source: "oauth", eventId: "e1" };
+      const claim = lease("a", 0);
+      for (const of of [other, key("e1")]) {
+        await fail(store, "e1", of);
+        await store.preparations.claim(of, claim);
+        await store.preparations.save(of, "a", Buffer.of(1));
+      }
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await store.failures.get(other)).toBeDefined();
+      expect(await store.preparations.get(other)).toBeDefined();
+      expect(await store.failures.get(key("e1"))).toBeUndefined();
+      expect(await store.preparations.get(key("e1"))).toBeUndefined();
+    }));
+});
+
+describe("a row on postgres that another session holds", () => {
+  const SHORT = { lockTimeoutMs: 200 };
+
+  it("keeps no process from leasing the other failures that are due", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        for (const id of ["held", "e1", "e2", "suspect"]) await fail(store, id);
+        await execute(
+          target,
+          "UPDATE oncehook_failures SET unclean_ends = 1 WHERE event_id IN ('e2', 'suspect')",
+        );
+        const held = "SELECT 1 FROM oncehook_failures WHERE event_id IN ('held', 'suspect') FOR UPDATE";
+        await withLock(target, held, async () => {
+          const due = await store.failures.leaseDue(lease("a", 60), 9);
+          expect(due.map(({ eventId }) => eventId)).toEqual(["e1"]);
+          expect(await store.failures.leaseSuspect(lease("a", 60))).toMatchObject({ eventId: "e2" });
+        });
+      },
+      SHORT,
+    ));
+
+  it("keeps no process from leasing the other deliveries and tokens that are due", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        for (const id of ["e1", "e2"]) await notify(store, id);
+        await store.outbox.spread(["webhook"], at(0), 9);
+        for (const id of ["ada", "bob"]) await addTokens(target, id, at(0), at(0));
+        await withLock(
+          target,
+          "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE",
+          async () => {
+            const due = await store.outbox.leaseDue(["webhook"], lease("a", 0), 9);
+            expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
+          },
+        );
+        const held = "SELECT 1 FROM oncehook_user_tokens WHERE user_id = 'ada' FOR UPDATE";
+        await withLock(target, held, async () => {
+          const due = await store.userTokens.leaseDue(lease("a", 0), 9);
+          expect(due.map(({ userId }) => userId)).toEqual(["bob"]);
+        });
+      },
+      SHORT,
+    ));
 });

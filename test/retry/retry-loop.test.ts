@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { assemble } from "../../src/app/assemble.ts";
 import { loadConfig } from "../../src/config/index.ts";
+import { failed } from "../../src/domain/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observe/index.ts";
@@ -16,22 +17,29 @@ import { execute } from "../support/execute.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 const TIMING = { timeLimitMs: 5_000, leaseMs: 30_000 };
-const CONFIG = loadConfig({
+const ENVIRONMENT = {
   APP_ENV: "test",
   SIGNING_SECRET: "a-secret-of-some-length",
   ADMIN_TOKEN: "an-admin-token-long-enough",
   ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
-});
+};
+const CONFIG = loadConfig(ENVIRONMENT);
+const NO_RETRIES = loadConfig({ ...ENVIRONMENT, RETRY_MAX: "0" });
 
 /** The inner rooms on a store, with a time of day that only the test moves. */
-function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<void> = async () => {}) {
+function rooms(
+  store: Store,
+  failing: { times: number },
+  inRetry: (eventId: string) => Promise<void> = async () => {},
+  config = CONFIG,
+) {
   const time = { seconds: 0 };
   const clock = { now: () => new Date(T0 + time.seconds * 1000) };
   const handler = defineHandler({
     type: "unreliable",
     data: z.object({}),
-    async handle({ attempt }) {
-      if (attempt === "retry") await inRetry();
+    async handle({ attempt, event }) {
+      if (attempt === "retry") await inRetry(event.event_id);
       failing.times -= 1;
       if (failing.times >= 0) throw new Error("down");
       return { attempt };
@@ -42,11 +50,11 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
     mask: createMask({ headers: [], keys: [], secretValues: [] }),
   });
   const registry = createRegistry([], [handler]);
-  const sealer = createSealer(CONFIG.encryptionKey);
+  const sealer = createSealer(config.encryptionKey);
   const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
   const { receiver } = assemble({
-    config: CONFIG,
+    config,
     store,
     registry,
     sealer,
@@ -60,10 +68,10 @@ function rooms(store: Store, failing: { times: number }, inRetry: () => Promise<
   return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
 
-async function failInline({ receiver }: ReturnType<typeof rooms>): Promise<void> {
-  const json = { event_id: "e1", event_type: "unreliable", timestamp: 1, data: {} };
-  const work = {
-    key: { source: "platform", eventId: "e1" },
+function workOf(eventId: string) {
+  const json = { event_id: eventId, event_type: "unreliable", timestamp: 1, data: {} };
+  return {
+    key: { source: "platform", eventId },
     json,
     body: Buffer.from(JSON.stringify(json)),
     bodySha256: "a".repeat(64),
@@ -73,6 +81,10 @@ async function failInline({ receiver }: ReturnType<typeof rooms>): Promise<void>
     kind: "inline",
     mode: "commit",
   } as const;
+}
+
+async function failInline({ receiver }: ReturnType<typeof rooms>, eventId = "e1"): Promise<void> {
+  const work = workOf(eventId);
   const outcome = await runEvent(work, receiver);
   if (outcome.ending !== "failed") throw new Error("the inline attempt should have failed");
   await keepFailure(work, outcome, receiver);
@@ -118,6 +130,76 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       inner.time.seconds = 120;
       expect(await inner.loop().round()).toBe(1);
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
+    }));
+
+  it("runs what processes have left one by one, after the others, the one with the most process ends last", () =>
+    withStore(dialect, async (store, target) => {
+      const ran: string[] = [];
+      let atOnce = 0;
+      let most = 0;
+      const inner = rooms(store, { times: 4 }, async (eventId) => {
+        if (eventId !== "fresh") atOnce += 1;
+        most = Math.max(most, atOnce);
+        await new Promise((resolve) => setImmediate(resolve));
+        ran.push(eventId);
+        if (eventId !== "fresh") atOnce -= 1;
+      });
+      for (const id of ["worst", "e1", "e2", "fresh"]) await failInline(inner, id);
+      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1 WHERE event_id IN ('e1', 'e2')");
+      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 2 WHERE event_id = 'worst'");
+      inner.time.seconds = 60;
+      expect(await inner.loop().round()).toBe(4);
+      expect(most).toBe(1);
+      expect(ran).toEqual(["fresh", "e1", "e2", "worst"]);
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
+    }));
+
+  it("exhausts the event that ends its process each time, and none of those beside it", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 3 });
+      for (const id of ["poison", "e1", "e2"]) await failInline(inner, id);
+      // A process that ends is one that leases, and settles nothing.
+      const lease = () => {
+        const now = inner.receiver.clock.now();
+        return { owner: "ended", now, until: new Date(now.getTime() + TIMING.leaseMs) };
+      };
+      const ended: string[][] = [];
+      const end = (leased: readonly { eventId: string }[]) => {
+        ended.push(leased.map(({ eventId }) => eventId).sort());
+        inner.time.seconds += 60;
+      };
+      inner.time.seconds = 60;
+      end(await store.failures.leaseDue(lease(), 8));
+      const recover = () =>
+        store.failures.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
+      await recover();
+      for (;;) {
+        const suspect = await store.failures.leaseSuspect(lease());
+        if (suspect === undefined) break;
+        if (suspect.eventId === "poison") end([suspect]);
+        else await store.failures.remove(suspect);
+        await recover();
+      }
+      expect(ended).toEqual([["e1", "e2", "poison"], ["poison"], ["poison"]]);
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 1 });
+    }));
+
+  it("finds out what became of a COMMIT whose answer was lost, also where RETRY_MAX is 0", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 }, undefined, NO_RETRIES);
+      for (const id of ["e1", "e2"]) {
+        await keepFailure(
+          workOf(id),
+          failed("commit_unknown", new Error("the answer was lost")),
+          inner.receiver,
+        );
+      }
+      expect(await store.failures.counts()).toEqual({ waiting: 2, exhausted: 0 });
+      inner.time.seconds = 60;
+      expect(await inner.loop().round()).toBe(2);
+      // One is done now; the other has failed, and no further retry is allowed.
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 1 });
+      expect(await store.listRecords({ limit: 9 }, {})).toHaveLength(1);
     }));
 
   it("removes a failure whose event was completed by somebody else, without running it", () =>

@@ -3,6 +3,7 @@ import type { FailureStore, NewFailure, StoredFailure, WaitingType } from "../st
 import type { Access } from "./access.ts";
 import { searchFailures } from "./failure-lists.ts";
 import { leaseQueries } from "./lease-failures.ts";
+import { recover } from "./recover-failures.ts";
 import { isoTime, storableText, toFailure } from "./rows.ts";
 import { release, reschedule } from "./settle-failure.ts";
 
@@ -16,6 +17,7 @@ export function failureQueries(access: Access): FailureStore {
       await removeIfDone(access, failure);
     },
     ...leaseQueries(access),
+    recover: (recovery) => recover(access, recovery),
     async reschedule(key, owner, again) {
       await reschedule(access, key, owner, again);
       await removeIfDone(access, key);

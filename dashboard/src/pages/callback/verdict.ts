@@ -62,6 +62,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   handler_failed: "verified",
   handler_timed_out: "verified",
   result_invalid: "verified",
+  process_ended: "verified",
   commit_failed: "verified",
   commit_unknown: "verified",
   event_in_progress: "verified",

@@ -27,6 +27,7 @@ const FIELDS: readonly FilterField[] = [
       "handler_failed",
       "handler_timed_out",
       "result_invalid",
+      "process_ended",
       "commit_failed",
       "store_unavailable",
     ],

@@ -15,6 +15,7 @@ const FAILED = new Set([
   "handler_failed",
   "handler_timed_out",
   "result_invalid",
+  "process_ended",
   "commit_failed",
   "commit_unknown",
   "internal",

@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { assemble } from "../../src/app/assemble.ts";
+import { loadConfig } from "../../src/config/index.ts";
+import { keyText, systemClock } from "../../src/domain/index.ts";
+import { createRegistry } from "../../src/handlers/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { createLogger, createMask } from "../../src/observe/index.ts";
+import { runEvent } from "../../src/receive/index.ts";
+import { createSealer } from "../../src/seal/index.ts";
+import type { Store } from "../../src/store/index.ts";
+import { testEnvironment } from "../../src/testing/test-environment.ts";
+import { createHmacScheme } from "../../src/verify/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+
+const KEY = { source: "platform", eventId: "e1" };
+const HANDLER_TIMEOUT_MS = 400;
+const LEASE_MARGIN_MS = 10_000;
+
+afterEach(() => vi.restoreAllMocks());
+
+function rooms(store: Store) {
+  const config = loadConfig({ ...testEnvironment(), HANDLER_TIMEOUT_MS: String(HANDLER_TIMEOUT_MS) });
+  const counted = { prepared: 0 };
+  const handler = defineHandler({
+    type: "exchange",
+    data: z.object({}),
+    async prepare() {
+      counted.prepared += 1;
+      return { token: "from prepare" };
+    },
+    async handle({ prepared }) {
+      return { token: prepared.token };
+    },
+  });
+  const mask = createMask({ headers: [], keys: [], secretValues: [] });
+  const { receiver } = assemble({
+    config,
+    store,
+    registry: createRegistry([], [handler]),
+    sealer: createSealer(Buffer.alloc(32, 7)),
+    scheme: createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock: systemClock }),
+    noteCredential: () => undefined,
+    tokens: { for: () => Promise.reject(new Error("no user has authorized us")) },
+    clock: systemClock,
+    logger: createLogger({ level: "silent", mask }),
+    tracer: undefined,
+  });
+  const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };
+  const run = (deadline = performance.now() + 5_000) =>
+    runEvent(
+      {
+        key: KEY,
+        json,
+        body: Buffer.from(JSON.stringify(json)),
+        bodySha256: "a".repeat(64),
+        version: "v1",
+        eventType: "exchange",
+        deadline,
+        kind: "inline",
+        mode: "commit",
+      },
+      receiver,
+    );
+  return { counted, receiver, run };
+}
+
+describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
+  it("is not run again where this process keeps the result of a save that failed", () =>
+    withStore(dialect, async (store) => {
+      const { counted, receiver, run } = rooms(store);
+      receiver.unsaved.set(keyText(KEY), '{"token":"kept"}');
+      expect(await run()).toMatchObject({ ending: "success", result: { token: "kept" } });
+      expect(counted.prepared).toBe(0);
+      expect(receiver.unsaved.size).toBe(0);
+    }));
+
+  it("is not begun when the claim took so long that its lease is all but over", () =>
+    withStore(dialect, async (store) => {
+      let shift = 0;
+      const real = performance.now.bind(performance);
+      const claim: Store["preparations"]["claim"] = async (...given) => {
+        const claimed = await store.preparations.claim(...given);
+        shift = HANDLER_TIMEOUT_MS + LEASE_MARGIN_MS - 1_000;
+        return claimed;
+      };
+      const slow = { ...store, preparations: { ...store.preparations, claim } };
+      const { counted, run } = rooms(slow);
+      vi.spyOn(performance, "now").mockImplementation(() => real() + shift);
+      expect(await run(real() + 60_000)).toMatchObject({ ending: "failed", code: "handler_failed" });
+      expect(counted.prepared).toBe(0);
+      // The claim was given back.
+      expect(
+        (await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state,
+      ).toBe("claimed");
+    }));
+});
