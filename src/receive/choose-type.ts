@@ -15,14 +15,15 @@ export function chooseType(
 ): string | Refused {
   const { eventTypeFrom, rejectTypeMismatch } = receiver.rules;
   const headers = callback.headers[HEADER] ?? [];
-  const [header] = headers;
+  // An empty header names no type, as an absent one does.
+  const header = headers[0] === "" ? undefined : headers[0];
   const body = json.event_type;
   if (headers.length > 1)
     return refused("event_type_mismatch", { message: "X-Event-Type stands more than once" });
   if (eventTypeFrom === "body" || (eventTypeFrom === "either" && header === undefined)) {
     return typeof body === "string" && body !== "" ? body : missing("event_type in the body");
   }
-  if (header === undefined || header === "") return missing("the X-Event-Type header");
+  if (header === undefined) return missing("the X-Event-Type header");
   if (typeof body === "string" && body !== header) {
     if (rejectTypeMismatch) return refused("event_type_mismatch");
     receiver.observer.typeMismatch(key, header, body);

@@ -115,6 +115,32 @@ describe("behind a proxy", () => {
       proxied({ TRUST_PROXY: "127.0.0.1" }),
     ));
 
+  it("refuses plain HTTP with the rate limits that are on by default", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const plain = await receiver.send(payment(), { headers: { "x-forwarded-proto": "http" } });
+        expect([plain.status, plain.body]).toEqual([403, { error: "HTTPS required" }]);
+        expect(plain.headers.get("ratelimit-policy")).toBe('"default";q=100;w=3600, "callback";q=10;w=60');
+        expect((await receiver.send(payment(), { headers: { "x-forwarded-proto": "https" } })).status).toBe(
+          200,
+        );
+      },
+      // Empty means the default.
+      proxied({ TRUST_PROXY: "127.0.0.1", RATE_LIMIT_DEFAULT: "", RATE_LIMIT_CALLBACK: "" }),
+    ));
+
+  it("takes the last value of X-Forwarded-Proto, which the nearest proxy has added", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const statusWith = async (proto: string) =>
+          (await receiver.send(payment(), { headers: { "x-forwarded-proto": proto } })).status;
+        expect([await statusWith("https, http"), await statusWith("http, https")]).toEqual([403, 200]);
+      },
+      proxied({ TRUST_PROXY: "127.0.0.1" }),
+    ));
+
   it("does not believe the headers of anybody else", () =>
     withReceiver(
       "sqlite",

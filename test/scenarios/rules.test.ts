@@ -1,14 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineHandler } from "../../src/index.ts";
+import { defineHandler, signHmac } from "../../src/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { EFFECTS } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
-import { event, payment, type Sending, startReceiver, withReceiver } from "../support/receiver.ts";
+import { rawExchange } from "../support/raw-exchange.ts";
+import { event, payment, SECRET, type Sending, startReceiver, withReceiver } from "../support/receiver.ts";
 
 const answerOf = (env: Record<string, string>, sent: object, sending?: Sending) =>
   withReceiver("sqlite", async (receiver) => (await receiver.send(sent, sending)).body, { env });
+/** A signed callback as it goes over the wire, with header lines of the test's own. */
+function signed(sent: object, lines: readonly string[], path = "/api/platform/callback"): string {
+  const body = JSON.stringify(sent);
+  const signature = signHmac(SECRET, Buffer.from(body));
+  const own = [`Content-Length: ${body.length}`, `X-Signature: ${signature}`, ...lines];
+  return `${[`POST ${path} HTTP/1.1`, "Host: x", "Connection: close", ...own].join("\r\n")}\r\n\r\n${body}`;
+}
+
 const paid = { status: "success", data: { order_id: "o1" } };
 
 describe("where the event type stands", () => {
@@ -28,6 +37,23 @@ describe("where the event type stands", () => {
       { env: { EVENT_TYPE_FROM: "header" } },
     ));
 
+  it("is the body where the X-Event-Type header is empty, as if it were absent", async () => {
+    expect(await answerOf({}, payment(), { headers: { "x-event-type": "" } })).toEqual(paid);
+    expect(await answerOf({}, payment({ event_type: "" }), { headers: { "x-event-type": "" } })).toEqual({
+      error: "the event type is missing: expected event_type in the body",
+    });
+  });
+
+  it("is refused where the X-Event-Type header stands twice", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const answer = await rawExchange(
+        receiver.publicOrigin,
+        signed(payment(), ["X-Event-Type: payment_notify", "X-Event-Type: payment_notify"]),
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('{"error":"X-Event-Type stands more than once"}');
+    }));
+
   it("must be one and the same in both with REJECT_TYPE_MISMATCH", async () => {
     const sending = { headers: { "x-event-type": "webhook_message" } };
     const refused = { error: "X-Event-Type and event_type disagree" };
@@ -45,6 +71,39 @@ describe("where the event type stands", () => {
       });
       expect((await receiver.admin("/metrics")).body.text).toContain("oncehook_type_mismatch_total 1");
     }));
+});
+
+describe("the version of a callback", () => {
+  const second = defineHandler({
+    type: "of_version_2",
+    versions: ["v2"],
+    data: z.object({}),
+    handle: async () => ({}),
+  });
+
+  it.each([
+    ["the path's, whatever X-API-Version says", "/api/v1/platform/callback", ["X-API-Version: v2"], 400],
+    ["the path's, with X-API-Version v1", "/api/v2/platform/callback", ["X-API-Version: v1"], 200],
+    ["X-API-Version's on the path without one", "/api/platform/callback", ["X-API-Version: v2"], 200],
+    [
+      "version 1 where X-API-Version stands twice",
+      "/api/platform/callback",
+      ["X-API-Version: v2", "X-API-Version: v2"],
+      400,
+    ],
+  ])("is %s", (_title, path, lines, status) =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const answer = await rawExchange(
+          receiver.publicOrigin,
+          signed(event("of_version_2", {}), lines, path),
+        );
+        expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      },
+      { handlers: [second] },
+    ),
+  );
 });
 
 describe("SIGNATURE_TOLERANCE_SECONDS", () => {

@@ -36,6 +36,7 @@ export async function seedRows(target: Target): Promise<void> {
       FROM oncehook_notifications WHERE event_id LIKE 'seed-%'`,
     `${numbers} INSERT INTO oncehook_redirect_states (state_sha256, expires_at, created_at)
       SELECT ${id}, ${time}, ${time} FROM g`,
+    `${numbers} INSERT INTO oncehook_spent_states (state_sha256, expires_at) SELECT ${id}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, refresh_at, updated_at)
       SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_heard (request_id, received_at, bytes, sealed_request)
