@@ -225,4 +225,13 @@ describe("masked text", () => {
   it("is cut to 16,384 characters, and may be of any length before", () => {
     expect(mask.text(`token=abc ${"4".repeat(8_000_000)}`)).toBe(`token=[masked] ${"4".repeat(16_384 - 15)}`);
   });
+
+  it("shows no part of a card number at the cut of what is read, however much of the text before it was masked", () => {
+    const pair = `token=${"x".repeat(100)} `;
+    // 16,384 characters are shown, and 2,048 more are read.
+    for (let shown = 1; shown < 19; shown += 1) {
+      const before = pair.repeat(200).slice(0, 18_432 - shown - 1);
+      expect(mask.text(`${before} 4111 1111 1111 1111 ${"y ".repeat(3_000)}`)).not.toMatch(/4/);
+    }
+  });
 });
