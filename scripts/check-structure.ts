@@ -1,12 +1,12 @@
 /**
- * Holds the sizes of the house rules: no source file over 250 lines, no process exit outside the command line.
+ * Holds the sizes of the house rules: no source file over 300 lines, no process exit outside the command line.
  * It also asserts that the layer check sees the modules at all: a parser that does not fit the installed
  * TypeScript reads none of them, and reports no violation.
  */
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 
-const MOST_LINES = 250;
+const MOST_LINES = 300;
 const problems: string[] = [];
 const files = globSync("src/**/*.ts");
 const pageFiles = globSync("dashboard/src/**/*.{ts,tsx,css}");
