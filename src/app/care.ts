@@ -15,7 +15,7 @@ export function checkDatabase({ database }: Where, file?: string): Promise<Check
   return told(`${nameOf(database, file)} cannot be read`, async () => {
     if (file === undefined && database.kind === "postgres") {
       const { checkPostgres } = await import("../store/postgres/index.ts");
-      return checkPostgres(database.url);
+      return checkPostgres(database.url, database.schema ?? undefined);
     }
     const { checkSqlite } = await import("../store/sqlite/index.ts");
     return checkSqlite(resolve(file ?? pathOf(database)));
@@ -44,8 +44,10 @@ export function restore({ database, environment }: Where, from: string): Promise
 export function nameOf(database: Config["database"], file?: string): string {
   if (file !== undefined) return resolve(file);
   if (database.kind === "sqlite") return database.path;
-  const { host, pathname } = new URL(database.url);
-  return `the database ${pathname.slice(1)} on ${host}`;
+  const address = URL.parse(database.url) ?? URL.parse(database.url.replace("@/", "@localhost/"));
+  if (address === null) return "the database in DATABASE_URL";
+  const schema = database.schema === null ? "" : `the schema ${database.schema} of `;
+  return `${schema}the database ${address.pathname.slice(1)} on ${address.host || "this machine"}`;
 }
 
 function pathOf(database: Config["database"]): string {

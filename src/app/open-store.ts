@@ -3,7 +3,7 @@ import type { Clock, Log } from "../domain/index.ts";
 import { type Migration, MigrationRefused, type OpenedStore, type Store } from "../store/index.ts";
 import { baseUrlChanged } from "./base-url-changed.ts";
 import { keyStamp } from "./key-stamp.ts";
-import { reasonOf } from "./reason.ts";
+import { databaseReason } from "./reason.ts";
 import { StartRefused } from "./start-refused.ts";
 
 /** How long one wait for a lock may take before the whole transaction is looked at anew. */
@@ -35,6 +35,7 @@ export async function openStore(
     );
   }
   for (const note of notes) log.warn({}, note);
+  for (const warning of networkWarnings(config.database)) log.warn({}, warning);
   if (durabilityWarnings.length > 0) {
     if (config.environment === "production") {
       await store.close();
@@ -43,6 +44,15 @@ export async function openStore(
     for (const warning of durabilityWarnings) log.warn({}, warning);
   }
   return store;
+}
+
+/** What to say aloud of the way to the database; in production `DATABASE_TLS=off` has allowed it. */
+export function networkWarnings(database: Config["database"]): string[] {
+  if (database.kind === "sqlite" || database.unverifiedHost === null) return [];
+  return [
+    `DATABASE_URL leads over a network, to ${database.unverifiedHost}, without verified TLS: whoever is on the way can read the ` +
+      "password and the events, or answer as the database; sslmode=verify-full prevents it",
+  ];
 }
 
 export async function connect(
@@ -64,22 +74,15 @@ export async function connect(
     return await openPostgresStore({
       ...common,
       url: database.url,
+      schema: database.schema ?? undefined,
       poolSize: database.poolSize,
       statementTimeoutMs: handlerTimeoutMs,
       lockTimeoutMs: Math.min(LOCK_TIMEOUT_MS, Math.ceil(config.requestTimeoutMs / 2)),
     });
   } catch (error) {
     if (error instanceof MigrationRefused) throw error;
-    throw new StartRefused(`DATABASE_URL: the database cannot be opened: ${reasons(error)}`, {
+    throw new StartRefused(`DATABASE_URL: the database cannot be opened: ${databaseReason(error)}`, {
       cause: error,
     });
   }
-}
-
-/** The outermost error says what was tried, the innermost what the driver or the system answered. */
-function reasons(error: unknown): string {
-  const inner = (current: unknown): unknown =>
-    current instanceof Error && current.cause !== undefined ? inner(current.cause) : current;
-  const root = inner(error);
-  return root === error ? reasonOf(error) : `${reasonOf(error)} (${reasonOf(root)})`;
 }

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { examine, type Finding } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
 import { fileTrouble } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
 import { load } from "./load.ts";
@@ -32,9 +33,14 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
-  const { config } = await load(options);
+  const { config, file } = await load(options);
   const files = await environmentFiles(options.compare);
-  const findings = await examine(config, options.registered ?? [], files);
+  const findings = await examine(
+    config,
+    options.registered ?? [],
+    files,
+    (file.handlers ?? []) as readonly Handler[],
+  );
   printResult(options, findings, () => findings.map((finding) => `${lineOf(finding)}\n`).join(""));
   if (findings.some(({ verdict }) => verdict === "failure")) process.exitCode = 1;
 }

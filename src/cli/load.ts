@@ -13,7 +13,8 @@ export interface Loaded {
 /** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
 export async function load(options: ConfigurationOptions = {}): Promise<Loaded> {
   if (options.env !== undefined) loadEnvFile(options.env);
-  const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd: process.cwd() });
-  const file = await loadConfigFile(process.cwd(), options.config);
+  const cwd = process.cwd();
+  const file = await loadConfigFile(cwd, options.config);
+  const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd, file });
   return { config, file, generated, secretsFile };
 }

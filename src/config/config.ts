@@ -68,7 +68,15 @@ export interface Config {
   };
   readonly database:
     | { readonly kind: "sqlite"; readonly path: string }
-    | { readonly kind: "postgres"; readonly url: string; readonly poolSize: number };
+    | {
+        readonly kind: "postgres";
+        readonly url: string;
+        readonly poolSize: number;
+        /** Holds the tables; null: the server's own search path decides. */
+        readonly schema: string | null;
+        /** The host beyond a network whose certificate is not verified; null where it is, or where there is no network. */
+        readonly unverifiedHost: string | null;
+      };
   readonly authentication: {
     /** Any of these, and of each all. */
     readonly methods: readonly (readonly AuthMethod[])[];

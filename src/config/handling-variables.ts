@@ -69,9 +69,8 @@ export const HANDLING_VARIABLES = {
   }),
   HANDLERS: variable({
     expects: `some of ${BUILT_IN_TYPES.join(",")}, or none`,
-    default: "all three",
-    meaning:
-      "The built-in handlers that are on; empty means all three, as every empty variable means its default",
+    default: "all three; none where oncehook.config.ts has handlers of its own",
+    meaning: "The built-in handlers that are on; empty means the default",
     schema: builtIn,
   }),
   HANDLER_TIMEOUT_MS: variable({

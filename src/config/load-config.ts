@@ -1,10 +1,11 @@
-import { resolve } from "node:path";
 import { accessOf } from "./access.ts";
 import { authenticationOf } from "./authentication.ts";
 import { checkProduction } from "./check-production.ts";
 import { checkValues } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import type { ConfigFile } from "./config-file.ts";
+import { checkDatabase, databaseOf } from "./database.ts";
 import { checkPorts } from "./distinct-ports.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { alertsOf, notificationsOf } from "./notifications.ts";
@@ -15,7 +16,6 @@ import { exporterSecrets, tracingOf } from "./tracing.ts";
 import { percentDecoded } from "./value-schemas.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
-const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
 const LIMITS = {
   default: { points: 100, windowSeconds: 3_600 },
   callback: { points: 10, windowSeconds: 60 },
@@ -24,12 +24,14 @@ const LIMITS = {
 /**
  * The configuration in these variables. `SIGNING_SECRET`, `ENCRYPTION_KEY` and `ADMIN_TOKEN` must be among them;
  * `loadEnvironment` generates them outside production.
+ * @param file with handlers of its own, the built-in ones are off where HANDLERS does not name them
  * @throws ConfigError with every problem at once
  */
-export function loadConfig(env: Environment): Config {
+export function loadConfig(env: Environment, file: Pick<ConfigFile, "handlers"> = {}): Config {
   const problems = createProblems();
   const values = readVariables(env, problems);
-  const handlers = values.HANDLERS ?? [...BUILT_IN_TYPES];
+  const isOwnProject = (file.handlers ?? []).length > 0;
+  const handlers = values.HANDLERS ?? (isOwnProject ? [] : [...BUILT_IN_TYPES]);
   const times = {
     requestTimeoutMs: values.REQUEST_TIMEOUT_MS ?? 30_000,
     handlerTimeoutMs: values.HANDLER_TIMEOUT_MS ?? 10_000,
@@ -37,6 +39,7 @@ export function loadConfig(env: Environment): Config {
   const host = values.HOST ?? defaultHost(values);
   checkValues(values, host, times, problems);
   checkProduction(values, handlers, problems);
+  checkDatabase(values, env, problems);
   const authentication = authenticationOf(values, problems);
   const oauth = oauthOf(values, problems);
   const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
@@ -56,7 +59,7 @@ export function loadConfig(env: Environment): Config {
     authentication,
     notifications,
     alerts: alertsOf(values, notifications),
-    database: databaseOf(values),
+    database: databaseOf(values, env),
     ...rulesOf(values),
     ...times,
     encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
@@ -108,13 +111,6 @@ function listenOf(values: Values, host: string): Config["listen"] {
 function originOf({ host, port, tls }: Config["listen"]): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
-}
-
-/** Which database these variables name. */
-export function databaseOf(values: Values): Config["database"] {
-  const url = values.DATABASE_URL ?? DEFAULT_DATABASE;
-  if (url.startsWith("sqlite:")) return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
-  return { kind: "postgres", url, poolSize: values.POOL_SIZE ?? 10 };
 }
 
 function redirectOf(values: Values, baseUrl: string): Config["redirect"] {

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
+import type { ConfigFile } from "./config-file.ts";
 import { developmentSecrets, savedSecrets } from "./development-secrets.ts";
 import { loadConfig } from "./load-config.ts";
 import type { Environment } from "./read-variables.ts";
@@ -18,16 +19,21 @@ const SECRETS = ["SIGNING_SECRET", "ENCRYPTION_KEY", "ADMIN_TOKEN"];
  * The configuration of these variables; outside production, secrets that are not set are generated and kept.
  * @throws ConfigError
  */
-export async function loadEnvironment(given: { env: Environment; cwd: string }): Promise<LoadedEnvironment> {
-  const { env, cwd } = given;
+export async function loadEnvironment(given: {
+  readonly env: Environment;
+  readonly cwd: string;
+  /** The configuration file: one with handlers of its own decides which built-in ones are on. */
+  readonly file?: ConfigFile;
+}): Promise<LoadedEnvironment> {
+  const { env, cwd, file = {} } = given;
   const environment = env.APP_ENV || "development";
   const missing = SECRETS.filter((name) => env[name] === undefined || env[name] === "");
   if (missing.length === 0 || !["development", "test"].includes(environment)) {
-    return { config: loadConfig(env), generated: [], secretsFile: undefined };
+    return { config: loadConfig(env, file), generated: [], secretsFile: undefined };
   }
   // Nothing is written for a configuration that is refused.
   const placeholders = missing.map((name, index) => [name, Buffer.alloc(32, index + 1).toString("base64")]);
-  loadConfig({ ...env, ...Object.fromEntries(placeholders) });
+  loadConfig({ ...env, ...Object.fromEntries(placeholders) }, file);
   const secrets = await developmentSecrets(dataFolder(env, cwd), environment).catch(
     (error: NodeJS.ErrnoException) => {
       if (error instanceof ConfigError) throw error;
@@ -37,7 +43,7 @@ export async function loadEnvironment(given: { env: Environment; cwd: string }):
     },
   );
   const chosen = missing.map((name) => [name, secrets.values[name]]);
-  const config = loadConfig({ ...env, ...Object.fromEntries(chosen) });
+  const config = loadConfig({ ...env, ...Object.fromEntries(chosen) }, file);
   const generated = secrets.generated.filter((name) => missing.includes(name));
   return { config, generated, secretsFile: secrets.file };
 }

@@ -28,6 +28,22 @@ export const RECEPTION_VARIABLES = {
     meaning: "The store",
     schema: text.regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/),
   }),
+  DATABASE_TLS: variable({
+    expects: "verify-full or off",
+    default: "verify-full",
+    meaning:
+      "In production, a PostgreSQL over a network needs `sslmode=verify-full` in DATABASE_URL; off: it need not, on a network of its own",
+    schema: z.enum(["verify-full", "off"]),
+  }),
+  DATABASE_SCHEMA: variable({
+    expects: "the name of a schema, of at most 63 bytes, not beginning with pg_",
+    default: "",
+    meaning:
+      "PostgreSQL: holds the tables of Oncehook and of handlers, apart from others; made where it is missing",
+    schema: text.refine(
+      (name) => Buffer.byteLength(name) <= 63 && !/^(?:pg_|information_schema$)|\0/i.test(name),
+    ),
+  }),
   POOL_SIZE: variable({
     expects: "a whole number from 2 to 1000",
     default: "10",

@@ -1,6 +1,6 @@
 export { CareRefused } from "./care-refused.ts";
 export type { CheckedDatabase, Contents } from "./checked-database.ts";
-export type { Inspection, SeenCredential } from "./inspection.ts";
+export type { Inspection, Look, SeenCredential } from "./inspection.ts";
 export type { CheckedInvariant } from "./invariants.ts";
 export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";
 export { ANOTHER_KEY, isAnotherKey, type KeyStamp } from "./migrations/check-stamp.ts";

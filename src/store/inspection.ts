@@ -1,11 +1,23 @@
 import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
 
+/** What to look at, besides the service's own tables. */
+export interface Look {
+  /** PostgreSQL: the schema of its tables. */
+  readonly schema?: string | undefined;
+  /** Names of tables that handlers would make. */
+  readonly tables?: readonly string[];
+}
+
 /** What a look at a database found; nothing is changed by it. */
-export type Inspection =
-  /** The database, or this service's tables in it, do not exist yet; the first start makes them. */
+export type Inspection = {
+  /** Which of the tables asked for are there, in the place where they would be made. */
+  readonly tables: readonly string[];
+} /** The database, or this service's tables in it, do not exist yet; the first start makes them. */ & (
   | { readonly exists: false }
   | {
       readonly exists: true;
+      /** The names of the handlers' migrations that were applied. */
+      readonly ownMigrations: readonly string[];
       readonly schema: number;
       readonly environment: string | undefined;
       readonly baseUrl: string | undefined;
@@ -17,7 +29,10 @@ export type Inspection =
       readonly waitingByChannel: ReadonlyMap<string, number>;
       /** Why callbacks were not authentic, of the newest rows of the log; the newest first. */
       readonly diagnoses: readonly Diagnosis[];
-    };
+    }
+);
+
+export const SELECT_OWN_MIGRATIONS = "SELECT name FROM oncehook_own_migrations";
 
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
 export interface SeenCredential {

@@ -81,7 +81,11 @@ const NEVER_MS = 2 ** 31 - 1;
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
   const database = await temporaryDatabase(options.databaseUrl);
   try {
-    const config = loadConfig({ ...testEnvironment(), DATABASE_URL: database.url, ...options.env });
+    const { handlers = [] } = options;
+    const config = loadConfig(
+      { ...testEnvironment(), DATABASE_URL: database.url, ...options.env },
+      { handlers },
+    );
     return await startOn(database, config, options);
   } catch (error) {
     await database.remove();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OpenedStore, type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { type OnceScope, type OpenedStore, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -224,7 +224,11 @@ describe("what a handler leaves on its connection to postgres", () => {
     ["a held cursor", "DECLARE c CURSOR WITH HOLD FOR SELECT 1", "pg_cursors WHERE name = 'c'"],
     ["a channel", "LISTEN shop", "pg_listening_channels()"],
     ["a prepared statement", "PREPARE mine AS SELECT 1", "pg_prepared_statements WHERE from_sql"],
-    ["an advisory lock", "SELECT pg_advisory_lock(7)", "pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"],
+    [
+      "an advisory lock",
+      "SELECT pg_advisory_lock(7)",
+      "pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+    ],
   ])("is not %s", async (_, statement, view) => {
     await handled(({ tx }) => tx.execute(statement));
     expect(await selected(`SELECT count(*)::int AS n FROM ${view}`)).toEqual({ n: 0 });

@@ -41,7 +41,7 @@ const environment = () =>
     APP_ENV: /ENV APP_ENV=(\w+)/.exec(DOCKERFILE)?.[1] ?? "",
     ...parseEnv(readFileSync("deploy/compose/production.env.example", "utf8")),
     ...oncehook.environment,
-    DATABASE_URL: "",
+    DATABASE_URL: (oncehook.environment?.DATABASE_URL ?? "").replace(/\$\{[^}]*\}/, "password"),
   }) as Record<string, string>;
 
 /** Ajv knows `id` by its later name; within the schema nothing refers to it. */

@@ -6,7 +6,7 @@ const SECRETS: Record<string, string> = {
   SIGNING_SECRET: PRODUCTION.SIGNING_SECRET,
   ENCRYPTION_KEY: PRODUCTION.ENCRYPTION_KEY,
   ADMIN_TOKEN: PRODUCTION.ADMIN_TOKEN,
-  DATABASE_URL: "postgres://oncehook:password@postgres.example.com:5432/oncehook",
+  DATABASE_URL: "postgres://oncehook:password@postgres.example.com:5432/oncehook?sslmode=verify-full",
 };
 
 /** The names that are no variable of the configuration. */

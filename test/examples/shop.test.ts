@@ -13,7 +13,7 @@ const [, commands = []] = shellBlocks(readFileSync(`${FOLDER}/README.md`, "utf8"
 describe.each(DIALECTS)("the shop on %s", (dialect) => {
   it("does what its README says, command for command", () =>
     withDatabase(dialect, async (target) => {
-      const server = await startServer(target, { HANDLERS: "none" }, FOLDER);
+      const server = await startServer(target, {}, FOLDER);
       const env = {
         ...CHILD_ENVIRONMENT,
         CALLBACK_BASE_URL: server.url,
@@ -39,7 +39,7 @@ describe.each(DIALECTS)("the shop on %s", (dialect) => {
   it("counts payments that arrive together, and none of an unknown order", () =>
     withDatabase(dialect, async (target) => {
       const limits = { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" };
-      const server = await startServer(target, { HANDLERS: "none", ...limits }, FOLDER);
+      const server = await startServer(target, limits, FOLDER);
       await server.send(event("order_placed", { order_id: "o2", total_cents: 2000 }));
       const pay = (n: number) =>
         server.send(event("payment_notify", { order_id: "o2", payment_id: `p${n}`, amount: 100 }));

@@ -4,6 +4,6 @@ import { checkSqlite } from "../../src/store/sqlite/index.ts";
 import type { Target } from "./open-target.ts";
 
 /** What a user's `oncehook verify` would find. */
-export async function checkTarget({ dialect, url }: Target): Promise<CheckedDatabase> {
-  return dialect === "sqlite" ? checkSqlite(url.slice("sqlite:".length)) : checkPostgres(url);
+export async function checkTarget({ dialect, url }: Target, schema?: string): Promise<CheckedDatabase> {
+  return dialect === "sqlite" ? checkSqlite(url.slice("sqlite:".length)) : checkPostgres(url, schema);
 }

@@ -4,6 +4,8 @@ import { startPostgresProcess } from "./postgres-process.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     postgresUrl: string;
+    /** The certificate of npm's server; undefined for one that ran already. */
+    postgresCaFile: string | undefined;
   }
 }
 
@@ -15,9 +17,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const given = process.env.TEST_DATABASE_URL;
   if (given !== undefined && given !== "") {
     project.provide("postgresUrl", given);
+    project.provide("postgresCaFile", undefined);
     return async () => {};
   }
-  const { url, stop } = await startPostgresProcess();
+  const { url, caFile, stop } = await startPostgresProcess();
   project.provide("postgresUrl", url);
+  project.provide("postgresCaFile", caFile);
   return stop;
 }

@@ -4,6 +4,6 @@ import { inspectSqlite } from "../../src/store/sqlite/index.ts";
 import type { Target } from "./open-target.ts";
 
 /** What `doctor` sees of a database. */
-export function inspectTarget({ dialect, url }: Target): Promise<Inspection> {
-  return dialect === "sqlite" ? inspectSqlite(url.slice("sqlite:".length)) : inspectPostgres(url);
+export function inspectTarget({ dialect, url }: Target, schema?: string): Promise<Inspection> {
+  return dialect === "sqlite" ? inspectSqlite(url.slice("sqlite:".length)) : inspectPostgres(url, { schema });
 }

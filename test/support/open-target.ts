@@ -15,14 +15,15 @@ export const STAMP = { environment: "test", keys: { current: "key-1", previous: 
 
 export type StoreOptions = Partial<OpenOptions> & {
   poolSize?: number;
+  schema?: string;
   lockTimeoutMs?: number;
   statementTimeoutMs?: number;
 };
 
 export function openTarget(target: Target, options: StoreOptions = {}): Promise<OpenedStore> {
-  const { poolSize = 10, lockTimeoutMs = 3_000, statementTimeoutMs = 10_000, ...rest } = options;
+  const { poolSize = 10, schema, lockTimeoutMs = 3_000, statementTimeoutMs = 10_000, ...rest } = options;
   const common = { clock: systemClock, migrations: [], stamp: STAMP, ...rest };
   return target.dialect === "sqlite"
     ? openSqliteStore({ ...common, path: target.url.slice("sqlite:".length) })
-    : openPostgresStore({ ...common, url: target.url, poolSize, statementTimeoutMs, lockTimeoutMs });
+    : openPostgresStore({ ...common, url: target.url, schema, poolSize, statementTimeoutMs, lockTimeoutMs });
 }

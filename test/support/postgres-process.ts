@@ -6,6 +6,8 @@ import { join } from "node:path";
 export interface PostgresProcess {
   readonly pid: number;
   readonly url: string;
+  /** Its certificate, for the name `localhost`; it is its own authority. */
+  readonly caFile: string;
   stop(): Promise<void>;
 }
 
@@ -16,7 +18,7 @@ export async function startPostgresProcess(): Promise<PostgresProcess> {
   });
   return {
     pid: Number(server.pid),
-    url: await addressOf(server),
+    ...(await addressOf(server)),
     async stop() {
       const ended = once(server, "exit");
       server.disconnect();
@@ -25,14 +27,14 @@ export async function startPostgresProcess(): Promise<PostgresProcess> {
   };
 }
 
-async function addressOf(server: ChildProcess): Promise<string> {
+async function addressOf(server: ChildProcess): Promise<Pick<PostgresProcess, "url" | "caFile">> {
   let complaint = "";
   server.stderr?.on("data", (chunk) => (complaint += chunk));
-  const [url] = await Promise.race([
+  const [address] = await Promise.race([
     once(server, "message"),
     once(server, "exit").then(([code]) => {
       throw new Error(`PostgreSQL did not start (exit ${code}): ${complaint}`);
     }),
   ]);
-  return url;
+  return address;
 }

@@ -1,5 +1,6 @@
 import { type Config, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
 import { systemClock } from "../../domain/index.ts";
+import type { Handler } from "../../handlers/index.ts";
 import { destinationsOf } from "../channels.ts";
 import { checkAccess } from "./check-access.ts";
 import { checkAddress } from "./check-address.ts";
@@ -15,6 +16,7 @@ export async function examine(
   config: Config,
   registered: readonly string[],
   files: readonly EnvironmentFile[],
+  handlers: readonly Handler[] = [],
 ): Promise<Finding[]> {
   const { database } = config;
   const now = systemClock.now();
@@ -24,7 +26,7 @@ export async function examine(
       `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
     ),
     ...(await checkAuthentication(config)),
-    ...(await checkDatabase(config, destinationsOf(config), now)),
+    ...(await checkDatabase(config, destinationsOf(config), now, handlers)),
     ...(await checkCertificate(config, now)),
     ...(await checkOAuth(config)),
     ...(await checkAccess(config)),

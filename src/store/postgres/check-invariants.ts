@@ -1,7 +1,7 @@
 import { CareRefused } from "../care-refused.ts";
 import { type CheckedDatabase, SELECT_CONTENTS, toContents } from "../checked-database.ts";
 import { aWhileAgo, type CheckedInvariant, counting, INVARIANTS, toCheckedInvariant } from "../invariants.ts";
-import { useSchema, withConnection } from "./first-connection.ts";
+import { searchFirst, withConnection } from "./first-connection.ts";
 import { hasOwnTables } from "./inspect.ts";
 
 const PATIENCE_MS = 5_000;
@@ -13,7 +13,7 @@ const PATIENCE_MS = 5_000;
 export function checkPostgres(url: string, schema?: string): Promise<CheckedDatabase> {
   return withConnection(url, { connectMs: PATIENCE_MS }, async (client) => {
     await client.query("SET default_transaction_read_only = on");
-    await useSchema(client, schema);
+    await searchFirst(client, schema);
     if (!(await hasOwnTables(client, schema)))
       throw new CareRefused(`${client.database} holds none of Oncehook's tables`);
     const since = aWhileAgo();

@@ -8,14 +8,14 @@ export type SessionSettings = Readonly<Record<string, string>>;
  * come back to them; those in the address, or in PGOPTIONS, stay, and come second.
  */
 export function connectionTo(url: string, settings: SessionSettings): pg.ClientConfig {
-  const own = Object.entries(settings).map(([name, value]) => `-c ${name}=${escaped(value)}`);
-  if (own.length === 0) return { connectionString: url };
   const address = URL.parse(url);
   const given = address?.searchParams.get("options") ?? process.env.PGOPTIONS ?? "";
-  // The driver would prefer the address's options to these.
-  if (address?.searchParams.has("options")) address.searchParams.delete("options");
+  const own = Object.entries(settings).map(([name, value]) => `-c ${name}=${escaped(value)}`);
   const options = [given, ...own].filter((text) => text !== "").join(" ");
-  return { connectionString: address?.href ?? url, options };
+  // The driver would prefer the address's options to these, and look for a file that is called system.
+  if (address?.searchParams.has("options")) address.searchParams.delete("options");
+  if (address?.searchParams.get("sslrootcert") === "system") address.searchParams.delete("sslrootcert");
+  return { connectionString: address?.href ?? url, ...(options === "" ? {} : { options }) };
 }
 
 /** Spaces end an option, and a backslash takes the next character as it is (manual, 54.7, StartupMessage). */

@@ -62,7 +62,7 @@ export async function withConnection<T>(
 }
 
 /** The schema first, then what the server looks through: a user's own tables are still found. */
-export async function useSchema(client: pg.Client, schema: string | undefined): Promise<void> {
+export async function searchFirst(client: pg.Client, schema: string | undefined): Promise<void> {
   if (schema === undefined) return;
   const path = `${pg.escapeIdentifier(schema)}, `;
   await client.query("SELECT set_config('search_path', $1 || current_setting('search_path'), false)", [path]);
@@ -71,7 +71,7 @@ export async function useSchema(client: pg.Client, schema: string | undefined): 
 async function settle(client: pg.Client, schema: string | undefined): Promise<Server> {
   const warnings = await durabilityWarnings(client);
   if (schema !== undefined) await createSchema(client, schema);
-  await useSchema(client, schema);
+  await searchFirst(client, schema);
   const { rows } = await client.query(
     `SELECT current_setting('search_path') AS path, current_schema() AS first,
       current_setting('synchronous_commit') AS synchronous_commit`,
