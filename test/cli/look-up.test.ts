@@ -198,7 +198,7 @@ describe("an operator at the command line", () => {
   });
 
   it("is told that the token is another", () =>
-    withRunning(async (receiver, run) => {
+    withRunning(async (receiver) => {
       const stranger = asking(new URL(receiver.adminOrigin).port, "another-token-of-some-length");
       expect((await stranger("events")).stderr).toContain("ADMIN_TOKEN here is another than the receiver's");
     }));
