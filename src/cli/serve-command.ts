@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
@@ -7,11 +8,14 @@ import { closeLogger, createLogger, createMask, type Logger } from "../observe/i
 import { noteUnhandledRejection } from "../store/index.ts";
 import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
 import { type Loaded, load } from "./load.ts";
+import { PACKAGE_FOLDER } from "./own-package.ts";
 import { watchForStalls } from "./stall-watch.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
 const FLUSH_LIMIT_MS = 1_000;
+/** Of an exit after a drain: on a busy machine Node takes seconds to store its compiled code at the first one. */
+const EXIT_LIMIT_MS = 5_000;
 
 export function serveCommand(): Command {
   return configuredCommand("serve")
@@ -56,16 +60,16 @@ async function serve(loaded: Loaded): Promise<void> {
   if (broken !== undefined && !(reason instanceof Error)) logger.fatal({ err: broken }, BROKEN);
   logger.info({}, "stopped");
   await Promise.race([closeLogger(logger), sleep(FLUSH_LIMIT_MS)]);
-  end(broken === undefined ? 0 : 1);
+  end(broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
 }
 
 /**
  * Exits, and does so although nobody reads what is still to be written: a write to a full pipe blocks this thread for as
  * long as nobody does.
  */
-function end(code: number): never {
+function end(code: number, limitMs = FLUSH_LIMIT_MS): never {
   try {
-    new Worker(`setTimeout(() => process.kill(process.pid, "SIGKILL"), ${FLUSH_LIMIT_MS})`, { eval: true });
+    new Worker(`setTimeout(() => process.kill(process.pid, "SIGKILL"), ${limitMs})`, { eval: true });
   } catch {
     // Under Node's permission model without --allow-worker there is no other thread to see to it.
   }
@@ -108,8 +112,13 @@ function greet(
   if (generated.length > 0)
     lines.push(`Generated for ${config.environment}: ${generated.join(", ")} in ${secretsFile}`);
   if (config.environment === "development" && sampleIsHandled({ config, file }))
-    lines.push("Try it: npm run oncehook -- send payment_notify");
+    lines.push(`Try it: ${isClone() ? "npm run oncehook --" : "npx oncehook"} send payment_notify`);
   process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** Only there is a script of that name. */
+function isClone(): boolean {
+  return process.cwd() === resolve(PACKAGE_FOLDER);
 }
 
 /** `send` has a sample for the built-in handler; one of the user's own may want other data. */

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { type Ended, runChild } from "../support/child.ts";
 import { withDatabase } from "../support/databases.ts";
@@ -48,12 +50,22 @@ async function contents(folder: string): Promise<Record<string, string>> {
 }
 
 describe("oncehook init", () => {
-  it("writes into an empty folder a project whose test passes", () =>
+  it("writes into an empty folder a project whose npm test passes, and fails where there is no test", () =>
     inProject(async (folder, { code, stderr }) => {
       expect([code, stderr]).toEqual([0, ""]);
-      const tested = await runNode(["--test", "--test-reporter=tap"], folder);
-      expect(tested.output).toContain("# pass 3\n# fail 0");
-      expect(tested.code).toBe(0);
+      const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+      // As npm runs a script, and without npm.
+      const npmTest = () =>
+        promisify(execFile)("sh", ["-c", scripts.test], {
+          cwd: folder,
+          env: {
+            PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+            NODE_OPTIONS: "--conditions=oncehook-source",
+          },
+        });
+      expect((await npmTest()).stdout).toMatch(/pass 3\n.+fail 0/);
+      await rm(join(folder, "test/parcel-shipped.test.ts"));
+      await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
     }));
 
   it(
@@ -75,6 +87,8 @@ describe("oncehook init", () => {
         const server = await startServer(target, {}, folder);
         const event = { event_id: "e1", event_type: "parcel_shipped", timestamp: 1, data: JSON.parse(data) };
         expect((await server.send(event)).body).toEqual({ status: "success", data: { parcel_id: "p1" } });
+        // A project has no script of that name.
+        expect(server.stderr()).not.toContain("npm run");
         server.child.kill("SIGTERM");
         expect(await server.ended).toBe(0);
       });
@@ -90,10 +104,17 @@ describe("oncehook init", () => {
         expect(stdout).toContain(`  ${path}\n`);
       const next = stdout.slice(stdout.indexOf("Next:"));
       expect(next).toMatch(
-        /cd 'my receiver'\n {2}npm pack \S+\n {2}npm install \.\/oncehook-[\d.]+\.tgz\n {2}npm test\n {2}npx oncehook serve\n/,
+        /cd 'my receiver'\n {2}npm pack \S+\n {2}npm install \.\/oncehook-[\d.]+\.tgz\n {2}npm test\n {2}npm start\n/,
       );
       const manifest = JSON.parse(await readFile(join(folder, "my receiver", "package.json"), "utf8"));
-      expect(manifest).toMatchObject({ name: "my-receiver", type: "module", private: true });
+      expect(manifest).toMatchObject({
+        name: "my-receiver",
+        type: "module",
+        private: true,
+        scripts: { start: "exec oncehook serve" },
+        devDependencies: { node: expect.stringMatching(/^24\./) },
+        allowScripts: { node: true },
+      });
     }));
 
   it.each([...OWN, "oncehook.config.mjs"])(
@@ -129,6 +150,8 @@ describe("oncehook init", () => {
       expect(stdout).toContain("Yours, and left as it was: package.json, tsconfig.json\n");
       expect(stdout).toContain("  npm pkg set type=module\n");
       expect(stdout).toMatch(/npm install \S+\.tgz zod\n/);
+      expect(stdout).toContain("  npm install --save-dev --allow-scripts=node node@24\n");
+      expect(stdout).toContain("  npm pkg set scripts.start='exec oncehook serve'\n");
       expect(await contents(folder)).toMatchObject({
         "package.json": '{"name":"mine"}',
         "tsconfig.json": "{}",

@@ -1,15 +1,19 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, statSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
+import { runChild } from "../support/child.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 import { freePort } from "../support/free-port.ts";
 import { until } from "../support/until.ts";
-import { type BuiltImage, withBuiltImage } from "./built-image.ts";
-import { command, healthCheck } from "./dockerfile.ts";
+import { type BuiltImage, buildImage } from "./built-image.ts";
+import { command, healthCheck, PROJECT_DOCKERFILE } from "./dockerfile.ts";
 
 const MINUTES = 60_000;
 /** Half of it is OpenTelemetry. */
@@ -61,47 +65,119 @@ async function deliver(port: number): Promise<unknown> {
   return answer.json();
 }
 
+let image: BuiltImage;
+beforeAll(async () => {
+  image = await buildImage();
+}, 15 * MINUTES);
+afterAll(() => image?.remove());
+
 describe("what deploy/Dockerfile builds", () => {
   it(
     "serves as its user, who may write nothing but /data, is healthy then and not before, and drains on SIGTERM",
-    () =>
-      withBuiltImage(async (image) => {
-        await writeFile(join(image.workdir, "oncehook.config.ts"), HANDLER);
-        const [port, adminPort] = [await freePort(), await freePort()];
-        const env = {
-          ...PRODUCTION,
-          TRUST_PROXY: "127.0.0.1",
-          PORT: String(port),
-          ADMIN_PORT: String(adminPort),
-        };
-        expect(await isHealthy(image, env)).toBe(false);
-        const child = begin(image, command(image.stage), env);
-        const words: string[] = [];
-        for (const stream of [child.stdout, child.stderr])
-          stream.on("data", (chunk) => words.push(String(chunk)));
-        try {
-          await until(async () => {
-            if (hasEnded(child)) throw new Error(`it ended with ${child.exitCode}: ${words.join("")}`);
-            return isHealthy(image, env);
-          }, MINUTES);
-          expect(await deliver(port)).toEqual({ status: "success", data: { parcel_id: "p1" } });
-          const files = globSync(join(image.root, "data/*")).map((path) => [path, statSync(path).uid]);
-          expect(files.length).toBeGreaterThan(0);
-          expect(files.filter(([, uid]) => uid !== (image.user.uid ?? process.getuid?.()))).toEqual([]);
-          const ended = once(child, "exit");
-          child.kill("SIGTERM");
-          expect(await ended).toEqual([0, null]);
-        } finally {
-          child.kill("SIGKILL");
-        }
-        const added = globSync(["node_modules/**/*", "dist/**/*"], { cwd: image.workdir })
-          .map((path) => statSync(join(image.workdir, path)))
-          .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
-        expect(added).toBeLessThan(MOST_BYTES);
-        expect(globSync("node_modules/{typescript,vitest}", { cwd: image.workdir })).toEqual([]);
-      }),
+    async () => {
+      await writeFile(join(image.workdir, "oncehook.config.ts"), HANDLER);
+      const [port, adminPort] = [await freePort(), await freePort()];
+      const env = {
+        ...PRODUCTION,
+        TRUST_PROXY: "127.0.0.1",
+        PORT: String(port),
+        ADMIN_PORT: String(adminPort),
+      };
+      expect(await isHealthy(image, env)).toBe(false);
+      const child = begin(image, command(image.stage), env);
+      const words: string[] = [];
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk) => words.push(String(chunk)));
+      try {
+        await until(async () => {
+          if (hasEnded(child)) throw new Error(`it ended with ${child.exitCode}: ${words.join("")}`);
+          return isHealthy(image, env);
+        }, MINUTES);
+        expect(await deliver(port)).toEqual({ status: "success", data: { parcel_id: "p1" } });
+        const files = globSync(join(image.root, "data/*")).map((path) => [path, statSync(path).uid]);
+        expect(files.length).toBeGreaterThan(0);
+        expect(files.filter(([, uid]) => uid !== (image.user.uid ?? process.getuid?.()))).toEqual([]);
+        const ended = once(child, "exit");
+        child.kill("SIGTERM");
+        expect(await ended).toEqual([0, null]);
+      } finally {
+        child.kill("SIGKILL");
+      }
+      expect(bytesOf(image, ["node_modules/**/*", "dist/**/*"])).toBeLessThan(MOST_BYTES);
+      expect(globSync("node_modules/{typescript,vitest}", { cwd: image.workdir })).toEqual([]);
+    },
     15 * MINUTES,
   );
 });
+
+/** As a new user has it: a project that `init` wrote, with the packed package installed. */
+describe("a project that oncehook init wrote", () => {
+  it(
+    "passes its tests, drains and exits 0 when npm start gets SIGTERM, and is built by the Dockerfile of docs/deploy.md",
+    async () => {
+      const project = await mkdtemp(join(tmpdir(), "oncehook-project-"));
+      try {
+        await runChild("src/cli/main.js", ["init", project]);
+        await cp("templates", join(image.built, "templates"), { recursive: true });
+        await npm(image.built, "pack", "--ignore-scripts", "--pack-destination", project);
+        const [tarball = ""] = globSync("*.tgz", { cwd: project });
+        await npm(project, "install", "--omit=dev", "--no-audit", "--no-fund", `./${tarball}`);
+        expect(await npm(project, "test")).toMatch(/pass 3\n/);
+        await expectDrained(project);
+        await expectImageOf(project);
+      } finally {
+        await rm(project, { recursive: true, force: true });
+      }
+    },
+    15 * MINUTES,
+  );
+});
+
+const ON_PATH = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: process.env.HOME };
+
+async function npm(cwd: string, ...args: string[]): Promise<string> {
+  const env = { ...ON_PATH, npm_config_prefer_offline: "true", NO_COLOR: "1" };
+  return (await promisify(execFile)("npm", args, { cwd, env, maxBuffer: 1 << 26 })).stdout;
+}
+
+async function expectDrained(project: string): Promise<void> {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const env = { ...ON_PATH, PORT: String(port), ADMIN_PORT: String(adminPort) };
+  const child = spawn("npm", ["start"], { cwd: project, env, stdio: ["ignore", "pipe", "ignore"] });
+  const output = text(child.stdout);
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  const ended = once(child, "exit");
+  await until(isReady, MINUTES).finally(() => child.kill("SIGTERM"));
+  expect(await ended).toEqual([0, null]);
+  expect(await output).toMatch(/"msg":"draining"[\s\S]+"msg":"stopped"/);
+  // No process that npm left behind answers any more.
+  expect(await isReady()).toBe(false);
+}
+
+/** Its `migrate` loads the configuration, the handlers and what they import. */
+async function expectImageOf(project: string): Promise<void> {
+  const own = await buildImage(PROJECT_DOCKERFILE, project);
+  try {
+    const [program = "", ...args] = command(own.stage).slice(0, -1);
+    const env = { ...own.env, ...PRODUCTION, DATABASE_URL: own.env.DATABASE_URL };
+    const options = { cwd: own.workdir, env, ...own.user };
+    const { stdout } = await promisify(execFile)(program, [...args, "migrate"], options);
+    expect(stdout).toContain("applied parcels\n");
+    expect(bytesOf(own, ["**/*"])).toBeLessThan(MOST_BYTES);
+    expect(globSync("node_modules/{node,typescript}", { cwd: own.workdir })).toEqual([]);
+  } finally {
+    await own.remove();
+  }
+}
+
+function bytesOf({ workdir }: BuiltImage, patterns: string[]): number {
+  return globSync(patterns, { cwd: workdir })
+    .map((path) => statSync(join(workdir, path)))
+    .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
+}
 
 const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;

@@ -3,7 +3,7 @@ import { chmod, copyFile, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { type Stage, saidBy, stages } from "./dockerfile.ts";
+import { DOCKERFILE, type Stage, saidBy, stages } from "./dockerfile.ts";
 
 const run = promisify(execFile);
 const IS_ROOT = process.getuid?.() === 0;
@@ -12,36 +12,41 @@ const IS_ROOT = process.getuid?.() === 0;
 export interface BuiltImage {
   readonly root: string;
   readonly stage: Stage;
+  /** The folder in which the stage before was built. */
+  readonly built: string;
   /** The folder in which its process starts. */
   readonly workdir: string;
   /** What ENV and the base image set, its paths in the folder. */
   readonly env: Record<string, string>;
   /** The user that USER says, where this process may become another one. */
   readonly user: { readonly uid?: number; readonly gid?: number };
+  remove(): Promise<void>;
 }
 
 /**
- * Does what deploy/Dockerfile says without an engine: each stage is a folder, COPY copies, RUN is run as it stands, an
+ * Does what a Dockerfile of two stages says without an engine: each stage is a folder, COPY copies, RUN is run as it stands, an
  * absolute path being one in the folder. What nobody has run in this way is the base image.
+ * @param context the folder that is built
  */
-export async function withBuiltImage(use: (image: BuiltImage) => Promise<void>): Promise<void> {
+export async function buildImage(dockerfile = DOCKERFILE, context = process.cwd()): Promise<BuiltImage> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-image-"));
   try {
     // For everybody to read, as the file system of an image is.
     await chmod(folder, 0o755);
-    const [build, final] = stages() as [Stage, Stage];
+    const [build, final] = stages(dockerfile) as [Stage, Stage];
     const built = join(folder, "build");
-    await perform(build, built, process.cwd());
+    await perform(build, built, { context, stage: built });
     const root = join(folder, "final");
     await mkdir(join(root, "bin"), { recursive: true });
     await copyFile(process.execPath, join(root, "bin/node"));
-    await perform(final, root, built);
+    await perform(final, root, { context, stage: built });
     const pairs = saidBy(final, "ENV").split(" ");
     const env = Object.fromEntries(pairs.map((pair) => pair.split("=") as [string, string]));
     const [uid, gid] = saidBy(final, "USER").split(":").map(Number);
-    await use({
+    return {
       root,
       stage: final,
+      built: within(built, saidBy(build, "WORKDIR")),
       workdir: within(root, saidBy(final, "WORKDIR")),
       env: {
         ...env,
@@ -53,29 +58,38 @@ export async function withBuiltImage(use: (image: BuiltImage) => Promise<void>):
         YARN_VERSION: "1.22.22",
       },
       user: IS_ROOT && uid !== undefined && gid !== undefined ? { uid, gid } : {},
-    });
-  } finally {
+      remove: () => rm(folder, { recursive: true, force: true }),
+    };
+  } catch (error) {
     await rm(folder, { recursive: true, force: true });
+    throw error;
   }
+}
+
+/** Where COPY takes files from: the folder that is built, or with --from the stage before. */
+interface Sources {
+  readonly context: string;
+  readonly stage: string;
 }
 
 const within = (root: string, path: string) => join(root, path);
 
-async function perform(stage: Stage, root: string, context: string): Promise<void> {
+async function perform(stage: Stage, root: string, sources: Sources): Promise<void> {
   const workdir = within(root, saidBy(stage, "WORKDIR"));
   await mkdir(workdir, { recursive: true });
   for (const { name, value } of stage.instructions) {
-    if (name === "COPY") await copy(value, context, workdir);
+    if (name === "COPY") await copy(value, sources, workdir);
     if (name === "RUN") await inShell(value, root, workdir);
   }
 }
 
-async function copy(value: string, context: string, workdir: string): Promise<void> {
+async function copy(value: string, { context, stage }: Sources, workdir: string): Promise<void> {
+  const folder = value.includes("--from=") ? stage : context;
   const words = value.split(" ").filter((word) => !word.startsWith("--"));
   const to = words.pop() ?? "";
   for (const from of words) {
     const target = to.endsWith("/") ? join(workdir, to, basename(from)) : join(workdir, to);
-    await cp(join(context, from), target, { recursive: true, verbatimSymlinks: true });
+    await cp(join(folder, from), target, { recursive: true, verbatimSymlinks: true });
   }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { validate } from "dockerfile-utils";
 import { describe, expect, it } from "vitest";
-import { command, DOCKERFILE, saidBy, stages } from "./dockerfile.ts";
+import { command, DOCKERFILE, healthCheck, PROJECT_DOCKERFILE, saidBy, stages } from "./dockerfile.ts";
 
 const packageJson = JSON.parse(readFileSync("package.json", "utf8")) as {
   scripts: Record<string, string>;
@@ -44,5 +44,23 @@ describe("deploy/Dockerfile", () => {
     expect(nodeOptions(command(final!).join(" "))).toEqual(options);
     expect(nodeOptions(readFileSync("deploy/oncehook.service", "utf8"))).toEqual(options);
     expect(saidBy(final!, "USER")).toBe("10001:10001");
+  });
+});
+
+describe("the Dockerfile of a project, in docs/deploy.md", () => {
+  it("passes the linter, and differs from deploy/Dockerfile in nothing that the receiver is started with", () => {
+    expect(validate(PROJECT_DOCKERFILE).map(({ message }) => message)).toEqual([]);
+    const [packages, own] = stages(PROJECT_DOCKERFILE);
+    expect(packages?.image).toBe(build?.image.replace("AS build", "AS packages"));
+    expect(own?.image).toBe(final?.image);
+    const path = "node_modules/oncehook/";
+    expect(command(own!)).toEqual(
+      command(final!).map((word) => (word.startsWith("dist/") ? `${path}${word}` : word)),
+    );
+    expect(healthCheck(own!)).toEqual(healthCheck(final!));
+    expect([saidBy(own!, "USER"), saidBy(own!, "ENV")]).toEqual([
+      saidBy(final!, "USER"),
+      saidBy(final!, "ENV"),
+    ]);
   });
 });

@@ -12,10 +12,15 @@ export interface Stage {
 }
 
 export const DOCKERFILE = readFileSync("deploy/Dockerfile", "utf8");
+/** That of a project, as docs/deploy.md has it. */
+export const PROJECT_DOCKERFILE = /```dockerfile\n([\s\S]+?)```/.exec(
+  readFileSync("docs/deploy.md", "utf8"),
+)?.[1] as string;
 
-/** The stages of deploy/Dockerfile, continued lines joined, comments left out. */
-export function stages(): Stage[] {
-  const lines = DOCKERFILE.replaceAll(/^#.*\n/gm, "")
+/** The stages of a Dockerfile, continued lines joined, comments left out. */
+export function stages(text = DOCKERFILE): Stage[] {
+  const lines = text
+    .replaceAll(/^#.*\n/gm, "")
     .replaceAll(/\\\n\s*/g, "")
     .split("\n")
     .filter((line) => line.trim() !== "");

@@ -2,11 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ownManifest, PACKAGE_FOLDER } from "../own-package.ts";
 import { UserMistake } from "../user-mistake.ts";
+import { START } from "./project-files.ts";
 
 interface Manifest {
   readonly type?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
 }
 
 const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weight_grams":250}'`;
@@ -17,9 +19,26 @@ export function nextSteps(folder: string): string[] {
   return [
     ...(place === "" ? [] : [`cd ${quoted(place)}`]),
     ...packageSteps(folder),
-    "npm test",
-    "npx oncehook serve",
+    ...runSteps(folder),
     `${SAMPLE}    # in another terminal`,
+  ];
+}
+
+/** An existing package.json is not changed: what it lacks is typed. */
+function runSteps(folder: string): string[] {
+  if (!existsSync(join(folder, "package.json"))) return ["npm test", "npm start"];
+  const { scripts = {}, dependencies = {}, devDependencies = {} } = manifestIn(folder);
+  // The one that init wrote has all of it.
+  if (scripts.start === START) return ["npm test", "npm start"];
+  const hasNode = dependencies.node !== undefined || devDependencies.node !== undefined;
+  const node = hasNode ? [] : ["npm install --save-dev --allow-scripts=node node@24"];
+  if (scripts.start !== undefined)
+    return [...node, 'node --test "test/**/*.test.ts"', "node_modules/.bin/oncehook serve"];
+  return [
+    ...node,
+    `npm pkg set scripts.start=${quoted(START)}`,
+    'node --test "test/**/*.test.ts"',
+    "npm start",
   ];
 }
 

@@ -17,6 +17,11 @@ const OWN = [
   ".env.example",
 ] as const;
 
+/** Without `exec`, npm's shell would keep SIGTERM from the receiver, and leave it behind. */
+export const START = "exec oncehook serve";
+/** Node succeeds where it finds no test at all. */
+const TEST = 'ls test/*.test.ts > /dev/null && node --test "test/**/*.test.ts"';
+
 /** Lines without which a secret or a database would end up in version control. */
 export const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example"] as const;
 
@@ -42,9 +47,12 @@ function manifestText(folder: string): string {
     private: true,
     type: "module",
     engines,
-    scripts: { start: "oncehook serve", test: "node --test", types: "tsc" },
+    scripts: { start: START, test: TEST, types: "tsc" },
     dependencies: versionsOf(["zod"], dependencies),
-    devDependencies: versionsOf(["@types/node", "typescript"], devDependencies),
+    // For development alone: an image, or a server, has a Node of its own.
+    devDependencies: versionsOf(["@types/node", "node", "typescript"], devDependencies),
+    // The package `node` fetches its program in an install script, which npm asks about otherwise; ours need not run.
+    allowScripts: { node: true, oncehook: false },
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
