@@ -3,7 +3,7 @@ import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Rehearsed, ReplayEnding } from "../retry/index.ts";
 import type { SeenCredential, Store } from "../store/index.ts";
 import type { Access } from "./access/access.ts";
-import type { TokenCheck } from "./access/door.ts";
+import type { TokenCheck } from "./access/token-check.ts";
 import type { SandboxExchangeView, SandboxFlowView, SandboxSending, SandboxView } from "./sandbox-shapes.ts";
 import type { ReachView, SourcesView } from "./source-shapes.ts";
 

@@ -1,7 +1,7 @@
 export type { Access, Provider } from "./access/access.ts";
 export type { AuditEntryView, SessionView, SignInView } from "./access/access-shapes.ts";
-export { createTokenCheck, type TokenCheck } from "./access/door.ts";
 export { CALLBACK_PATH } from "./access/provider-routes.ts";
+export { createTokenCheck, type TokenCheck } from "./access/token-check.ts";
 export type { AdminDeps, Sandbox, Sources, Untried } from "./admin-deps.ts";
 export { createAdminListener, describeAdminApi } from "./admin-listener.ts";
 export { presentNotification } from "./notification-routes.ts";

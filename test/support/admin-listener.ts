@@ -4,7 +4,13 @@ import { type AdminDeps, createAdminListener } from "../../src/admin/index.ts";
 /** The admin listener of a receiver that is not there: for its routes alone. */
 export function idleListener(over: Partial<AdminDeps> = {}): FastifyInstance {
   const access = { tokens: [], provider: null };
-  return createAdminListener({ access, store: {}, sandbox: null, ...over } as never);
+  return createAdminListener({
+    access,
+    tokenCheck: { known: [] },
+    store: {},
+    sandbox: null,
+    ...over,
+  } as never);
 }
 
 export interface Route {

@@ -1,17 +1,12 @@
 import { EventEmitter } from "node:events";
 import type { FastifyRequest } from "fastify";
-import type { Role, StoredSession } from "../../store/index.ts";
-import { createBearerCheck } from "../../verify/index.ts";
+import type { StoredSession } from "../../store/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import type { Caller } from "./access.ts";
-import { createRefusals, createStrangers, type NoteRefusal, type NoteStranger } from "./refusals.ts";
+import { createStrangers, type NoteRefusal, type NoteStranger } from "./refusals.ts";
 import { readCookie, sha256Of } from "./session-cookie.ts";
-import { createTries, type Tries } from "./tries.ts";
-
-export type TokenVerdict =
-  | { readonly verdict: "right"; readonly role: Role; readonly begunWith: string }
-  | { readonly verdict: "wrong" }
-  | { readonly verdict: "too many"; readonly waitSeconds: number };
+import type { TokenVerdict } from "./token-check.ts";
+import type { Tries } from "./tries.ts";
 
 /** Finds out who somebody is. */
 export interface Door {
@@ -32,38 +27,6 @@ export interface Door {
 
 /** What stands in `who` for whoever has a token. */
 export const BY_TOKEN = "token";
-
-/** Judges tokens, wherever they are sent: one count of wrong ones for each address. */
-export interface TokenCheck extends Pick<Door, "judge" | "tries" | "noteRefusal"> {
-  /** The configured tokens. */
-  readonly known: readonly Pick<StoredSession, "begunWith" | "role">[];
-}
-
-export function createTokenCheck({
-  access,
-  store,
-  clock,
-  log,
-}: Pick<AdminDeps, "access" | "store" | "clock" | "log">): TokenCheck {
-  const known = access.tokens.map(({ token, role }) => {
-    return { role, begunWith: access.fingerprint(`token\n${token}`), isIt: createBearerCheck(token) };
-  });
-  const tries = createTries(clock);
-  const noteRefusal = createRefusals(store.audit, clock, log);
-
-  function judge(token: string, remoteAddress: string): TokenVerdict {
-    const key = access.rateKey(remoteAddress);
-    const waitSeconds = tries.waitOf(key);
-    if (waitSeconds > 0) return { verdict: "too many", waitSeconds };
-    // All of them are looked at, so that the time does not tell which one it was.
-    const [found] = known.filter(({ isIt }) => isIt(`Bearer ${token}`));
-    if (found !== undefined) return { verdict: "right", role: found.role, begunWith: found.begunWith };
-    if (tries.wrong(key, token)) noteRefusal({ remoteAddress, who: null, reason: "wrong token" });
-    return { verdict: "wrong" };
-  }
-
-  return { judge, tries, noteRefusal, known };
-}
 
 export function createDoor({ access, store, clock, log, tokenCheck }: AdminDeps): Door {
   const { judge, tries, noteRefusal, known } = tokenCheck;
