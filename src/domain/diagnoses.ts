@@ -116,7 +116,7 @@ const TOKEN_DIAGNOSES = {
     do: "Compare it with the one at the platform; while it is being rotated, the former one belongs into `CALLBACK_TOKEN_PREVIOUS`.",
   },
   jwt_malformed: {
-    meaning: "What came is no JWT: its parts, their encoding or its header.",
+    meaning: "What came is no JWT. Its parts, their encoding or its header are wrong.",
     do: "Send the compact form: three parts of base64url with dots between them.",
   },
   jwt_algorithm: {

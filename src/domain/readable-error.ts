@@ -1,5 +1,5 @@
 /** What is read of an error between a handler and the failures list. */
-const READ = ["name", "message", "stack", "code", "errcode", "cause"];
+const READ = ["name", "message", "stack", "code", "errcode", "cause", "errors"];
 const CAUSES_READ = 5;
 
 /**
@@ -11,9 +11,9 @@ export function readableError(thrown: unknown): unknown {
   try {
     for (let depth = 0; depth < CAUSES_READ && isObject(current); depth += 1) {
       for (const part of READ) Reflect.get(current, part);
-      String(Reflect.get(current, "errors"));
       if (current instanceof Error && typeof current.message !== "string") throw new TypeError("message");
-      String(current);
+      // A row without a prototype has no text of its own, and is shown by its properties.
+      if (Reflect.get(current, "toString") !== undefined) String(current);
       current = Reflect.get(current, "cause");
     }
     return thrown;

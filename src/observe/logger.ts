@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import {
   type DestinationStream,
   type Logger,
@@ -78,15 +79,19 @@ export function closeLogger(logger: Logger): Promise<void> {
 
 /** Message and stack with those of the causes; other properties may hold anything, and are left out. */
 function shownError(error: unknown, mask: Mask): unknown {
-  if (!(error instanceof Error)) return mask.text(String(error));
+  if (!(error instanceof Error)) return mask.text(textOf(error));
   const { type, message, stack } = stdSerializers.err(error);
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
   // A connection that was tried at several addresses fails with an empty message and one error for each.
   const errors =
     error instanceof AggregateError
-      ? error.errors.map((part: unknown) => mask.text(String(part)))
+      ? error.errors.map((part: unknown) => mask.text(part instanceof Error ? String(part) : textOf(part)))
       : undefined;
   return { type, message: mask.text(message), stack: mask.text(stack), code, errors };
+}
+
+function textOf(thrown: unknown): string {
+  return typeof thrown === "string" ? thrown : inspect(thrown, { depth: 2, customInspect: false });
 }
 
 /** The fields of a line, with another error in the place of one that throws where it is read. */

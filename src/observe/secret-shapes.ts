@@ -10,6 +10,7 @@ const PRIVATE_KEY =
 const USER_INFO = /(:\/\/[^\s/:@"]*:)[^\s/@"]+@/g;
 const HINT = /eyJ|PRIVATE KEY|:\/\//;
 const CREDENTIALS_HINT = /bearer|basic/i;
+const DIGITS = /^\d+$/;
 const SHORTEST_SECRET = 8;
 /** The shortest text that holds any of them: `://:a@`. */
 const SHORTEST_SHAPE = 6;
@@ -20,8 +21,8 @@ export interface Shapes {
   mask(text: string): string;
   /** Whether there may be one; a text without a hint holds none, nor does any part of it. */
   mayHold(text: string): boolean;
-  /** Whether a number of these digits is one. */
-  isNumber(digits: string): boolean;
+  /** Whether a number, as JavaScript writes it, is one. */
+  isNumber(number: string): boolean;
   /** The most characters that a configured secret has. */
   readonly longestSecret: number;
 }
@@ -41,7 +42,7 @@ export function createShapes(secretValues: readonly string[]): Shapes {
   };
   return {
     longestSecret: secrets[0]?.length ?? 0,
-    isNumber: (digits) => isCardNumber(digits) || holdsSecret(digits),
+    isNumber: (number) => (DIGITS.test(number) && isCardNumber(number)) || holdsSecret(number),
     mayHold: (text) => text.length >= SHORTEST_SHAPE && (hasHint(text) || holdsSecret(text)),
     mask(text) {
       if (text.length < SHORTEST_SHAPE) return text;

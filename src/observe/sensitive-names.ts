@@ -32,8 +32,9 @@ const ABOUT = words(`
   type types kind expires expiry expiration expired exp ttl lifetime age at in on until since date time timestamp created
   updated count counts length len size limit max min status algorithm alg algo method methods version enabled disabled
   required verified valid invalid supported present exists format encoding policy name names prefix issuer audience scope
-  scopes endpoint provider brand network last attempts tries remaining usage used mode reason error errors country
-  currency duration start started end ended ts js mjs cjs mts cts tsx jsx json html py php rb go rs java sql`);
+  scopes endpoint provider brand network last attempts tries remaining usage used mode reason error errors exception failure failed
+  missing mismatch malformed refused unknown timeout country
+  currency duration tolerance window seconds minutes hours days start started end ended ts js mjs cjs mts cts tsx jsx json html py php rb go rs java sql`);
 
 /** The same words run together, in letters of one case: there they can be told at the end alone. */
 const RUN_TOGETHER =

@@ -10,7 +10,9 @@ const SEPARATOR = /[=:]/g;
 const QUOTED = String.raw`\\+["'][^"']*["']?|"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?`;
 /** The end of an object or array cannot be told in free text, so that nothing after its beginning is kept. */
 const NESTED = String.raw`(?!\[masked\])[{[][\s\S]*`;
-const VALUE = new RegExp(String.raw`${QUOTED}|${NESTED}|(?:\[masked\]|[^\s"',;&)}\]])+`, "y");
+/** In prose, a name in backticks (`sig=`) has no value behind it. */
+const CODE_END = "(?!`(?:\\s|$))";
+const VALUE = new RegExp(String.raw`${QUOTED}|${NESTED}|${CODE_END}(?:\[masked\]|[^\s"',;&)}\]])+`, "y");
 /** Credentials and cookies are several words: `Digest username=…, response=…`. */
 const LINE = new RegExp(String.raw`${QUOTED}|[^\r\n]+`, "y");
 const TAKES_LINE = /(?:authorization|cookie)$/i;

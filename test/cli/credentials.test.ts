@@ -107,16 +107,16 @@ describe("oncehook oauth state", () => {
     }));
 
   it.each([
-    [["short"], "the receiver answered 400"],
-    [["a-state-of-the-platforms-own", "--expires-in", "soon"], "expected whole seconds"],
-    [["a-state-of-the-platforms-own", "--admin-port=1"], "Is the receiver running"],
-  ])("says what is wrong with %j", (args, problem) =>
+    [["short"], "the receiver answered 400", 2],
+    [["a-state-of-the-platforms-own", "--expires-in", "soon"], "Expected a whole number", 2],
+    [["a-state-of-the-platforms-own", "--admin-port=1"], "Is the receiver running", 1],
+  ])("says what is wrong with %j", (args, problem, exit) =>
     withCommand({}, async (receiver, run) => {
       const { port } = new URL(receiver.adminOrigin);
       const where = args.some((arg) => arg.startsWith("--admin-port")) ? [] : [`--admin-port=${port}`];
       const { code, stderr } = await run("oauth", "state", ...args, ...where);
       expect(stderr).toContain(problem);
-      expect(code).toBe(1);
+      expect(code).toBe(exit);
     }),
   );
 });

@@ -164,7 +164,7 @@ describe.each(DIALECTS)("the admin API on %s", (dialect) => {
         const path = await failOne(receiver);
         await execute(
           receiver.target,
-          "UPDATE oncehook_failures SET leased_until = '2999-01-01T00:00:00.000Z'",
+          "UPDATE oncehook_failures SET lease_owner = 'a', leased_until = '2999-01-01T00:00:00.000Z'",
         );
         const answer = await receiver.admin(path, { method: "DELETE" });
         expect(answer.status).toBe(409);

@@ -100,9 +100,9 @@ export function userOf(tokens: TokenAnswer): string | undefined {
   return storableId(tokens.user_id) ?? storableId(tokens.sub);
 }
 
-/** A number beyond 2^53 may have lost digits when it was parsed, and would be another user's id. */
+/** A number beyond 2^53 may have lost digits when it was parsed, and would be another user's id; 0 is no user's. */
 export function storableId(value: unknown): string | undefined {
-  if (typeof value === "number" && !Number.isSafeInteger(value)) return undefined;
+  if (typeof value === "number" && !(Number.isSafeInteger(value) && value > 0)) return undefined;
   const id = idValue.safeParse(value);
   return id.success ? plainText(id.data) : undefined;
 }
