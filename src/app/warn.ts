@@ -17,6 +17,15 @@ export async function warn(
   await warnUnhandled(store.failures, registry, log);
   const openBody = unprotectedBody(config);
   const stuck = unserved(await store.outbox.waitingByChannel(), destinations);
-  for (const warning of [...config.warnings, ...(openBody === undefined ? [] : [openBody]), ...stuck])
-    log.warn({}, warning);
+  const found = [openBody, unhandledSignIn(config, registry)].filter((warning) => warning !== undefined);
+  for (const warning of [...config.warnings, ...found, ...stuck]) log.warn({}, warning);
+}
+
+/** With handlers of one's own the built-in ones are off: users would come back from the platform to a 400. */
+function unhandledSignIn({ oauth }: Config, registry: Registry): string | undefined {
+  if (oauth === null || registry.find("v1", "user_authorized") !== undefined) return undefined;
+  return (
+    "OAUTH_* variables are set, but no handler receives user_authorized, so that sign-ins end with 400: add the built-in one " +
+    "with HANDLERS=user_authorized, or a handler of your own"
+  );
 }

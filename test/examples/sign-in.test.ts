@@ -19,6 +19,7 @@ it("signs a user in and asks the platform for the name with the user's own token
     withDatabase("sqlite", async (target) => {
       const env = {
         ...flowEnv(port, platform.issuer),
+        HANDLERS: "user_authorized",
         OAUTH_SCOPE: "openid profile",
         USERINFO_URL: `${platform.issuer}/me`,
       };

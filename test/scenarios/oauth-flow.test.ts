@@ -174,6 +174,16 @@ describe("the start of an OAuth flow", () => {
       { env: { OAUTH_ISSUER: "", OAUTH_TOKEN_URL: "http://127.0.0.1:1/token" } },
     ));
 
+  it("warns at the start where no handler receives its users", () =>
+    withFlow(
+      "sqlite",
+      async ({ receiver }) => {
+        const warning = expect.stringContaining("no handler receives user_authorized");
+        expect(receiver.lines).toContainEqual(expect.objectContaining({ level: 40, msg: warning }));
+      },
+      { env: { HANDLERS: "payment_notify" } },
+    ));
+
   it("works in development with nothing set, against the sandbox platform", () =>
     withFlow(
       "sqlite",
