@@ -22,6 +22,7 @@ import {
   createRunTurns,
   createSingleFlight,
   errorText,
+  type ReceiveRules,
   type Receiver,
   type Source,
 } from "../receive/index.ts";
@@ -108,13 +109,7 @@ export function assemble(given: Given): Inner {
     clock,
     log: logger,
     describe,
-    rules: {
-      eventTypeFrom: config.eventTypeFrom,
-      rejectTypeMismatch: config.rejectTypeMismatch,
-      handlerTimeoutMs: config.handlerTimeoutMs,
-      retry: config.retry,
-      recordRetentionDays: config.retention.recordDays,
-    },
+    rules: rulesOf(config),
     observer: createObserver(metrics, noteCredential, logger),
     tracer,
     flights: createSingleFlight(),
@@ -136,6 +131,16 @@ export function assemble(given: Given): Inner {
     namedSecrets,
     endpointChecks,
     ...counted,
+  };
+}
+
+function rulesOf(config: Config): ReceiveRules {
+  return {
+    eventTypeFrom: config.eventTypeFrom,
+    rejectTypeMismatch: config.rejectTypeMismatch,
+    handlerTimeoutMs: config.handlerTimeoutMs,
+    retry: config.retry,
+    recordRetentionDays: config.retention.recordDays,
   };
 }
 

@@ -98,9 +98,7 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   const channels = await notificationChannels(config, logger);
   const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
   undo.push(() => store.close());
-  await store.noteLongestRun(config.requestTimeoutMs);
-  // An SQLite file has one receiver: whatever is leased was left by one that has ended.
-  if (store.dialect === "sqlite") await store.expireLeases(clock.now());
+  await takeOver(store, config, clock);
   const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialNotes(secrets, store, clock, logger);
@@ -116,14 +114,8 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
   const tokenUse = tokenUseOf(config, inner);
-  const admin = await adminListener(
-    config,
-    { ...inner, ...tokenUse, secrets },
-    tokens,
-    destinations,
-    state,
-    origins,
-  );
+  const adminParts = { ...inner, ...tokenUse, secrets };
+  const admin = await adminListener(config, adminParts, tokens, destinations, state, origins);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
@@ -149,6 +141,12 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   });
   const place = { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken };
   return running({ ...place, store, runDue: background.runDue }, undo);
+}
+
+/** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
+async function takeOver(store: Store, config: Config, clock: Clock): Promise<void> {
+  await store.noteLongestRun(config.requestTimeoutMs);
+  if (store.dialect === "sqlite") await store.expireLeases(clock.now());
 }
 
 function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {

@@ -41,6 +41,7 @@ function asEndpointCheck(
   { outcome }: Reception,
   isEndpointCheck: IsEndpointCheck,
 ): Reception | undefined {
+  // biome-ignore lint/plugin: an empty event is no secret.
   if (outcome.ending !== "refused" || !UNSIGNED.has(outcome.code) || !EMPTY_EVENT.equals(body))
     return undefined;
   if (!isEndpointCheck(message.headersDistinct)) return undefined;
