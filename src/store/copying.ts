@@ -147,16 +147,22 @@ const CANONICAL: Readonly<Record<string, (text: string) => string>> = {
 
 /** `1.50` and `1.5`, `1e3` and `1000` are the same number. */
 function plainDecimal(text: string): string {
-  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,4}))?$/i.exec(text.trim());
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,4}))?$/i.exec(text.trim());
   if (match === null) return text;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const places = fraction.length - Number(exponent);
   const digits = `${whole}${fraction}${"0".repeat(Math.max(0, -places))}`.padStart(places + 1, "0");
   const at = digits.length - Math.max(0, places);
   const integer = digits.slice(0, at).replace(/^0+(?=\d)/, "");
-  const rest = digits.slice(at).replace(/0+$/, "");
+  const rest = withoutLastZeros(digits.slice(at));
   const value = rest === "" ? integer : `${integer}.${rest}`;
   return sign === "-" && value !== "0" ? `-${value}` : value;
+}
+
+function withoutLastZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
 }
 
 /** Both databases' ways to write a time, as microseconds since the epoch; one without a zone is UTC. */
@@ -167,7 +173,7 @@ function microseconds(text: string): string {
   const [, day, time = "00:00:00", fraction = "", zone = "Z"] = match;
   const offset = /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone;
   const seconds = Date.parse(`${day}T${time}${offset.toUpperCase()}`) / 1_000;
-  return `${seconds}.${fraction.replace(/0+$/, "")}`;
+  return `${seconds}.${withoutLastZeros(fraction)}`;
 }
 
 function sortedJson(text: string): string {

@@ -147,7 +147,7 @@ describe("an operator at the command line", () => {
         expect.stringMatching(/^time +what +outcome +status +ms +error$/),
         expect.stringMatching(/^[- ]+$/),
         expect.stringMatching(
-          /^20\S+Z +attempt in a callback +handler_failed +500 +[\d.]+ +Error: the stock service\uFFFD/,
+          /^20\S+Z +attempt in a callback +handler_failed +500 +[\d.]+ +Error: the stock service\\u001b/,
         ),
         expect.stringMatching(/^20\S+Z +failure, waiting +handler_failed$/),
         "",

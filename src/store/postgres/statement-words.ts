@@ -3,7 +3,7 @@ export type Beginning = readonly string[];
 
 const WORDS_KEPT = 3;
 const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
-const SPACE = /(?:\s|--[^\n\r]*)+/y;
+const SPACE = /\s+|--[^\n\r]*/y;
 const PLAIN_STRING = /'(?:[^']|'')*(?:'|$)/y;
 const ESCAPE_STRING = /[eE]'(?:[^'\\]|''|\\[\s\S])*(?:'|$)/y;
 const QUOTED_NAME = /"(?:[^"]|"")*(?:"|$)/y;
