@@ -45,7 +45,7 @@ async function serve(loaded: Loaded): Promise<void> {
     "serving",
   );
   const reason = await Promise.race([signalled.promise, running.broken]);
-  if (reason instanceof Error) logger.fatal({ err: reason }, BROKEN);
+  if (reason instanceof Error) logger.fatal({ err: reason }, brokenBy(reason));
   else logger.info({ signal: reason }, "draining");
   const late = setTimeout(() => {
     process.stderr.write(
@@ -57,7 +57,7 @@ async function serve(loaded: Loaded): Promise<void> {
   clearTimeout(late);
   // The disk may have failed while draining too.
   const broken = await Promise.race([running.broken, Promise.resolve(undefined)]);
-  if (broken !== undefined && !(reason instanceof Error)) logger.fatal({ err: broken }, BROKEN);
+  if (broken !== undefined && !(reason instanceof Error)) logger.fatal({ err: broken }, brokenBy(broken));
   logger.info({}, "stopped");
   await Promise.race([closeLogger(logger), sleep(FLUSH_LIMIT_MS)]);
   end(broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
@@ -76,9 +76,9 @@ function end(code: number, limitMs = FLUSH_LIMIT_MS): never {
   process.exit(code);
 }
 
-const BROKEN =
-  "the disk did not take what was committed, and nothing is acknowledged any more; this process ends, and the next one " +
-  "begins with what the disk has: let a service manager start it, and look at the disk";
+const brokenBy = ({ message }: Error) =>
+  `${message}; nothing is acknowledged any more, and this process ends: let a service manager start the next one, which ` +
+  "begins with what the disk has";
 const UNWATCHED =
   "nothing watches for a handler that loops without an end: Node's permission model keeps the thread from it; allow it with --allow-worker";
 const NOT_AWAITED = "a promise failed that nobody awaited; look for a missing await in a handler";

@@ -35,9 +35,16 @@ export function invalid(message: string): Refused {
 /** As long as the head of a request may be. A stranger's body is read before anything is authentic. */
 const LONGEST_BODY = 16_384;
 
-/** None of a longer body: its redirect is refused like any other without a state. */
+/** Whether the parameters of a body are left unread, with what to answer a sender that has signed it. */
+export function unreadBody(body: Uint8Array): Refused | undefined {
+  return body.length > LONGEST_BODY
+    ? invalid(`body: ${body.length} bytes; a redirect's body has ${LONGEST_BODY} bytes at most`)
+    : undefined;
+}
+
+/** None of a longer body: without a signature, its redirect is refused like any other without a state. */
 function pairsOf(body: Uint8Array): Iterable<[string, string]> | Refused {
-  if (body.length > LONGEST_BODY) return [];
+  if (unreadBody(body) !== undefined) return [];
   const text = Buffer.from(body).toString("utf8");
   if (!text.trimStart().startsWith("{")) return new URLSearchParams(text);
   const parsed = parseObject(body);

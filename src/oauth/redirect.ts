@@ -14,7 +14,13 @@ import { type DistinctHeaders, isAbsent } from "../verify/index.ts";
 import { expectedFlow } from "./expected-flow.ts";
 import type { Flow } from "./flow.ts";
 import type { RedirectDeps } from "./redirect-deps.ts";
-import { invalid, knownIn, parametersOf, type RedirectParameters } from "./redirect-parameters.ts";
+import {
+  invalid,
+  knownIn,
+  parametersOf,
+  type RedirectParameters,
+  unreadBody,
+} from "./redirect-parameters.ts";
 
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
 export interface Redirect {
@@ -90,6 +96,8 @@ async function authenticate(
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
   if (verdict !== undefined && "verified" in verdict) {
     deps.receiver.observer.credentialsUsed(verdict.verified);
+    const unread = unreadBody(redirect.body);
+    if (unread !== undefined) return unread;
     // A signature covers the body alone: anybody could have added what stands in the query.
     const added = knownIn(redirect.query);
     return added === undefined

@@ -1,14 +1,15 @@
-import { type AlreadyProcessed, alreadyProcessed } from "../domain/index.ts";
+import { type AlreadyProcessed, alreadyProcessed, keyText } from "../domain/index.ts";
 import type { StoredRecord } from "../store/index.ts";
 import type { Receiver } from "./callback.ts";
 
-/** The ending of a delivery whose event has a record; another body under the same id is told of. */
+/** The ending of a delivery whose event has a record: reports another body, and drops an unsaved result of `prepare`. */
 export function handledBefore(
   record: StoredRecord,
   bodySha256: string,
-  { observer }: Receiver,
+  { observer, unsaved }: Receiver,
 ): AlreadyProcessed {
   const isSameBody = record.bodySha256 === bodySha256;
   if (!isSameBody) observer.bodyMismatch({ source: record.source, eventId: record.eventId });
+  if (unsaved.size > 0) unsaved.delete(keyText(record));
   return alreadyProcessed(record.result, isSameBody);
 }

@@ -48,7 +48,10 @@ async function claimOrWait(work: AttemptWork, receiver: Receiver): Promise<Prepa
     const now = receiver.clock.now();
     const until = new Date(now.getTime() + leaseMs);
     const claimed = await receiver.store.preparations.claim(key, { owner: claim.owner, now, until });
-    if (claimed.state === "prepared") return ready(unseal(claimed.sealed, work, receiver));
+    if (claimed.state === "prepared") {
+      receiver.unsaved.delete(keyText(key));
+      return ready(unseal(claimed.sealed, work, receiver));
+    }
     if (claimed.state === "claimed") return prepareClaimed(work, claim, receiver);
     // Another delivery has just completed the event, and deleted its preparation.
     const handled = claimed.state === "completed" ? await handledMeanwhile(work, receiver) : undefined;
@@ -86,7 +89,6 @@ async function handledMeanwhile(
 ): Promise<Preparation | undefined> {
   const record = await receiver.store.find(key, deadline);
   if (record === undefined) return undefined;
-  receiver.unsaved.delete(keyText(key));
   return { state: "ended", outcome: handledBefore(record, bodySha256, receiver) };
 }
 

@@ -219,8 +219,8 @@ export interface Store {
   /** The retention job: deletes in bounded steps. */
   sweep(limits: SweepLimits): Promise<Swept>;
   /**
-   * Resolves, with the reason, once nobody can tell any more what the disk has: from then on nothing is taken, and only a
-   * new process can find out. Pending for ever where that cannot happen.
+   * Resolves, with the reason, once a flush or a ROLLBACK has failed: from then on the store takes nothing, and only a new
+   * process can find out what the disk has. Pending for ever where that cannot happen.
    */
   readonly broken: Promise<StoreFault>;
   /** Resolves when the database answers. */

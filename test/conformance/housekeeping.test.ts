@@ -1,12 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { logRowBytes } from "../../src/domain/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
-import { committing, newRecord, within } from "../support/effects.ts";
+import { committing, countOf, newRecord, within } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+
+const REFUSES_E2500 = {
+  sqlite: `CREATE TRIGGER refuses BEFORE DELETE ON oncehook_preparations WHEN old.event_id = 'e2500'
+    BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+  postgres: `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
+    CREATE TRIGGER refuses BEFORE DELETE ON oncehook_preparations FOR EACH ROW WHEN (old.event_id = 'e2500')
+      EXECUTE FUNCTION refuse()`,
+};
 
 describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("lists callbacks newest first in pages, and those of one event", () =>
@@ -120,6 +129,30 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.listRecords({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);
     }));
 
+  it("looks at the old records of redirects once, and at those that have become old since", () =>
+    withStore(dialect, async (store, target) => {
+      const insert = (from: number, to: number, time: Date) =>
+        execute(
+          target,
+          `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, result, created_at,
+            processed_at) WITH RECURSIVE many (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM many WHERE n < ${to})
+            SELECT CASE WHEN n % 100 = 0 THEN 'platform' ELSE 'oauth' END, 'e' || n, 't', 'v1', 'completed', 'ab', '{}',
+            '${time.toISOString()}', '${time.toISOString()}' FROM many`,
+        );
+      await insert(1, 2_500, T0);
+      await insert(2_501, 2_600, at(100));
+      const limits = { callbacks: T0, strangersKept: 10, now: T0 };
+      expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
+      // What the first sweep has passed would go if it were looked at.
+      await execute(
+        target,
+        "UPDATE oncehook_records SET source = 'platform' WHERE event_id IN ('e1', 'e2001')",
+      );
+      expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 1 });
+      expect(await store.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
+      expect(await countOf(target, "oncehook_records", "source = 'platform'")).toBe(1);
+    }));
+
   it("bounds the rows that belong to no event, the newest kept, and leaves those of events alone", () =>
     withStore(dialect, async (store) => {
       const strangers = Array.from({ length: 1_500 }, (_, index) => logRow({ requestId: `s${index}` }));
@@ -188,6 +221,23 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
       expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.preparations.get({ source: "platform", eventId: "failed" })).toBeDefined();
+    }));
+
+  it("deletes the old results of prepare steps a thousand at a time", () =>
+    withStore(dialect, async (store, target) => {
+      await execute(
+        target,
+        `INSERT INTO oncehook_preparations (source, event_id, created_at)
+          WITH RECURSIVE many (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 2500)
+          SELECT 'platform', 'e' || (1000 + n), '2026-01-01T00:00:00.000Z' FROM many`,
+      );
+      // The second thousand cannot go, and the first has gone.
+      await execute(target, REFUSES_E2500[dialect]);
+      const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
+      await expect(store.sweep(limits)).rejects.toThrow();
+      expect(await countOf(target, "oncehook_preparations")).toBe(1_500);
+      await execute(target, `DROP TRIGGER refuses${dialect === "sqlite" ? "" : " ON oncehook_preparations"}`);
+      expect(await store.sweep(limits)).toMatchObject({ stale: 1_500 });
     }));
 
   it("answers a ping, and closing twice does no harm", () =>

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { keyText } from "../../src/domain/index.ts";
 import type { Receiver } from "../../src/receive/index.ts";
 import { keepPrepared } from "../../src/receive/keep-prepared.ts";
 import { type Store, StoreFault } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 
 const key = { source: "platform", eventId: "e1" };
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -51,5 +53,48 @@ describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
       expect(Buffer.from((await keepPrepared(key, held, "{}", sealed, receiver)) as Uint8Array)).toEqual(
         Buffer.from("theirs"),
       );
+    }));
+
+  it("leaves memory once another delivery's result is stored", () =>
+    withStore(dialect, async (store) => {
+      const receiver = unreliable(store, { times: 0 }) as Receiver;
+      receiver.unsaved.set(keyText(key), "{}");
+      await claim(store, "other", 5_000);
+      await store.preparations.save(key, "other", Buffer.from("theirs"));
+      await keepPrepared(key, { owner: "late", ends: 0 }, "{}", sealed, receiver);
+      expect(receiver.unsaved.size).toBe(0);
+    }));
+
+  it("stays in memory while another delivery holds the lease, until the event has its record", () =>
+    withStore(dialect, async (store) => {
+      const receiver = unreliable(store, { times: 0 }) as Receiver;
+      const late = { owner: "late", ends: 0 };
+      await claim(store, "other", 5_000);
+      expect(await keepPrepared(key, late, '{"token":1}', sealed, receiver)).toBe("lost");
+      expect([...receiver.unsaved.values()]).toEqual(['{"token":1}']);
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await keepPrepared(key, late, '{"token":1}', sealed, receiver)).toBe("lost");
+      expect(receiver.unsaved.size).toBe(0);
+    }));
+
+  it("takes the place of the oldest unsaved result when memory holds a thousand, and the log names that one", () =>
+    withStore(dialect, async (store) => {
+      const logged: unknown[] = [];
+      const other = (n: number) => keyText({ source: "platform", eventId: `other ${n}` });
+      const error = (fields: object, message: string) => void logged.push([fields, message]);
+      const receiver = { ...unreliable(store, { times: 99 }), log: { ...log, error } } as unknown as Receiver;
+      for (let n = 0; n < 1_000; n += 1) receiver.unsaved.set(other(n), "{}");
+      const spent = { owner: "a", ends: 0 };
+      expect(await keepPrepared(key, spent, '{"token":1}', sealed, receiver)).toBe("unsaved");
+      // The same event again takes no further place.
+      expect(await keepPrepared(key, spent, '{"token":2}', sealed, receiver)).toBe("unsaved");
+      expect(receiver.unsaved.size).toBe(1_000);
+      expect(receiver.unsaved.get(keyText(key))).toBe('{"token":2}');
+      expect([receiver.unsaved.has(other(0)), receiver.unsaved.has(other(1))]).toEqual([false, true]);
+      expect(logged).toEqual([
+        [expect.anything(), expect.stringContaining("kept in memory")],
+        [{ event_id: "other 0" }, expect.stringContaining("the oldest, is dropped")],
+        [expect.anything(), expect.stringContaining("kept in memory")],
+      ]);
     }));
 });

@@ -6,12 +6,13 @@ import { keyText, systemClock } from "../../src/domain/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observe/index.ts";
-import { runEvent } from "../../src/receive/index.ts";
+import { onceOnly, preparationContext, runEvent } from "../../src/receive/index.ts";
 import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { logRow } from "../support/log-row.ts";
 
 const KEY = { source: "platform", eventId: "e1" };
 const HANDLER_TIMEOUT_MS = 400;
@@ -47,22 +48,19 @@ function rooms(store: Store) {
     tracer: undefined,
   });
   const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };
+  const sent = (deadline: number) => ({
+    key: KEY,
+    json,
+    body: Buffer.from(JSON.stringify(json)),
+    bodySha256: "a".repeat(64),
+    version: "v1" as const,
+    deadline,
+  });
   const run = (deadline = performance.now() + 5_000) =>
-    runEvent(
-      {
-        key: KEY,
-        json,
-        body: Buffer.from(JSON.stringify(json)),
-        bodySha256: "a".repeat(64),
-        version: "v1",
-        eventType: "exchange",
-        deadline,
-        kind: "inline",
-        mode: "commit",
-      },
-      receiver,
-    );
-  return { counted, receiver, run };
+    runEvent({ ...sent(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
+  const deliver = () =>
+    onceOnly({ ...sent(performance.now() + 5_000), typeOf: () => "exchange" }, receiver, () => logRow());
+  return { counted, receiver, run, deliver };
 }
 
 describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
@@ -73,6 +71,27 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(await run()).toMatchObject({ ending: "success", result: { token: "kept" } });
       expect(counted.prepared).toBe(0);
       expect(receiver.unsaved.size).toBe(0);
+    }));
+
+  it("drops the unsaved result of an event that another process has completed", () =>
+    withStore(dialect, async (store) => {
+      const { receiver, deliver } = rooms(store);
+      receiver.unsaved.set(keyText(KEY), '{"token":"kept"}');
+      await rooms(store).run();
+      expect((await deliver()).outcome).toMatchObject({ ending: "already_processed" });
+      expect(receiver.unsaved.size).toBe(0);
+    }));
+
+  it("drops its unsaved result for the one that another process has stored", () =>
+    withStore(dialect, async (store) => {
+      const { counted, receiver, run } = rooms(store);
+      receiver.unsaved.set(keyText(KEY), '{"token":"kept"}');
+      const now = new Date();
+      await store.preparations.claim(KEY, { owner: "b", now, until: new Date(now.getTime() + 5_000) });
+      const theirs = receiver.sealer.seal(Buffer.from('{"token":"theirs"}'), preparationContext(KEY));
+      await store.preparations.save(KEY, "b", theirs);
+      expect(await run()).toMatchObject({ ending: "success", result: { token: "theirs" } });
+      expect([counted.prepared, receiver.unsaved.size]).toEqual([0, 0]);
     }));
 
   it("is not begun when the claim took so long that its lease is all but over", () =>

@@ -193,6 +193,18 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(row?.body).toContain('"truncated":true');
     }));
 
+  it("that is signed and has a body of more than 16 KiB is refused with the bound", () =>
+    withReceiver(dialect, async (receiver) => {
+      const sent = { code: "c1", state: "anything", more: "" };
+      sent.more = "a".repeat(16_385 - JSON.stringify(sent).length);
+      const answer = await receiver.send(sent, { path: PATH });
+      expect([answer.status, answer.body]).toEqual([
+        400,
+        { error: "body: 16385 bytes; a redirect's body has 16384 bytes at most" },
+      ]);
+      expect((await receiver.send({ ...sent, more: sent.more.slice(1) }, { path: PATH })).status).toBe(200);
+    }));
+
   it("refuses a body of more than 64 KiB before its parameters are parsed", () =>
     withReceiver(dialect, async (receiver) => {
       expect((await redirect(receiver, "", "a&".repeat(32_768))).status).toBe(401);

@@ -1,8 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import type { SweepLimits, Swept } from "../store.ts";
+import type { StoredTime } from "../tables.ts";
 import type { Access } from "./access.ts";
 import { boundRefused } from "./refused-bytes.ts";
 import { sweepRollups } from "./rollups.ts";
+import { isoTime } from "./rows.ts";
 
 const STEP = 1_000;
 /** A preparation whose event never came back: an authorization code is long dead by then (RFC 6749 §4.1.2). */
@@ -30,6 +32,22 @@ const ENDED_BEFORE_OTHERS = sql`AND ended_at IS NOT NULL AND id < (SELECT max(id
 const indexCallbacks = (going: RawBuilder<unknown>) =>
   sql`UPDATE oncehook_callbacks SET with_record = 0 WHERE id IN (SELECT callback_id FROM oncehook_records ${going})`;
 
+interface Walk {
+  readonly and?: RawBuilder<unknown>;
+  readonly first?: (going: RawBuilder<unknown>) => RawBuilder<unknown>;
+  /** Up to here, what is left stays for ever: the next walk begins behind it. */
+  passed?: number | string;
+}
+
+/** Of each store, for as long as its process: the records of redirects only grow in number. */
+const recordWalks = new WeakMap<Access, Walk>();
+
+function oldRecords(access: Access): Walk {
+  const walk = recordWalks.get(access) ?? { and: NOT_OAUTH, first: indexCallbacks, passed: 0 };
+  recordWalks.set(access, walk);
+  return walk;
+}
+
 /** Deletes in steps of a thousand rows, so that no callback waits long for the writer. */
 export async function sweep(access: Access, limits: SweepLimits): Promise<Swept> {
   const { callbacks, now } = limits;
@@ -37,7 +55,7 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
   const records =
     limits.records === undefined
       ? 0
-      : await alongIds(access, "oncehook_records", "created_at", limits.records, NOT_OAUTH, indexCallbacks);
+      : await alongIds(access, "oncehook_records", "created_at", limits.records, oldRecords(access));
   const stale =
     (await byTime(access, "oncehook_late_callbacks", "oldest", "stored_at", callbacks.toISOString())) +
     (await sweepPreparations(access, new Date(now.getTime() - PREPARATION_MS))) +
@@ -46,9 +64,9 @@ export async function sweep(access: Access, limits: SweepLimits): Promise<Swept>
     (await byTime(access, "oncehook_sessions", "id_sha256", "expires_at", now.toISOString())) +
     (await alongIds(access, "oncehook_audit", "at", earlier(callbacks, now.getTime() - AUDIT_MS))) +
     (await byTime(access, "oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
-    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, DELIVERED)) +
+    (await alongIds(access, "oncehook_notifications", "created_at", callbacks, { and: DELIVERED })) +
     (await alongIds(access, "oncehook_attempts", "began_at", callbacks)) +
-    (await alongIds(access, "oncehook_bulk_replays", "begun_at", callbacks, ENDED_BEFORE_OTHERS)) +
+    (await alongIds(access, "oncehook_bulk_replays", "begun_at", callbacks, { and: ENDED_BEFORE_OTHERS })) +
     (await sweepRollups(access, now));
   const strangers =
     (await sweepStrangers(access, limits.strangersKept)) +
@@ -70,13 +88,12 @@ async function alongIds(
   name: string,
   column: string,
   before: Date,
-  and = sql``,
-  first?: (going: RawBuilder<unknown>) => RawBuilder<unknown>,
+  walk: Walk = {},
 ): Promise<number> {
   const [table, time] = [sql.table(name), sql.ref(column)];
   const limit = before.toISOString();
   let deleted = 0;
-  for (let last: number | string = 0; ; ) {
+  for (let last: number | string = walk.passed ?? 0; ; ) {
     const { rows } = await sql<{
       id: number | string;
       is_old: number | boolean;
@@ -84,10 +101,12 @@ async function alongIds(
       FROM ${table} WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(STEP)}`.execute(read);
     const newest = rows.at(-1);
     if (newest === undefined || !rows.some((row) => Boolean(row.is_old))) return deleted;
-    const going = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${limit} ${and}`;
-    await first?.(going).execute(write);
+    const going = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${limit} ${walk.and ?? sql``}`;
+    await walk.first?.(going).execute(write);
     const done = await sql`DELETE FROM ${table} ${going}`.execute(write);
     deleted += Number(done.numAffectedRows ?? 0n);
+    const isWholeStep = rows.length === STEP && rows.every((row) => Boolean(row.is_old));
+    if (isWholeStep && walk.passed === last) walk.passed = newest.id;
     last = newest.id;
   }
 }
@@ -120,16 +139,41 @@ async function sweepStrangers(access: Access, kept: number): Promise<number> {
   );
 }
 
+interface PreparationKey {
+  readonly created_at: StoredTime;
+  readonly event_id: string;
+  readonly source: string;
+}
+
 /**
- * What a failed event has prepared stays as long as the failure: a replay needs it, however late it comes. The
- * count keeps PostgreSQL from joining the two tables whole; it looks the failure of each old row up.
+ * The result of a failed event's prepare step stays as long as the failure: a replay needs it, however late it comes.
+ * So the sweep walks past the rows that stay, and looks at each old row once. The count keeps PostgreSQL from
+ * joining the two tables whole.
  */
-function sweepPreparations(access: Access, before: Date): Promise<number> {
-  return repeat(
-    access,
-    sql`DELETE FROM oncehook_preparations AS p WHERE p.created_at < ${before.toISOString()} AND 0 =
-      (SELECT count(*) FROM oncehook_failures AS f WHERE f.event_id = p.event_id AND f.source = p.source)`,
-  );
+async function sweepPreparations({ read, write }: Access, before: Date): Promise<number> {
+  const key = sql`(p.created_at, p.event_id, p.source)`;
+  const page = (last: RawBuilder<unknown>) => sql<PreparationKey>`SELECT p.created_at, p.event_id, p.source
+    FROM oncehook_preparations AS p WHERE p.created_at < ${before.toISOString()} AND ${key} > ${last}
+    ORDER BY p.created_at, p.event_id, p.source LIMIT ${sql.lit(STEP)}`;
+  let deleted = 0;
+  for (let last = tupleOf({ created_at: new Date(0), event_id: "", source: "" }); ; ) {
+    const { rows } = await page(last).execute(read);
+    const newest = rows.at(-1);
+    if (newest === undefined) return deleted;
+    const end = tupleOf(newest);
+    const { numAffectedRows = 0n } = await sql`DELETE FROM oncehook_preparations AS p
+      WHERE ${key} > ${last} AND ${key} <= ${end} AND 0 =
+        (SELECT count(*) FROM oncehook_failures AS f WHERE f.event_id = p.event_id AND f.source = p.source)`.execute(
+      write,
+    );
+    deleted += Number(numAffectedRows);
+    if (rows.length < STEP) return deleted;
+    last = end;
+  }
+}
+
+function tupleOf({ created_at, event_id, source }: PreparationKey): RawBuilder<unknown> {
+  return sql`(${isoTime(created_at)}, ${event_id}, ${source})`;
 }
 
 async function repeat({ write }: Access, step: RawBuilder<unknown>): Promise<number> {

@@ -29,6 +29,8 @@ function unlessAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 
+const NOT_TAKEN = "the disk did not take what was committed; restart, and look at the disk";
+
 /** One flush at a time, shared by all who wait for the next. */
 export class Flusher {
   readonly #file: LogFile;
@@ -41,7 +43,7 @@ export class Flusher {
     this.#file = file;
   }
 
-  /** Resolves at the first flush that failed. */
+  /** Resolves at the first failure. */
   get broken(): Promise<StoreFault> {
     return this.#breaking.promise;
   }
@@ -50,7 +52,7 @@ export class Flusher {
     return this.#broken === undefined;
   }
 
-  /** @throws StoreFault after a flush has failed: what the disk has then nobody can tell, until the next start reads it */
+  /** @throws StoreFault after a failure: what the disk has then nobody can tell, until the next start reads it */
   assertIntact(): void {
     if (this.#broken !== undefined) throw this.#broken;
   }
@@ -61,9 +63,8 @@ export class Flusher {
     return this.#next;
   }
 
-  /** A flush has failed, here or in a checkpoint: from now on nothing is taken and nothing is called durable. */
-  failed(cause: unknown): StoreFault {
-    const words = "the disk did not take what was committed; restart, and look at the disk";
+  /** A flush has failed, here or in a checkpoint, or a ROLLBACK: from now on the store takes nothing and calls nothing durable. */
+  failed(cause: unknown, words = NOT_TAKEN): StoreFault {
     this.#broken ??= new StoreFault("unavailable", words, cause);
     this.#breaking.resolve(this.#broken);
     return this.#broken;

@@ -18,6 +18,7 @@ export interface Worked<T> {
 const MOST_MEMBERS = 256;
 const GROUP_MS = 20;
 const SAVEPOINT = "oncehook_member";
+const NOT_ENDED = "a transaction could not be rolled back; restart, and look at the disk";
 
 /** A member that had its turn. What it came to may rest on what the others wrote, so it is told when that is safe. */
 interface Ended {
@@ -101,19 +102,32 @@ export class Writer {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.length > 0) {
-      // Whatever has arrived by the end of this turn of the event loop is in the group.
-      await nextTurn();
-      if (this.#resting !== undefined) await this.#resting;
-      this.#atWork = this.#group();
-      await this.#atWork;
+    try {
+      while (this.#queue.length > 0) {
+        // Whatever has arrived by the end of this turn of the event loop is in the group.
+        await nextTurn();
+        if (this.#resting !== undefined) await this.#resting;
+        this.#atWork = this.#group();
+        await this.#atWork;
+      }
+    } finally {
+      this.#working = undefined;
     }
-    this.#working = undefined;
   }
 
+  /** Never rejects: a rejected group would stop the writer for good. */
   async #group(): Promise<void> {
     if (!(await this.#open())) return;
     const done: Ended[] = [];
+    try {
+      if (await this.#fill(done)) this.#close(done);
+    } catch (cause) {
+      this.#fail(done, this.#flusher.failed(cause, NOT_ENDED));
+    }
+  }
+
+  /** Runs the members; false when an error ended the transaction. @throws when that could not be rolled back */
+  async #fill(done: Ended[]): Promise<boolean> {
     const end = performance.now() + GROUP_MS;
     for (;;) {
       const member = this.#queue.next(done.length === 0);
@@ -122,11 +136,11 @@ export class Writer {
       // Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3).
       if (!this.#connection.database.isTransaction) {
         this.#lost(done);
-        return;
+        return false;
       }
       if (member.isAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
     }
-    this.#close(done);
+    return true;
   }
 
   /** Begins the transaction as soon as no other process holds the lock; false when nobody waits for it any more. */
@@ -159,9 +173,9 @@ export class Writer {
       this.#release.run();
       done.push({ member, tell: () => member.settle() });
     } catch (error) {
-      this.#undoMember();
       this.#queue.atWork.delete(member.topic);
       done.push({ member, tell: () => member.fail(unavailableWhereTroubled(error)) });
+      this.#undoMember();
     }
   }
 
@@ -173,18 +187,33 @@ export class Writer {
       this.#undo.run();
       this.#release.run();
     } catch {
-      if (database.isTransaction) database.exec("ROLLBACK");
+      if (!this.#rollBack()) this.#flusher.assertIntact();
     }
+  }
+
+  /** False where the transaction is still open, which breaks the store. */
+  #rollBack(): boolean {
+    const { database } = this.#connection;
+    try {
+      if (database.isTransaction) database.exec("ROLLBACK");
+    } catch (cause) {
+      if (database.isOpen && !database.isTransaction) return true;
+      this.#flusher.failed(cause, NOT_ENDED);
+      return false;
+    }
+    return true;
   }
 
   #close(done: readonly Ended[]): void {
     try {
       this.#commit.run();
     } catch (cause) {
-      if (this.#connection.database.isTransaction) this.#connection.database.exec("ROLLBACK");
+      // Where it is not undone, the next process may find in the log what COMMIT wrote there.
+      const isUndone = this.#rollBack();
+      const reason = isUndone ? "commit_failed" : "commit_unknown";
       // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
-      if (isConstraint(cause) && done.length > 1) this.#again(done);
-      else this.#fail(done, new StoreFault("commit_failed", "COMMIT was refused", cause));
+      if (isUndone && isConstraint(cause) && done.length > 1) this.#again(done);
+      else this.#fail(done, new StoreFault(reason, "COMMIT was refused", cause));
       return;
     }
     this.#queue.atWork.clear();
