@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, it, vi } from "vitest";
+import { createClientErrors } from "../../src/http/client-error.ts";
 import { signHmac } from "../../src/index.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { payment, SECRET, withReceiver } from "../support/receiver.ts";
@@ -129,6 +130,32 @@ describe("requests as they come over the wire", () => {
       },
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
     ));
+
+  it("leave no socket behind when a stranger reads no answer to what is no request", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const accepted = once(server, "connection");
+    const silent = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
+    const [socket] = (await accepted) as [Socket];
+    // More than the buffers of both sides take.
+    socket.write(Buffer.alloc(33_554_432));
+    const errors = createClientErrors({} as never);
+    // Its request has begun, so that its own ending is logged.
+    errors.begun(socket);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      errors.answer(new Error("no request"), socket);
+      expect(socket.destroyed).toBe(false);
+      vi.advanceTimersByTime(1_000);
+      expect(socket.destroyed).toBe(true);
+    } finally {
+      vi.useRealTimers();
+      silent.destroy();
+      socket.destroy();
+      server.close();
+      await once(server, "close");
+    }
+  });
 
   it("are cut off when their body does not arrive in time", () =>
     withReceiver(
