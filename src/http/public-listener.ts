@@ -60,11 +60,14 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
+  const underWay = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
     const { socket } = message;
     clientErrors.begun(socket);
     connections.began(socket);
+    underWay.add(response);
     response.once("close", () => {
+      underWay.delete(response);
       clientErrors.ended(socket);
       connections.ended(socket);
     });
@@ -89,6 +92,8 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
       // They would stay for ever.
       deps.heard?.hearing.end();
       server.close();
+      // Their clients must send nothing more over connections that are about to close.
+      for (const response of underWay) response.shouldKeepAlive = false;
       await once(server, "close");
       connections.close();
     },

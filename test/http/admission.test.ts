@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { signHmac } from "../../src/index.ts";
+import { z } from "zod";
+import { defineHandler, signHmac } from "../../src/index.ts";
 import { certificate } from "../support/certificate.ts";
 import { lentReceiver } from "../support/lent-receiver.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
-import { payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { event, payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { withFiles } from "../support/tls-files.ts";
 import { until } from "../support/until.ts";
 
@@ -68,8 +69,26 @@ function piecesOf(text: string, count: number): string[] {
   return Array.from({ length: count }, (_, at) => text.slice(at * length, (at + 1) * length));
 }
 
+/** A handler whose outside work ends when the test says so. */
+function heldWork() {
+  const work = { begun: 0, end: Promise.withResolvers<void>() };
+  const handler = defineHandler({
+    type: "held",
+    data: z.looseObject({}),
+    async prepare() {
+      work.begun += 1;
+      await work.end.promise;
+      return {};
+    },
+    handle: async () => ({}),
+  });
+  return { work, handler };
+}
+
 describe("bodies that are not verified yet", () => {
+  const { work, handler } = heldWork();
   const lent = lentReceiver({
+    handlers: [handler],
     env: {
       MAX_BODY_BYTES: String(BODY),
       MAX_UNVERIFIED_BYTES: String(ROOM),
@@ -120,6 +139,30 @@ describe("bodies that are not verified yet", () => {
     expect(strangers.filter(({ isClosed }) => isClosed).length).toBeLessThanOrEqual(1);
   });
 
+  it("are forgotten where a redirect is refused before its authentication too", async () => {
+    const url = `${lent.receiver.publicOrigin}/api/platform/oauth-callback`;
+    const prefetch = { method: "POST", headers: { purpose: "prefetch" }, body: "x".repeat(BODY) };
+    for (let at = 0; at < 5; at += 1) expect((await fetch(url, prefetch)).status).toBe(503);
+    expect((await lent.receiver.send(payment())).status).toBe(200);
+  });
+
+  it("do not count once they are authentic, however long their handlers run", async () => {
+    let ended = 0;
+    const padding = "x".repeat(BODY - 1_000);
+    const send = async () => {
+      const { status } = await lent.receiver.send(event("held", { padding }));
+      ended += 1;
+      return status;
+    };
+    const sent: Promise<number>[] = [];
+    while (sent.length < 6) {
+      sent.push(send());
+      await until(() => work.begun + ended === sent.length);
+    }
+    work.end.resolve();
+    expect(await Promise.all(sent)).toEqual(Array(6).fill(200));
+  });
+
   it.each([1, 2, 7, 100])(
     "are taken at exactly MAX_BODY_BYTES in %i chunks, and refused at one byte more",
     async (count) => {
@@ -148,6 +191,17 @@ describe("connections to the public listener", () => {
       expect((await receiver.send(payment())).status).toBe(200);
       await until(() => silent.filter(({ isClosed }) => !isClosed).length <= 12);
       expect(busy.isClosed).toBe(false);
+    }));
+
+  it("past MAX_CONNECTIONS close an idle one of the address with the most", () =>
+    bounded(async (receiver) => {
+      const first = await stranger(receiver, "127.0.12.1");
+      const most: Stranger[] = [];
+      for (let at = 0; at < 5; at += 1) most.push(await stranger(receiver, "127.0.12.2"));
+      const others: Stranger[] = [];
+      for (let at = 3; at <= 9; at += 1) others.push(await stranger(receiver, `127.0.12.${at}`));
+      await until(() => [first, ...most, ...others].some(({ isClosed }) => isClosed));
+      expect(most.map(({ isClosed }) => isClosed)).toEqual([true, false, false, false, false]);
     }));
 
   it("that all have a body under way give up the oldest of these", () =>

@@ -88,6 +88,16 @@ describe("rate limits", () => {
     expect((await limit(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
   });
 
+  it("name the longer Retry-After where a request is over two of them", async () => {
+    const policies = [
+      { name: "default", points: 1, windowSeconds: 3_600 },
+      { name: "callback", points: 1, windowSeconds: 60 },
+    ];
+    const count = createMemoryCounter();
+    await limit(policies, "a", count, at(0));
+    expect((await limit(policies, "a", count, at(1))).refusal?.retryAfterSeconds).toBe(3_599);
+  });
+
   it("hold a bounded number of counters, however many addresses come", () => {
     const count = createMemoryCounter(1_000);
     for (let index = 0; index < 5_000; index += 1) void count(`address-${index}`, 60_000, T0);

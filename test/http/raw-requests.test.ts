@@ -1,9 +1,11 @@
 import { once } from "node:events";
-import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
-import { signHmac } from "../../src/index.ts";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { createClientErrors } from "../../src/http/client-error.ts";
+import { defineHandler, signHmac } from "../../src/index.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
-import { payment, SECRET, withReceiver } from "../support/receiver.ts";
+import { event, payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const head = (lines: string[]) =>
@@ -12,6 +14,17 @@ const head = (lines: string[]) =>
 function signed(body: string, headers: string[] = []): string {
   const signature = signHmac(SECRET, Buffer.from(body));
   return head([`Content-Length: ${Buffer.byteLength(body)}`, `X-Signature: ${signature}`, ...headers]) + body;
+}
+
+/** A signed request after which the connection stays open. */
+const kept = (sent: object) => signed(JSON.stringify(sent)).replace("Connection: close\r\n", "");
+
+/** A connection, with what comes back over it. */
+function open({ publicOrigin }: TestReceiver): { readonly socket: Socket; text: string } {
+  const { hostname, port } = new URL(publicOrigin);
+  const opened = { socket: connect(Number(port), hostname), text: "" };
+  opened.socket.on("error", () => {}).on("data", (chunk) => (opened.text += chunk));
+  return opened;
 }
 
 describe("requests as they come over the wire", () => {
@@ -129,6 +142,75 @@ describe("requests as they come over the wire", () => {
       },
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
     ));
+
+  it("leave no socket behind when a stranger reads no answer to what is no request", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const accepted = once(server, "connection");
+    const silent = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();
+    const [socket] = (await accepted) as [Socket];
+    // More than the buffers of both sides take.
+    socket.write(Buffer.alloc(33_554_432));
+    const errors = createClientErrors({} as never);
+    // Its request has begun, so that its own ending is logged.
+    errors.begun(socket);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      errors.answer(new Error("no request"), socket);
+      expect(socket.destroyed).toBe(false);
+      vi.advanceTimersByTime(1_000);
+      expect(socket.destroyed).toBe(true);
+    } finally {
+      vi.useRealTimers();
+      silent.destroy();
+      socket.destroy();
+      server.close();
+      await once(server, "close");
+    }
+  });
+
+  it("are answered with Connection: close while the receiver stops, whether they began before that or after", () => {
+    const work = { begun: false, end: Promise.withResolvers<void>() };
+    const held = defineHandler({
+      type: "held",
+      data: z.object({}),
+      async prepare() {
+        work.begun = true;
+        await work.end.promise;
+        return {};
+      },
+      handle: async () => ({}),
+    });
+    return withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const [before, after] = [open(receiver), open(receiver)];
+        before.socket.write(kept(event("held", {})));
+        const [first, second] = [kept(payment()), kept(payment())];
+        // In one piece, so that the second request has begun when the first is answered.
+        after.socket.write(first + second.slice(0, 20));
+        await until(() => work.begun && after.text.endsWith("}}"));
+        expect(after.text).toMatch(/\r\nConnection: keep-alive\r\n/);
+        after.text = "";
+        const stopping = receiver.stop();
+        await until(() =>
+          fetch(receiver.publicOrigin).then(
+            () => false,
+            () => true,
+          ),
+        );
+        after.socket.write(second.slice(20));
+        work.end.resolve();
+        await stopping;
+        await until(() => before.text.endsWith("}}") && after.text.endsWith("}}"));
+        for (const { text } of [before, after]) {
+          expect(text).toMatch(/^HTTP\/1\.1 200 /);
+          expect(text).toMatch(/\r\nConnection: close\r\n/);
+        }
+      },
+      { handlers: [held] },
+    );
+  });
 
   it("are cut off when their body does not arrive in time", () =>
     withReceiver(

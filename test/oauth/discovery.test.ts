@@ -78,13 +78,20 @@ it("a discovery over plain HTTP is refused where https is required", () =>
     { requireHttps: true },
   ));
 
-it("endpoints over plain HTTP are refused where https is required, though they were discovered over https", () =>
-  withDiscovery(
-    async ({ platform }) => {
-      await expect(platform.server()).rejects.toThrow(
-        "names a token_endpoint that is not https: http://169.254.169.254/token",
-      );
-    },
-    (issuer) => ({ issuer, token_endpoint: "http://169.254.169.254/token" }),
-    { requireHttps: true, secure: true },
-  ));
+it.each(["authorization_endpoint", "token_endpoint", "revocation_endpoint", "userinfo_endpoint"])(
+  "a %s over plain HTTP is refused where https is required, though it was discovered over https",
+  (name) =>
+    withDiscovery(
+      async ({ platform }) => {
+        await expect(platform.server()).rejects.toThrow(
+          `names a ${name} that is not https: http://169.254.169.254/endpoint`,
+        );
+      },
+      (issuer) => ({
+        issuer,
+        token_endpoint: `${issuer}/token`,
+        [name]: "http://169.254.169.254/endpoint",
+      }),
+      { requireHttps: true, secure: true },
+    ),
+);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { browserOf } from "../../src/oauth/browser-cookie.ts";
 import { newFlow, openFlow, secret } from "../../src/oauth/flow.ts";
 import { createSealer } from "../../src/seal/index.ts";
 import { withReceiver } from "../support/receiver.ts";
@@ -53,6 +54,15 @@ describe("the state of a flow that was started here", () => {
   ])("is of another browser where the cookie is %s", (_title, cookie) => {
     const { state } = newFlow(URI, browser, T0, sealer);
     expect(openFlow(state, URI, cookie, { now: T0, sealer })).toBe("of another browser");
+  });
+});
+
+describe("a cookie", () => {
+  it("counts as missing where the browser sends two of its name, in one line or in two", () => {
+    const [one, other] = [`__Host-oncehook-browser=${browser}`, `__Host-oncehook-browser=${secret()}`];
+    expect(browserOf({ cookie: [`a=b; ${one}`] })).toBe(browser);
+    for (const cookie of [[`${one}; ${other}`], [one, other], [one, one]])
+      expect(browserOf({ cookie })).toBeUndefined();
   });
 });
 

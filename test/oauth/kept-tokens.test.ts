@@ -56,6 +56,26 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     ),
   );
 
+  it("keep the refresh token where a refresh brings no other one", () => {
+    const sent: (string | null)[] = [];
+    return withTokens(
+      dialect,
+      async (test) => {
+        await test.expired("ada");
+        for (const number of [1, 2])
+          expect(await test.keeper().for("ada")).toMatchObject({ accessToken: `new-${number}` });
+        expect(sent).toEqual(["refresh-ada", "refresh-ada"]);
+      },
+      async (request, response, { asked }) => {
+        let body = "";
+        for await (const chunk of request) body += chunk;
+        sent.push(new URLSearchParams(body).get("refresh_token"));
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ access_token: `new-${asked}`, token_type: "Bearer", expires_in: 0 }));
+      },
+    );
+  });
+
   it("of no life at all are refreshed once a round, and not in a circle", () =>
     withTokens(
       dialect,

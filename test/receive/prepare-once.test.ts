@@ -2,17 +2,18 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { assemble } from "../../src/app/assemble.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { keyText, systemClock } from "../../src/domain/index.ts";
+import { keyText, refused, systemClock } from "../../src/domain/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observe/index.ts";
-import { onceOnly, preparationContext, runEvent } from "../../src/receive/index.ts";
+import { type Delivery, onceOnly, preparationContext, runEvent } from "../../src/receive/index.ts";
 import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { logRow } from "../support/log-row.ts";
+import { until } from "../support/until.ts";
 
 const KEY = { source: "platform", eventId: "e1" };
 const HANDLER_TIMEOUT_MS = 400;
@@ -20,7 +21,7 @@ const LEASE_MARGIN_MS = 10_000;
 
 afterEach(() => vi.restoreAllMocks());
 
-function rooms(store: Store) {
+function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   const config = loadConfig({ ...testEnvironment(), HANDLER_TIMEOUT_MS: String(HANDLER_TIMEOUT_MS) });
   const counted = { prepared: 0 };
   const handler = defineHandler({
@@ -28,6 +29,7 @@ function rooms(store: Store) {
     data: z.object({}),
     async prepare() {
       counted.prepared += 1;
+      await prepared;
       return { token: "from prepare" };
     },
     async handle({ prepared }) {
@@ -48,7 +50,7 @@ function rooms(store: Store) {
     tracer: undefined,
   });
   const json = { event_id: "e1", event_type: "exchange", timestamp: 1, data: {} };
-  const sent = (deadline: number) => ({
+  const work = (deadline: number) => ({
     key: KEY,
     json,
     body: Buffer.from(JSON.stringify(json)),
@@ -57,9 +59,11 @@ function rooms(store: Store) {
     deadline,
   });
   const run = (deadline = performance.now() + 5_000) =>
-    runEvent({ ...sent(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
-  const deliver = () =>
-    onceOnly({ ...sent(performance.now() + 5_000), typeOf: () => "exchange" }, receiver, () => logRow());
+    runEvent({ ...work(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
+  const deliver = async (typeOf: Delivery["typeOf"]) => {
+    const delivery = { ...work(performance.now() + 5_000), typeOf };
+    return (await onceOnly(delivery, receiver, () => logRow())).outcome;
+  };
   return { counted, receiver, run, deliver };
 }
 
@@ -78,7 +82,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       const { receiver, deliver } = rooms(store);
       receiver.unsaved.set(keyText(KEY), '{"token":"kept"}');
       await rooms(store).run();
-      expect((await deliver()).outcome).toMatchObject({ ending: "already_processed" });
+      expect(await deliver(() => "exchange")).toMatchObject({ ending: "already_processed" });
       expect(receiver.unsaved.size).toBe(0);
     }));
 
@@ -112,5 +116,29 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(
         (await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state,
       ).toBe("claimed");
+    }));
+});
+
+describe.each(DIALECTS)("a delivery that waits for another of its event on %s", (dialect) => {
+  it("looks its event up again, and is a duplicate whatever its type", () =>
+    withStore(dialect, async (store) => {
+      let lookedUp = 0;
+      const find: Store["find"] = async (...given) => {
+        const found = await store.find(...given);
+        lookedUp += 1;
+        return found;
+      };
+      const gate = Promise.withResolvers<void>();
+      const { counted, deliver } = rooms({ ...store, find }, gate.promise);
+      const first = deliver(() => "exchange");
+      await until(() => counted.prepared === 1);
+      lookedUp = 0;
+      const second = deliver(() => refused("event_type_unknown"));
+      await until(() => lookedUp === 1);
+      gate.resolve();
+      expect([await first, await second]).toMatchObject([
+        { ending: "success" },
+        { ending: "already_processed" },
+      ]);
     }));
 });

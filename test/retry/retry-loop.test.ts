@@ -11,6 +11,7 @@ import { keepFailure } from "../../src/receive/keep-failure.ts";
 import { createRetryLoop } from "../../src/retry/index.ts";
 import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { FaultInRun, StoreFault } from "../../src/store/store-fault.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -200,6 +201,29 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       // One is done now; the other has failed, and no further retry is allowed.
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 1 });
       expect(await store.listRecords({ limit: 9 }, {})).toHaveLength(1);
+    }));
+
+  it("keeps an event whose COMMIT is unknown where the database cannot be asked about it either", () =>
+    withStore(dialect, async (store) => {
+      const find: Store["find"] = () => Promise.reject(new Error("the database is away"));
+      const inner = rooms({ ...store, find }, { times: 0 });
+      await keepFailure(workOf("e1"), failed("commit_unknown", new Error("no answer")), inner.receiver);
+      expect(await store.failures.counts()).toEqual({ waiting: 1, exhausted: 0 });
+    }));
+
+  it("keeps an event whose handler met a database fault, and none whose handler never began", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 0 });
+      const keep = (eventId: string, cause: Error) => {
+        const fault = new StoreFault("unavailable", "the deadline has passed", cause);
+        return keepFailure(workOf(eventId), failed("store_unavailable", fault), inner.receiver);
+      };
+      await keep("began", new FaultInRun(new Error("lock timeout")));
+      await keep("never began", new Error("connection refused"));
+      const kept = [];
+      for (const eventId of ["began", "never began"])
+        kept.push(await store.failures.get({ source: "platform", eventId }));
+      expect(kept).toMatchObject([{ code: "store_unavailable", state: "waiting" }, undefined]);
     }));
 
   it("removes a failure whose event was completed by somebody else, without running it", () =>

@@ -170,6 +170,13 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
     }),
   );
 
+  it("works after one without a code, which is no use of its state", () =>
+    withReceiver(dialect, async (receiver) => {
+      await expectState(receiver);
+      expect((await redirect(receiver, `?state=${STATE}`)).status).toBe(400);
+      expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
+    }));
+
   it("takes nothing from the query where a signature vouches for the body alone", () =>
     withReceiver(dialect, async (receiver) => {
       const path = `${PATH}?code=foreign&state=anything`;

@@ -99,6 +99,7 @@ describe("signing in by OpenID Connect", () => {
   it.each([
     ["is on neither list", "mallory", "mallory@example.com"],
     ["has an address that the provider has not verified", "eve", "sub:eve"],
+    ["has an address of which the provider says so in a text", "erin", "sub:erin"],
   ])("does not let in who %s", (_title, login, who) =>
     withOperators("sqlite", async (test) => {
       const { agent, answer } = await test.signIn(login);

@@ -172,6 +172,24 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
+  it("that fails after its time limit gives up its lease, and is done again by the next delivery", () => {
+    const released = Promise.withResolvers<void>();
+    const plan: Plan = { prepared: 0, prepare: () => released.promise };
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("exchange", {});
+        expect((await receiver.send(sent)).status).toBe(500);
+        expect(await receiver.count("oncehook_preparations")).toBe(1);
+        released.reject(new Error("the platform is down"));
+        await until(async () => (await receiver.count("oncehook_preparations")) === 0);
+        delete plan.prepare;
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { token: "token-2" } });
+      },
+      { handlers: [exchanging(plan)], env: { HANDLER_TIMEOUT_MS: "100" } },
+    );
+  });
+
   it("is never done by a dry run, which uses a stored result or says that there is none", () => {
     const plan: Plan = { prepared: 0, failing: 1 };
     return withReceiver(

@@ -106,8 +106,9 @@ export async function withOidcPlatform<T>(
 }
 
 /**
- * `eve` has an address that is not verified. The ID token of `trudy` has ada's address without a word of that, and her own is verified
- * at the userinfo endpoint; of `ivan` that endpoint says that he is ada.
+ * `eve` has an address that is not verified, and so has `erin`, of whom the provider says it in a text. The ID token of
+ * `trudy` has ada's address without a word of that, and her own is verified at the userinfo endpoint; of `ivan` that endpoint
+ * says that he is ada.
  */
 function claimsOf(id: string, use: string) {
   if (id === "trudy" && use === "id_token") return { sub: id, email: "ada@example.com" };
@@ -115,7 +116,7 @@ function claimsOf(id: string, use: string) {
     sub: id,
     name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
     email: `${id}@example.com`,
-    email_verified: id !== "eve",
+    email_verified: id === "erin" ? "false" : id !== "eve",
     groups: ["everybody", `${id}s`],
   };
 }

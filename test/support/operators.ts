@@ -21,7 +21,7 @@ export interface OperatorsTest {
 
 export type OperatorsOptions = ReceiverOptions & { readonly oidc?: Omit<OidcOptions, "redirectUris"> };
 
-/** In it `ada` is an operator and `vera` a viewer; the address of `eve` is nobody's word but hers. */
+/** In it `ada` is an operator and `vera` a viewer; the addresses of `eve` and `erin` are not verified. */
 export async function withOperators<T>(
   dialect: Dialect,
   use: (test: OperatorsTest) => Promise<T>,
@@ -38,7 +38,7 @@ export async function withOperators<T>(
         ADMIN_OIDC_ISSUER: platform.issuer,
         ADMIN_OIDC_CLIENT_ID: CLIENT.id,
         ADMIN_OIDC_CLIENT_SECRET: CLIENT.secret,
-        ADMIN_OIDC_OPERATORS: "Ada@example.com, eve@example.com",
+        ADMIN_OIDC_OPERATORS: "Ada@example.com, eve@example.com, erin@example.com",
         ADMIN_OIDC_VIEWERS: "vera@example.com",
         ...over,
       };

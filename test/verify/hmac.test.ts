@@ -81,4 +81,21 @@ describe("the HMAC scheme", () => {
   ])("says why %j is refused", (signatures, code) => {
     expect(verify(Buffer.of(), ...signatures)).toMatchObject({ code, message: "invalid signature" });
   });
+
+  it.each([
+    [["1767225300"], undefined],
+    [["1767225900"], undefined],
+    [["1767225299"], "timestamp_stale"],
+    [["1767225901"], "timestamp_stale"],
+    [["99999999999"], "timestamp_stale"],
+    [["1767225600", "1767225600"], "timestamp_missing"],
+    [["1767225600.5"], "timestamp_missing"],
+    [[], "timestamp_missing"],
+  ])("accepts one X-Timestamp at most five minutes away, past or future: %j", (timestamps, code) => {
+    const clock = { now: () => new Date("2026-01-01T00:00:00Z") };
+    const timed = createHmacScheme({ secrets: [SECRET], toleranceSeconds: 300, clock });
+    const headers = { "x-signature": [signHmac(SECRET, Buffer.of())], "x-timestamp": timestamps };
+    const expected = code === undefined ? CURRENT : { ending: "refused", code };
+    expect(timed.verify({ body: Buffer.of(), headers })).toMatchObject(expected);
+  });
 });

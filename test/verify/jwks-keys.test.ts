@@ -191,6 +191,21 @@ describe("a platform's JWK Set", () => {
       expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
     }));
 
+  it("is fetched before old keys are trusted, also where an earlier fetch failed", () =>
+    withPlatform(async (platform) => {
+      const [old, fresh] = [pair(), pair()];
+      platform.keys = [await jwk("old", old.publicKey)];
+      const genuine = await signed("old", old.privateKey);
+      platform.state = "down";
+      expect(await verify(genuine, platform.over)).toMatchObject({ code: "keys_unavailable" });
+      platform.state = "up";
+      platform.clock += FAILURE;
+      expect(await verify(genuine, platform.over)).toHaveProperty("verified");
+      platform.keys = [await jwk("new", fresh.publicKey)];
+      platform.clock += HOUR + 1;
+      expect(await verify(genuine, platform.over)).toMatchObject({ code: "jwt_signature" });
+    }));
+
   it("serves for a day without its address, and no longer", () =>
     withPlatform(async (platform) => {
       const known = pair();

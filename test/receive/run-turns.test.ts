@@ -1,0 +1,39 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { createRunTurns } from "../../src/receive/index.ts";
+
+it("a suspect's run waits for the runs under way, and runs that come later wait for the suspect's", async () => {
+  const turns = createRunTurns();
+  const started: string[] = [];
+  const ends = { first: Promise.withResolvers<void>(), suspect: Promise.withResolvers<void>() };
+  const run = (name: string, end?: Promise<void>) => async () => {
+    started.push(name);
+    await end;
+  };
+  const runs = [
+    turns.beside(run("first", ends.first.promise)),
+    turns.beside(run("second")),
+    turns.alone(run("suspect", ends.suspect.promise)),
+    turns.beside(run("later")),
+    turns.alone(run("next suspect")),
+  ];
+  await nextTurn();
+  expect(started).toEqual(["first", "second"]);
+  ends.first.resolve();
+  await nextTurn();
+  expect(started).toEqual(["first", "second", "suspect"]);
+  ends.suspect.resolve();
+  await Promise.all(runs);
+  expect(started).toEqual(["first", "second", "suspect", "later", "next suspect"]);
+});
+
+it("a run that fails holds up neither a suspect nor the runs after it", async () => {
+  const turns = createRunTurns();
+  const fails = () => Promise.reject(new Error("the handler failed"));
+  const runs = [turns.beside(fails), turns.alone(fails), turns.beside(async () => "ran")];
+  expect((await Promise.allSettled(runs)).map(({ status }) => status)).toEqual([
+    "rejected",
+    "rejected",
+    "fulfilled",
+  ]);
+});
