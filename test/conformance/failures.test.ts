@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FailureFilter, Lease, NewFailure, Page } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -56,6 +57,18 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       await store.failures.record(newFailure("e2"), T0);
       expect(await store.failures.get(key("e1"))).toBeUndefined();
       expect(await store.failures.get(key("e2"))).toBeDefined();
+    }));
+
+  it("is removed in place of being put off when another delivery has completed its event", () =>
+    withStore(dialect, async (store, target) => {
+      await store.failures.record(newFailure("e1"), T0);
+      await store.failures.leaseDue(lease("a", at(60)), 1);
+      // The completion did not see the failure, as where both were committed at the same moment.
+      await store.once(newRecord("e2"), async () => ({ result: {} }), committing());
+      await execute(target, "UPDATE oncehook_records SET event_id = 'e1'");
+      const again = { kind: "retry", code: "handler_failed", error: "2", now: at(61) } as const;
+      await store.failures.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
+      expect(await store.failures.get(key("e1"))).toBeUndefined();
     }));
 
   it("counts a second failure as an attempt and leaves the schedule as it is", () =>

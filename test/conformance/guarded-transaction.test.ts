@@ -59,6 +59,11 @@ describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => 
                 (scope) => sqlite(scope).exec(`${insert("x")}; COMMIT`),
                 (scope) => sqlite(scope).exec(`${insert("x")}; COMMIT; BEGIN`),
                 (scope) => sqlite(scope).prepare("/**/ ROLLBACK").run(),
+                (scope) => {
+                  const own = "ONCEHOOK_MEMBER";
+                  sqlite(scope).exec(`${insert("x")}; RELEASE ${own}; SAVEPOINT ${own}`);
+                  throw new Error("what came before its savepoint would stay");
+                },
               ]
             : [
                 (scope) => (postgres(scope) as pg.PoolClient).release(),
@@ -222,6 +227,31 @@ describe("the transaction lent to a handler on postgres", () => {
         await nothingIsLeft(target);
       },
       OPTIONS,
+    ));
+
+  it("leaves its connection to no other event while its rollback waits behind a statement", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const pids: unknown[] = [];
+        const pid = async ({ tx }: OnceScope) => {
+          pids.push((await tx.execute("SELECT pg_backend_pid() AS pid")).rows[0]?.pid);
+          return RESULT;
+        };
+        const run = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            const result = await pid(scope);
+            void scope.tx.execute("SELECT pg_sleep(2)").catch(() => {});
+            return result;
+          },
+          committing(),
+        );
+        await expect(run).rejects.toThrow("await every use of `tx`");
+        await store.once(newRecord("e2"), pid, committing());
+        expect(new Set(pids).size).toBe(2);
+      },
+      { ...OPTIONS, poolSize: 1 },
     ));
 
   it("whose statement its own limit cancelled is the handler's failure, and is not run again", () =>

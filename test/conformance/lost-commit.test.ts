@@ -44,6 +44,36 @@ describe("a connection that breaks around COMMIT on postgres", () => {
   );
 });
 
+describe("a connection that breaks before the answer to a statement of the store's own", () => {
+  it("fails it and does not send it again, since it may have happened", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) });
+        try {
+          const failure = {
+            ...newRecord("e1"),
+            code: "handler_failed",
+            error: "down",
+            sealedBody: Buffer.of(1),
+            nextAttemptAt: null,
+          } as const;
+          let cuts = 0;
+          wire.replace(/INSERT 0 1/, (found) => {
+            cuts += 1;
+            if (cuts === 1) wire.cutAll();
+            return found;
+          });
+          const recording = store.failures.record(failure, new Date());
+          await expect(recording).rejects.toMatchObject({ name: "ConnectionLost" });
+          expect(cuts).toBe(1);
+          expect(await store.failures.get(failure)).toMatchObject({ attempts: 1 });
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
+});
+
 describe("a server that falls silent without closing its connections", () => {
   it("is asked again over new connections, and the silent ones are never used again", () =>
     withDatabase("postgres", (target) =>

@@ -43,6 +43,15 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
     }));
 
+  it("keeps a notification for the next time where its deliveries could not be written", () =>
+    withStore(dialect, async (store) => {
+      await notify(store, "e1");
+      const noChannel = null as unknown as string;
+      await expect(store.outbox.spread(["webhook", noChannel], T0, 10)).rejects.toThrow(/null/i);
+      expect(await store.outbox.spread(["webhook"], T0, 10)).toBe(1);
+      expect(await store.outbox.leaseDue(["webhook"], lease("a", T0), 10)).toHaveLength(1);
+    }));
+
   it("passes each notification on once, however many ask at the same time", () =>
     withStore(dialect, async (store) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);

@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
-import type { Loop } from "../../src/loop/index.ts";
 import { createMask } from "../../src/observe/index.ts";
 import {
   type Channel,
@@ -15,7 +14,7 @@ import {
 import type { Store, StoredDelivery } from "../../src/store/index.ts";
 import { recordedLog } from "../observe/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
-import { committing, newRecord } from "../support/effects.ts";
+import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { MAIL_USER, type MailServer, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
 import { until } from "../support/until.ts";
@@ -34,7 +33,11 @@ function notify(store: Store, count: number): Promise<unknown> {
   );
 }
 
-function loopOf(store: Store, channels: readonly Channel[], attempts = 3): Loop {
+function loopOf(
+  store: Store,
+  channels: readonly Channel[],
+  attempts = 3,
+): ReturnType<typeof createOutboxLoop> {
   return createOutboxLoop({
     outbox: store.outbox,
     channels,
@@ -72,8 +75,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           const log = recordedLog();
           const loop = loopOf(store, [webhook(url), logChannel(log, createMask({}).json)]);
           loop.start(10);
-          await until(() => log.lines.length === NOTIFICATIONS);
-          expect(held.length).toBeGreaterThan(0);
+          await until(() => log.lines.length === NOTIFICATIONS && held.length > 0);
+          expect(held.filter(({ writableEnded }) => writableEnded)).toEqual([]);
           for (const response of held) response.end();
           await loop.stop();
         },
@@ -220,6 +223,51 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
 });
 
 describe("the outbox", () => {
+  it("tries what ended processes left one by one, and what is due beside it", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 4);
+      const past = new Date(Date.now() - 60_000);
+      await store.outbox.spread(["slow"], past, 10);
+      const left = await store.outbox.leaseDue(["slow"], { owner: "died", now: past, until: past }, 2);
+      const isLeft = new Set(left.map(({ notification }) => notification.id));
+      const gate = Promise.withResolvers<void>();
+      const ran: string[] = [];
+      const channel: Channel = {
+        name: "slow",
+        destinations: ["slow"],
+        atOnce: 2,
+        timeLimitMs: 20_000,
+        async deliver({ id }) {
+          const kind = isLeft.has(id) ? "left" : "due";
+          ran.push(kind);
+          if (ran.length === 3) gate.resolve();
+          if (kind === "left") await gate.promise;
+        },
+      };
+      await loopOf(store, [channel]).round();
+      expect(ran).toEqual(["left", "due", "due", "left"]);
+    }));
+
+  it("leases a delivery for longer than its attempt may take", () =>
+    withStore("sqlite", async (store, target) => {
+      await notify(store, 1);
+      const timeLimitMs = 20_000;
+      const leases: number[] = [];
+      const channel: Channel = {
+        name: "slow",
+        destinations: ["slow"],
+        atOnce: 1,
+        timeLimitMs,
+        async deliver() {
+          const [row] = await rowsOf(target, "SELECT leased_until FROM oncehook_deliveries");
+          leases.push(Date.parse(String(row?.leased_until)) - Date.now());
+        },
+      };
+      await loopOf(store, [channel]).round();
+      expect(leases).toHaveLength(1);
+      expect(leases[0]).toBeGreaterThan(timeLimitMs);
+    }));
+
   it.each([
     ["passed on", [logChannel(recordedLog(), createMask({}).json)]],
     ["spread", [webhook("http://127.0.0.1/")]],

@@ -1,5 +1,7 @@
+import dns from "node:dns";
 import type { ServerResponse } from "node:http";
-import { describe, expect, it } from "vitest";
+import { syncBuiltinESMExports } from "node:module";
+import { describe, expect, it, vi } from "vitest";
 import {
   createAllowedAddresses,
   DeliveryPostponed,
@@ -178,6 +180,32 @@ describe("a destination", () => {
       }),
     );
     expect(seen).toEqual([null, [{ address: "127.0.0.1", family: 4 }]]);
+  });
+
+  it("with public and private addresses under one name is connected to at the public ones", async () => {
+    const found = [
+      { address: "127.0.0.1", family: 4 },
+      { address: "93.184.216.34", family: 4 },
+      { address: "::1", family: 6 },
+    ];
+    // No name of this machine has both.
+    const resolver = vi
+      .spyOn(dns, "lookup")
+      .mockImplementation(((
+        _name: string,
+        _options: object,
+        callback: (error: null, found: object[]) => void,
+      ) => callback(null, found)) as typeof dns.lookup);
+    syncBuiltinESMExports();
+    try {
+      const seen: unknown[] = [];
+      for (const all of [true, false])
+        nowhere.lookup("shop.example", { all }, (error, address) => seen.push(error, address));
+      expect(seen).toEqual([null, [{ address: "93.184.216.34", family: 4 }], null, "93.184.216.34"]);
+    } finally {
+      resolver.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   it("may be a private one where its network is named", () => {

@@ -1,95 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import { assemble } from "../../src/app/assemble.ts";
-import { loadConfig } from "../../src/config/index.ts";
 import { failed } from "../../src/domain/index.ts";
-import { createRegistry } from "../../src/handlers/index.ts";
-import { defineHandler } from "../../src/index.ts";
-import { createLogger, createMask } from "../../src/observe/index.ts";
-import { runEvent } from "../../src/receive/index.ts";
 import { keepFailure } from "../../src/receive/keep-failure.ts";
-import { createRetryLoop } from "../../src/retry/index.ts";
-import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { FaultInRun, StoreFault } from "../../src/store/store-fault.ts";
-import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
-
-const T0 = Date.parse("2026-01-01T00:00:00Z");
-const TIMING = { timeLimitMs: 5_000, leaseMs: 30_000 };
-const ENVIRONMENT = {
-  APP_ENV: "test",
-  SIGNING_SECRET: "a-secret-of-some-length",
-  ADMIN_TOKEN: "an-admin-token-long-enough",
-  ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
-};
-const CONFIG = loadConfig(ENVIRONMENT);
-const NO_RETRIES = loadConfig({ ...ENVIRONMENT, RETRY_MAX: "0" });
-
-/** The inner rooms on a store, with a time of day that only the test moves. */
-function rooms(
-  store: Store,
-  failing: { times: number },
-  inRetry: (eventId: string) => Promise<void> = async () => {},
-  config = CONFIG,
-) {
-  const time = { seconds: 0 };
-  const clock = { now: () => new Date(T0 + time.seconds * 1000) };
-  const handler = defineHandler({
-    type: "unreliable",
-    data: z.object({}),
-    async handle({ attempt, event }) {
-      if (attempt === "retry") await inRetry(event.event_id);
-      failing.times -= 1;
-      if (failing.times >= 0) throw new Error("down");
-      return { attempt };
-    },
-  });
-  const logger = createLogger({
-    level: "silent",
-    mask: createMask({ headers: [], keys: [], secretValues: [] }),
-  });
-  const registry = createRegistry([], [handler]);
-  const sealer = createSealer(config.encryptionKey);
-  const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
-  const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
-  const { receiver } = assemble({
-    config,
-    store,
-    registry,
-    sealer,
-    scheme,
-    noteCredential: () => undefined,
-    tokens,
-    clock,
-    logger,
-    tracer: undefined,
-  });
-  return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
-}
-
-function workOf(eventId: string) {
-  const json = { event_id: eventId, event_type: "unreliable", timestamp: 1, data: {} };
-  return {
-    key: { source: "platform", eventId },
-    json,
-    body: Buffer.from(JSON.stringify(json)),
-    bodySha256: "a".repeat(64),
-    version: "v1",
-    eventType: "unreliable",
-    deadline: performance.now() + 5_000,
-    kind: "inline",
-    mode: "commit",
-  } as const;
-}
-
-async function failInline({ receiver }: ReturnType<typeof rooms>, eventId = "e1"): Promise<void> {
-  const work = workOf(eventId);
-  const outcome = await runEvent(work, receiver);
-  if (outcome.ending !== "failed") throw new Error("the inline attempt should have failed");
-  await keepFailure(work, outcome, receiver);
-}
+import { CONFIG, failInline, NO_RETRIES, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
 describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
   it("runs a failure sixty seconds after it failed, not before", () =>
@@ -224,6 +140,28 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       for (const eventId of ["began", "never began"])
         kept.push(await store.failures.get({ source: "platform", eventId }));
       expect(kept).toMatchObject([{ code: "store_unavailable", state: "waiting" }, undefined]);
+    }));
+
+  it("keeps a failure of which it cannot find out whether its COMMIT happened, at no cost", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const away = rooms(
+        {
+          ...store,
+          once: () => Promise.reject(new StoreFault("commit_unknown", "the answer was lost", undefined)),
+          find: () => Promise.reject(new StoreFault("unavailable", "the database is away", undefined)),
+        },
+        { times: 0 },
+      );
+      away.time.seconds = 60;
+      expect(await away.loop().round()).toBe(1);
+      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+        state: "waiting",
+        retriesDone: 0,
+        nextAttemptAt: new Date(T0 + 120_000).toISOString(),
+        leasedUntil: null,
+      });
     }));
 
   it("removes a failure whose event was completed by somebody else, without running it", () =>

@@ -151,4 +151,30 @@ describe("the write-ahead log of SQLite", () => {
       "x.db",
       threadThat('parentPort.postMessage({ frames: 0, left: 0, flushFailed: "disk I/O error" })'),
     ));
+
+  it("is copied no further after a flush of the database failed, so that it cannot begin over what the disk may lack", async () => {
+    const failures: Error[] = [];
+    const failed = Promise.withResolvers<void>();
+    const checkpointer = new Checkpointer(
+      "x.db",
+      (during) => during(),
+      (cause) => {
+        failures.push(cause);
+        failed.resolve();
+      },
+      {
+        ...CHECKPOINT_RULES,
+        afterMs: 1,
+        ...threadThat(
+          `parentPort.postMessage({ frames: ${CHECKPOINT_RULES.longLog}, left: 0, flushFailed: "disk I/O error" })`,
+        ),
+      },
+    );
+    checkpointer.committed();
+    await failed.promise;
+    await nextTurn();
+    // It waits for the passes that have begun.
+    await checkpointer.close();
+    expect(failures).toHaveLength(1);
+  });
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { constants } from "node:sqlite";
+import { constants, DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
@@ -10,6 +10,7 @@ import { Writer } from "../../src/store/sqlite/writer.ts";
 const SOON = () => performance.now() + 5_000;
 
 interface Opened {
+  readonly path: string;
   readonly connection: Connection;
   readonly flusher: Flusher;
   readonly writer: Writer;
@@ -19,9 +20,10 @@ interface Opened {
 
 async function withWriter(run: (opened: Opened) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-writer-"));
-  const connection = new Connection(join(folder, "x.db"));
+  const path = join(folder, "x.db");
+  const connection = new Connection(path);
   connection.database.exec("CREATE TABLE t (n integer)");
-  const flusher = new Flusher(logFileOf(join(folder, "x.db")));
+  const flusher = new Flusher(logFileOf(path));
   const writer = new Writer(connection, flusher, () => {});
   const write = (n: number) =>
     writer.submit(`e${n}`, SOON(), () => ({
@@ -30,7 +32,7 @@ async function withWriter(run: (opened: Opened) => Promise<void>): Promise<void>
     }));
   const rows = () => connection.database.prepare("SELECT n FROM t").all();
   try {
-    await run({ connection, flusher, writer, write, rows });
+    await run({ path, connection, flusher, writer, write, rows });
     await writer.drain();
   } finally {
     await flusher.close();
@@ -119,5 +121,41 @@ describe("the writer of SQLite", () => {
         throw new Error("of its own");
       });
       for (const end of [first, second, opened.write(3)]) await expect(end).rejects.toThrow(BROKEN.message);
+    }));
+
+  it("takes nothing that waits into the transaction of a member that runs alone", () =>
+    withWriter(async ({ writer, connection }) => {
+      connection.database.exec(`CREATE TABLE parent (id integer PRIMARY KEY);
+        CREATE TABLE child (parent integer REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)`);
+      const runs: string[] = [];
+      const run = (name: string, work = () => {}) =>
+        writer.submit(name, SOON(), () => {
+          runs.push(name);
+          work();
+          return { value: name, keep: true };
+        });
+      let late: Promise<string> | undefined;
+      const first = run("first");
+      const refused = run("refused", () => {
+        // Its second run is the one alone.
+        if (runs.length > 2) late ??= run("late");
+        connection.run("INSERT INTO child VALUES (1)");
+      });
+      await expect(refused).rejects.toMatchObject({ reason: "commit_failed" });
+      expect([await first, await late]).toEqual(["first", "late"]);
+      expect(runs).toEqual(["first", "refused", "first", "refused", "late"]);
+    }));
+
+  it("calls an event in progress until its commit, and no longer", () =>
+    withWriter(async ({ writer, path }) => {
+      await writer.submit("e1", SOON(), () => ({ value: undefined, keep: true }));
+      const other = new DatabaseSync(path);
+      try {
+        other.exec("BEGIN IMMEDIATE");
+        const late = writer.submit("e1", performance.now(), () => ({ value: undefined, keep: true }));
+        await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+      } finally {
+        other.close();
+      }
     }));
 });

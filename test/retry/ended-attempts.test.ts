@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import type { Receiver } from "../../src/receive/index.ts";
+import { createBulkReplayLoop, createRetryLoop, discard, replay } from "../../src/retry/index.ts";
+import { withStore } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
+
+describe("a failure whose process ended during its attempt", () => {
+  const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
+    ["a retry", (receiver) => createRetryLoop(receiver, TIMING).round()],
+    ["a replay", (receiver) => replay(workOf("e1").key, TIMING, receiver)],
+  ];
+
+  it.each(again)("waits as %s for the runs under way, which it could take with it", (_, run) =>
+    withStore("sqlite", async (store, target) => {
+      const order: string[] = [];
+      const gate = Promise.withResolvers<void>();
+      const inner = rooms(store, { times: 1 }, async (eventId) => {
+        order.push(eventId);
+        gate.resolve();
+      });
+      await failInline(inner);
+      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
+      inner.time.seconds = 60;
+      const { turns } = inner.receiver;
+      // The other run ends once this one waits, or has run.
+      const alone: typeof turns.alone = (work) => {
+        const waiting = turns.alone(work);
+        gate.resolve();
+        return waiting;
+      };
+      const other = turns.beside(async () => {
+        await gate.promise;
+        order.push("another run has ended");
+      });
+      await run({ ...inner.receiver, turns: { ...turns, alone } });
+      await other;
+      expect(order).toEqual(["another run has ended", "e1"]);
+    }),
+  );
+
+  it("is discarded once the lease is over, also where no other process has looked at it", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
+      expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+      inner.time.seconds = 89;
+      expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("leased");
+      inner.time.seconds = 90;
+      expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("discarded");
+    }));
+});
+
+describe("the loop of bulk replays", () => {
+  it("waits at its end until it has given back what it works on", () =>
+    withStore("sqlite", async (store) => {
+      const order: string[] = [];
+      const releasing = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const release: typeof store.bulkReplays.release = async (...given) => {
+        releasing.resolve();
+        await gate.promise;
+        await store.bulkReplays.release(...given);
+        order.push("released");
+      };
+      const inner = rooms({ ...store, bulkReplays: { ...store.bulkReplays, release } }, { times: 0 });
+      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, inner.receiver.clock.now());
+      const loop = createBulkReplayLoop(inner.receiver, TIMING);
+      loop.start(1);
+      await releasing.promise;
+      const stopping = loop.stop().then(() => order.push("stopped"));
+      // The round itself has nothing left to do.
+      await store.ping();
+      await new Promise((resolve) => setImmediate(resolve));
+      gate.resolve();
+      await stopping;
+      expect(order).toEqual(["released", "stopped"]);
+    }));
+});
+
+describe("the end of an attempt that cannot be stored", () => {
+  /** From now on a failure can be leased, and no lease can end. */
+  const KEPT_LEASES = `CREATE TRIGGER kept_leases BEFORE UPDATE ON oncehook_failures WHEN NEW.lease_owner IS NULL
+    BEGIN SELECT RAISE(ABORT, 'no lease ends'); END`;
+
+  it("is offered once for a replay, which reports the error", { timeout: 10_000 }, () =>
+    withStore("sqlite", async (store, target) => {
+      const inner = rooms(store, { times: 2 });
+      await failInline(inner);
+      await execute(target, KEPT_LEASES);
+      await expect(replay(workOf("e1").key, TIMING, inner.receiver)).rejects.toThrow("no lease ends");
+    }),
+  );
+
+  it("is offered no more when the process stops", { timeout: 10_000 }, () =>
+    withStore("sqlite", async (store, target) => {
+      const begun = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const inner = rooms(store, { times: 2 }, async () => {
+        begun.resolve();
+        await gate.promise;
+      });
+      await failInline(inner);
+      await execute(target, KEPT_LEASES);
+      inner.time.seconds = 60;
+      const loop = createRetryLoop(inner.receiver, { ...TIMING, leaseMs: 600_000 });
+      loop.start(1);
+      await begun.promise;
+      const stopping = loop.stop();
+      gate.resolve();
+      await stopping;
+      expect((await store.failures.get(workOf("e1").key))?.leasedUntil).not.toBeNull();
+    }),
+  );
+});

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { assemble } from "../../src/app/assemble.ts";
+import { loadConfig } from "../../src/config/index.ts";
+import { createRegistry } from "../../src/handlers/index.ts";
+import { defineHandler } from "../../src/index.ts";
+import { createLogger, createMask } from "../../src/observe/index.ts";
+import { runEvent } from "../../src/receive/index.ts";
+import { keepFailure } from "../../src/receive/keep-failure.ts";
+import { createRetryLoop } from "../../src/retry/index.ts";
+import { createSealer } from "../../src/seal/index.ts";
+import type { Store } from "../../src/store/index.ts";
+import { createHmacScheme } from "../../src/verify/index.ts";
+
+export const T0 = Date.parse("2026-01-01T00:00:00Z");
+export const TIMING = { timeLimitMs: 5_000, leaseMs: 30_000 };
+const ENVIRONMENT = {
+  APP_ENV: "test",
+  SIGNING_SECRET: "a-secret-of-some-length",
+  ADMIN_TOKEN: "an-admin-token-long-enough",
+  ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+};
+export const CONFIG = loadConfig(ENVIRONMENT);
+export const NO_RETRIES = loadConfig({ ...ENVIRONMENT, RETRY_MAX: "0" });
+
+/** The inner rooms on a store, with a time of day that only the test moves. */
+export function rooms(
+  store: Store,
+  failing: { times: number },
+  inRetry: (eventId: string) => Promise<void> = async () => {},
+  config = CONFIG,
+) {
+  const time = { seconds: 0 };
+  const clock = { now: () => new Date(T0 + time.seconds * 1000) };
+  const handler = defineHandler({
+    type: "unreliable",
+    data: z.object({}),
+    async handle({ attempt, event }) {
+      if (attempt !== "inline") await inRetry(event.event_id);
+      failing.times -= 1;
+      if (failing.times >= 0) throw new Error("down");
+      return { attempt };
+    },
+  });
+  const logger = createLogger({
+    level: "silent",
+    mask: createMask({ headers: [], keys: [], secretValues: [] }),
+  });
+  const registry = createRegistry([], [handler]);
+  const sealer = createSealer(config.encryptionKey);
+  const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
+  const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
+  const { receiver } = assemble({
+    config,
+    store,
+    registry,
+    sealer,
+    scheme,
+    noteCredential: () => undefined,
+    tokens,
+    clock,
+    logger,
+    tracer: undefined,
+  });
+  return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
+}
+
+export function workOf(eventId: string) {
+  const json = { event_id: eventId, event_type: "unreliable", timestamp: 1, data: {} };
+  return {
+    key: { source: "platform", eventId },
+    json,
+    body: Buffer.from(JSON.stringify(json)),
+    bodySha256: "a".repeat(64),
+    version: "v1",
+    eventType: "unreliable",
+    deadline: performance.now() + 5_000,
+    kind: "inline",
+    mode: "commit",
+  } as const;
+}
+
+/** Runs the event once in its callback, where it must fail, and keeps the failure. */
+export async function failInline({ receiver }: ReturnType<typeof rooms>, eventId = "e1"): Promise<void> {
+  const work = workOf(eventId);
+  const outcome = await runEvent(work, receiver);
+  if (outcome.ending !== "failed") throw new Error("the inline attempt should have failed");
+  await keepFailure(work, outcome, receiver);
+}
