@@ -119,11 +119,12 @@ async function cutLeases(
   leaseMs: number,
   now: Date,
 ): Promise<void> {
+  const latest = latestBelievable(now, leaseMs).toISOString();
   const far = await read
     .selectFrom(DELIVERIES)
     .select("id")
     .where("lease_owner", "is not", null)
-    .where("leased_until", ">", latestBelievable(now, leaseMs).toISOString())
+    .where("leased_until", ">", latest)
     .where("channel", "in", channels)
     .limit(AT_ONCE)
     .execute();
@@ -132,6 +133,8 @@ async function cutLeases(
     .updateTable(DELIVERIES)
     .set({ leased_until: new Date(now.getTime() + leaseMs).toISOString() })
     .where("lease_owner", "is not", null)
+    // Another process may have given the lease meanwhile.
+    .where("leased_until", ">", latest)
     .where(
       "id",
       "in",
