@@ -1,0 +1,183 @@
+import { once } from "node:events";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { certificate } from "../support/certificate.ts";
+import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { leaveAll, type Stranger, stranger, unfinished } from "../support/stranger.ts";
+import { withFiles } from "../support/tls-files.ts";
+import { until } from "../support/until.ts";
+
+/** A connection over which a request has begun, whose body does not come. */
+async function waitingForBody(receiver: TestReceiver, address: string): Promise<Stranger> {
+  const head = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\n";
+  const one = await stranger(receiver, address, `${head}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`);
+  await until(() => one.text.includes("100 Continue"));
+  return one;
+}
+
+/** A TLS connection to a receiver with a certificate of its own. */
+async function secured({ publicOrigin }: TestReceiver): Promise<TLSSocket> {
+  const port = Number(new URL(publicOrigin).port);
+  const client = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false });
+  client.on("error", () => {});
+  await once(client, "secureConnect");
+  return client;
+}
+
+describe("connections to the public listener", () => {
+  const limits = { MAX_CONNECTIONS: "12", MAX_CONNECTIONS_PER_ADDRESS: "6" };
+  const bounded = (use: (receiver: TestReceiver) => Promise<void>, env: Record<string, string> = {}) =>
+    withReceiver("sqlite", (receiver) => use(receiver).finally(leaveAll), { env: { ...limits, ...env } });
+
+  it("give way past the bounds, the one that was idle longest first: silent ones lock nobody out", () =>
+    bounded(async (receiver) => {
+      const silent: Stranger[] = [];
+      for (let at = 0; at < 8; at += 1) silent.push(await stranger(receiver, "127.0.4.1"));
+      await until(() => silent.filter(({ isClosed }) => isClosed).length === 2);
+      expect(silent.slice(0, 2).every(({ isClosed }) => isClosed)).toBe(true);
+      for (let at = 1; at <= 20; at += 1) silent.push(await stranger(receiver, `127.0.5.${at}`));
+      const busy = await stranger(receiver, "127.0.6.1", unfinished(10, 100));
+      for (let at = 1; at <= 20; at += 1) silent.push(await stranger(receiver, `127.0.7.${at}`));
+      expect((await receiver.send(payment())).status).toBe(200);
+      await until(() => silent.filter(({ isClosed }) => !isClosed).length <= 12);
+      expect(busy.isClosed).toBe(false);
+    }));
+
+  it("past MAX_CONNECTIONS close an idle one of the address with the most", () =>
+    bounded(async (receiver) => {
+      const first = await stranger(receiver, "127.0.12.1");
+      const most: Stranger[] = [];
+      for (let at = 0; at < 5; at += 1) most.push(await stranger(receiver, "127.0.12.2"));
+      const others: Stranger[] = [];
+      for (let at = 3; at <= 9; at += 1) others.push(await stranger(receiver, `127.0.12.${at}`));
+      await until(() => [first, ...most, ...others].some(({ isClosed }) => isClosed));
+      expect(most.map(({ isClosed }) => isClosed)).toEqual([true, false, false, false, false]);
+    }));
+
+  it("that all have a body under way give up the oldest of these", () =>
+    bounded(async (receiver) => {
+      const slow: Stranger[] = [];
+      for (let at = 1; at <= 14; at += 1) slow.push(await waitingForBody(receiver, `127.0.8.${at}`));
+      await until(() => slow.filter(({ isClosed }) => isClosed).length === 2);
+      for (const { text } of slow.slice(0, 2)) expect(text).toContain("HTTP/1.1 503 ");
+      expect((await receiver.send(payment())).status).toBe(200);
+    }));
+
+  it("of one address that all have a body under way give up its oldest, and no older one of another address", () =>
+    bounded(async (receiver) => {
+      const other = await waitingForBody(receiver, "127.0.14.1");
+      const slow: Stranger[] = [];
+      for (let at = 0; at < 7; at += 1) slow.push(await waitingForBody(receiver, "127.0.14.2"));
+      await until(() => slow.some(({ isClosed }) => isClosed));
+      expect(slow.map(({ isClosed }) => isClosed)).toEqual([true, ...Array(6).fill(false)]);
+      expect(slow[0]?.text).toContain("HTTP/1.1 503 ");
+      expect(other.isClosed).toBe(false);
+    }));
+
+  it("with a body under way stay open while idle ones are there to be closed, though their address has the most", () =>
+    bounded(async (receiver) => {
+      const busy: Stranger[] = [];
+      for (let at = 0; at < 6; at += 1) busy.push(await waitingForBody(receiver, "127.0.15.1"));
+      const idle: Stranger[] = [];
+      for (let at = 2; at <= 8; at += 1) idle.push(await stranger(receiver, `127.0.15.${at}`));
+      await until(() => [...busy, ...idle].some(({ isClosed }) => isClosed));
+      expect(idle.filter(({ isClosed }) => isClosed)).toHaveLength(1);
+      expect(busy.filter(({ isClosed }) => isClosed)).toEqual([]);
+    }));
+
+  it("are idle again once their request is answered, and make room for new ones", () =>
+    bounded(async (receiver) => {
+      const answered: Stranger[] = [];
+      for (let at = 0; at < 6; at += 1) {
+        const one = await stranger(receiver, "127.0.16.1", "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
+        await until(() => one.text.includes('{"error":"not found"}'));
+        answered.push(one);
+      }
+      const next = await stranger(receiver, "127.0.16.1", "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
+      await until(() => next.text.includes('{"error":"not found"}'));
+      await until(() => answered.some(({ isClosed }) => isClosed));
+      expect(answered.map(({ isClosed }) => isClosed)).toEqual([true, ...Array(5).fill(false)]);
+    }));
+
+  it("stay open while one of several requests over them is not answered yet", () =>
+    bounded(async (receiver) => {
+      const busy = await stranger(receiver, "127.0.17.1", "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
+      await until(() => busy.text.includes('{"error":"not found"}'));
+      // In one piece: the first of these is answered while the second waits for its body.
+      busy.socket.write(`GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n${unfinished(10, 100)}`);
+      await until(() => busy.text.split('{"error":"not found"}').length === 3);
+      const idle: Stranger[] = [];
+      for (let at = 0; at < 6; at += 1) idle.push(await stranger(receiver, "127.0.17.1"));
+      await until(() => [busy, ...idle].some(({ isClosed }) => isClosed));
+      expect([busy, ...idle].map(({ isClosed }) => isClosed)).toEqual([false, true, ...Array(5).fill(false)]);
+    }));
+
+  it("that were closed past the bounds are counted in one warning, at the latest when the receiver stops", () =>
+    bounded(async (receiver) => {
+      const silent: Stranger[] = [];
+      for (let at = 0; at < 8; at += 1) silent.push(await stranger(receiver, "127.0.18.1"));
+      for (let at = 1; at <= 7; at += 1) silent.push(await stranger(receiver, `127.0.19.${at}`));
+      await until(() => silent.filter(({ isClosed }) => isClosed).length === 3);
+      leaveAll();
+      await receiver.stop();
+      const warnings = receiver.lines.filter(({ msg }) => String(msg).includes("MAX_CONNECTIONS"));
+      expect(warnings).toMatchObject([
+        { level: 40, closed: 3, max_connections: 12, max_connections_per_address: 6 },
+      ]);
+    }));
+
+  it("of a trusted proxy are bounded in all and not by its address", () =>
+    bounded(
+      async (receiver) => {
+        const proxied: Stranger[] = [];
+        for (let at = 0; at < 10; at += 1) proxied.push(await stranger(receiver, "127.0.9.1"));
+        await receiver.send(payment());
+        expect(proxied.filter(({ isClosed }) => isClosed)).toEqual([]);
+        const direct: Stranger[] = [];
+        for (let at = 0; at < 8; at += 1) direct.push(await stranger(receiver, "127.0.10.1"));
+        await until(() => [...proxied, ...direct].filter(({ isClosed }) => !isClosed).length <= 12);
+      },
+      { TRUST_PROXY: "127.0.9.0/24", HOST: "127.0.0.1" },
+    ));
+
+  it("count before the TLS handshake, and until the connection is closed", async () => {
+    await withFiles(await certificate("bounded"), ({ certFile, keyFile }) =>
+      bounded(
+        async (receiver) => {
+          const silent: Stranger[] = [];
+          for (let at = 0; at < 8; at += 1) silent.push(await stranger(receiver, "127.0.11.1"));
+          await until(() => silent.filter(({ isClosed }) => isClosed).length === 2);
+          for (let at = 0; at < 20; at += 1) {
+            const client = await secured(receiver);
+            client.end(`GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`).resume();
+            await once(client, "close");
+          }
+          expect(silent.filter(({ isClosed }) => isClosed)).toHaveLength(2);
+        },
+        { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HOST: "127.0.0.1" },
+      ),
+    );
+  });
+
+  it("stay open over TLS while a request is under way, though they are the oldest of their address", async () => {
+    await withFiles(await certificate("busy"), ({ certFile, keyFile }) =>
+      bounded(
+        async (receiver) => {
+          const client = await secured(receiver);
+          let text = "";
+          client.on("data", (chunk) => (text += chunk));
+          client.write(unfinished(0, 2).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"));
+          await until(() => text.includes("100 Continue"));
+          const silent: Stranger[] = [];
+          for (let at = 0; at < 7; at += 1) silent.push(await stranger(receiver, "127.0.0.1"));
+          await until(() => client.destroyed || silent.filter(({ isClosed }) => isClosed).length === 2);
+          expect(client.destroyed).toBe(false);
+          client.end("{}");
+          await once(client, "close");
+          expect(text).toContain("HTTP/1.1 401 ");
+        },
+        { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HOST: "127.0.0.1" },
+      ),
+    );
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { createUnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
+
+/** Bodies of addresses, under one bound, and which of them were ended to make room. */
+function bounded(most: number, longestBody: number) {
+  const bodies = createUnverifiedBodies(most, longestBody);
+  const ended: string[] = [];
+  function begin(address: string, name: string): UnverifiedBody {
+    const body = bodies.begin(address, () => {
+      ended.push(name);
+      body.release();
+    });
+    return body;
+  }
+  return { bodies, ended, begin };
+}
+
+describe("bodies that are not verified yet", () => {
+  it("of an address that holds no more than its share again are ended in their turn, after older ones", () => {
+    const { ended, begin } = bounded(400, 100);
+    begin("192.0.2.1", "older").hold(100);
+    begin("192.0.2.2", "small").hold(10);
+    const large = begin("192.0.2.2", "large");
+    large.hold(200);
+    large.release();
+    begin("192.0.2.3", "new").hold(300);
+    expect(ended).toEqual(["older"]);
+  });
+
+  it("of an address with one body of the largest size are within its share, however small the bound is", () => {
+    const { ended, begin } = bounded(200, 100);
+    begin("192.0.2.1", "older").hold(60);
+    begin("192.0.2.2", "largest").hold(100);
+    begin("192.0.2.3", "new").hold(50);
+    expect(ended).toEqual(["older"]);
+  });
+
+  it("are refused more room than there is where they are the oldest themselves, and are not ended by that", () => {
+    const { ended, begin, bodies } = bounded(100, 100);
+    const oldest = begin("192.0.2.1", "oldest");
+    expect([oldest.hold(60), oldest.hold(60)]).toEqual([true, false]);
+    expect([ended, bodies.bytes]).toEqual([[], 60]);
+  });
+
+  it("are not ended for others once they have arrived whole", () => {
+    const { ended, begin } = bounded(100, 100);
+    const whole = begin("192.0.2.1", "whole");
+    whole.hold(100);
+    whole.complete();
+    expect(begin("192.0.2.2", "new").hold(1)).toBe(false);
+    expect(ended).toEqual([]);
+  });
+
+  it("count no more once they are released, and each of them once", () => {
+    const { bodies, ended, begin } = bounded(100, 100);
+    const verified = begin("192.0.2.1", "verified");
+    begin("192.0.2.1", "other").hold(30);
+    verified.hold(50);
+    verified.release();
+    verified.release();
+    expect(bodies.bytes).toBe(30);
+    expect(bodies.endOldest("192.0.2.1")).toBe(true);
+    expect(ended).toEqual(["other"]);
+    expect(bodies.bytes).toBe(0);
+  });
+
+  it("are ended for a connection of their own address, the oldest first, or of any", () => {
+    const { bodies, ended, begin } = bounded(100, 100);
+    for (const [address, name] of [
+      ["192.0.2.1", "first"],
+      ["192.0.2.2", "second"],
+      ["192.0.2.2", "third"],
+    ] as const)
+      begin(address, name);
+    expect([bodies.endOldest("192.0.2.2"), bodies.endOldest("192.0.2.3"), bodies.endOldest()]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(ended).toEqual(["second", "first"]);
+  });
+});
