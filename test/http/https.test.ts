@@ -1,5 +1,7 @@
-import { utimes, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { rm, utimes, writeFile } from "node:fs/promises";
 import https from "node:https";
+import { connect } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { reloadOnChange } from "../../src/http/tls.ts";
@@ -55,7 +57,13 @@ describe("HTTPS", () => {
       const server = https.createServer(first, (_request, response) => response.end("ok"));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const warnings: unknown[] = [];
-      const log = { debug() {}, info() {}, error() {}, warn: (fields: object) => void warnings.push(fields) };
+      const reloads: unknown[] = [];
+      const log = {
+        debug() {},
+        info: (fields: object) => void reloads.push(fields),
+        error() {},
+        warn: (fields: object) => void warnings.push(fields),
+      };
       const stop = reloadOnChange(files, server, log, 20);
       const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
       const url = `https://127.0.0.1:${(server.address() as { port: number }).port}/`;
@@ -70,11 +78,53 @@ describe("HTTPS", () => {
         await writeFile(files.keyFile, second.key);
         await until(async () => (await request(url, { agent: false })).name === "second");
         expect((await request(url, { agent })).name).toBe("first");
+        const [looks, told] = [warnings.length, reloads.length];
+        await rm(files.certFile);
+        await until(() => warnings.length > looks);
+        // Each look at files that have not changed is silent.
+        expect([told, reloads.length]).toEqual([1, 1]);
+        stop();
+        const last = warnings.length;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        expect(warnings.length - last).toBeLessThanOrEqual(1);
       } finally {
         stop();
         agent.destroy();
         server.close();
       }
+    });
+  });
+
+  it("closes a connection that says nothing in the time that the head of a request has", async () => {
+    await withFiles(await certificate("silent"), (files) =>
+      withReceiver(
+        "sqlite",
+        async ({ publicOrigin }) => {
+          const silent = connect(Number(new URL(publicOrigin).port), "127.0.0.1").resume();
+          silent.on("error", () => {});
+          await once(silent, "close", { signal: AbortSignal.timeout(10_000) });
+          expect(silent.bytesRead).toBe(0);
+        },
+        {
+          env: {
+            TLS_CERT_FILE: files.certFile,
+            TLS_KEY_FILE: files.keyFile,
+            HOST: "127.0.0.1",
+            REQUEST_TIMEOUT_MS: "300",
+            HANDLER_TIMEOUT_MS: "200",
+          },
+        },
+      ),
+    );
+  });
+
+  it("does not start with the key of another certificate", async () => {
+    const [first, second] = [await certificate("first"), await certificate("second")];
+    await withFiles({ cert: first.cert, key: second.key }, async (files) => {
+      const env = { TLS_CERT_FILE: files.certFile, TLS_KEY_FILE: files.keyFile };
+      await expect(withReceiver("sqlite", async () => {}, { env })).rejects.toThrow(
+        /^TLS_KEY_FILE: got "\S+", which is not the key of the certificate in "\S+" \(TLS_CERT_FILE\): /,
+      );
     });
   });
 
@@ -149,5 +199,22 @@ describe("behind a proxy", () => {
         expect((await receiver.send(payment(), { headers })).status).toBe(403);
       },
       proxied({ TRUST_PROXY: "10.0.0.0/8" }),
+    ));
+
+  it("counts all addresses of an IPv6 /64 as one, with a port written behind them or without", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const statusFrom = async (address: string) => {
+          const headers = { "x-forwarded-proto": "https", "x-forwarded-for": address };
+          return (await receiver.send(payment(), { headers })).status;
+        };
+        expect(await statusFrom("2001:db8::1")).toBe(200);
+        expect(await statusFrom("[2001:db8::2]:4000")).toBe(429);
+        expect(await statusFrom("2001:db8:0:1::1")).toBe(200);
+        const { body } = await receiver.admin("/api/v1/callbacks?outcome=too_many_requests");
+        expect(body.items).toMatchObject([{ remote_address: "2001:db8::2" }]);
+      },
+      proxied({ TRUST_PROXY: "127.0.0.1", RATE_LIMIT_CALLBACK: "1/minute" }),
     ));
 });

@@ -1,0 +1,112 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Server } from "node:http";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineHandler, signHmac } from "../../src/index.ts";
+import { lentReceiver } from "../support/lent-receiver.ts";
+import { rawExchange } from "../support/raw-exchange.ts";
+import { event, payment, SECRET, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const which = defineHandler({
+  type: "which",
+  data: z.object({}),
+  handle: ({ version }) => ({ version }),
+});
+const lent = lentReceiver({ handlers: [which], env: { MAX_BODY_BYTES: "1024" } });
+beforeAll(lent.begin);
+afterAll(lent.end);
+
+const post = (lines: readonly string[], body = "") =>
+  `${["POST /api/platform/callback HTTP/1.1", "Host: x", ...lines].join("\r\n")}\r\n\r\n${body}`;
+
+function signed(body: string, lines: readonly string[] = []): string {
+  const signature = `X-Signature: ${signHmac(SECRET, Buffer.from(body))}`;
+  return post([signature, `Content-Length: ${Buffer.byteLength(body)}`, ...lines], body);
+}
+
+describe("a callback", () => {
+  it.each([
+    ["v2 once", ["X-API-Version: v2"], "v2"],
+    ["v2 twice", ["X-API-Version: v2", "X-API-Version: v2"], "v1"],
+    ["v2 and v1", ["X-API-Version: v2", "X-API-Version: v1"], "v1"],
+  ])("selects the version by one X-API-Version alone: %s", async (_title, lines, version) => {
+    const request = signed(JSON.stringify(event("which", {})), ["Connection: close", ...lines]);
+    expect(await rawExchange(lent.receiver.publicOrigin, request)).toContain(`{"version":"${version}"}`);
+  });
+
+  it.each(["Identity", "IDENTITY"])("may name its encoding in any case: %s", async (name) => {
+    const headers = { "content-encoding": name };
+    expect((await lent.receiver.send(payment(), { headers })).status).toBe(200);
+  });
+
+  it("with an encoding is refused over a connection that is closed then, as its body is not read", async () => {
+    const request = post(["Content-Encoding: gzip", "Content-Length: 100"]);
+    const answer = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
+    expect(answer).toMatch(/^HTTP\/1\.1 415 /);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+  });
+
+  it("that announces too long a body is refused before any of it arrives", async () => {
+    const begun = performance.now();
+    const request = post(["Content-Length: 1025"]);
+    const answer = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(performance.now() - begun).toBeLessThan(4_000);
+  });
+
+  it("is told how long its connection stays open: longer than proxies keep one", async () => {
+    const { headers } = await lent.receiver.send(payment());
+    expect(headers.get("keep-alive")).toBe("timeout=72");
+  });
+});
+
+describe("a redirect", () => {
+  it("has a body of MAX_BODY_BYTES at most, where these are less than 64 KiB", async () => {
+    const url = `${lent.receiver.publicOrigin}/api/platform/oauth-callback`;
+    const statusOf = async (bytes: number) =>
+      (await fetch(url, { method: "POST", body: "x".repeat(bytes) })).status;
+    expect([await statusOf(1_024), await statusOf(1_025)]).toEqual([401, 413]);
+  });
+});
+
+describe("bytes that are no request", () => {
+  it("are answered and logged behind a request that was answered over the same connection", async () => {
+    const { receiver } = lent;
+    const where = "outcome = 'malformed_request'";
+    const before = await receiver.count("oncehook_callbacks", where);
+    const begun = signed(JSON.stringify(payment()));
+    const { hostname, port } = new URL(receiver.publicOrigin);
+    const socket = connect(Number(port), hostname);
+    let text = "";
+    socket.on("error", () => {}).on("data", (chunk) => (text += chunk));
+    socket.write(begun);
+    await until(() => text.includes('"success"'));
+    socket.write("nonsense\r\n\r\n");
+    await until(() => text.includes("HTTP/1.1 400 "));
+    socket.destroy();
+    await receiver.admin("/api/v1/callbacks");
+    expect(await receiver.count("oncehook_callbacks", where)).toBe(before + 1);
+  });
+});
+
+describe("the head of a request", () => {
+  it.each([
+    ["10 s", "60000", 10_000],
+    ["REQUEST_TIMEOUT_MS, where that is less", "3000", 3_000],
+  ])("has to arrive within %s", (_title, requestTimeout, expected) =>
+    withReceiver(
+      "sqlite",
+      async ({ publicOrigin }) => {
+        const servers = new Set<Server>();
+        const note = (message: unknown) => void servers.add((message as { server: Server }).server);
+        subscribe("http.server.request.start", note);
+        await fetch(publicOrigin);
+        unsubscribe("http.server.request.start", note);
+        expect([...servers].map(({ headersTimeout }) => headersTimeout)).toEqual([expected]);
+      },
+      { env: { REQUEST_TIMEOUT_MS: requestTimeout, HANDLER_TIMEOUT_MS: "1000" } },
+    ),
+  );
+});
