@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   type CountAgainst,
   createMemoryCounter,
@@ -7,6 +7,7 @@ import {
   withFallback,
 } from "../../src/http/rate-limit.ts";
 import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
+import { recordedLog } from "../observe/recorded-log.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
 
@@ -130,6 +131,41 @@ describe("a slow shared count", () => {
   });
 });
 
+describe("a shared count that has failed", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("is asked again after five seconds, and not before", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    let asked = 0;
+    const failing = () => {
+      asked += 1;
+      return Promise.reject(new Error("down"));
+    };
+    const count = withFallback(failing, { now: () => T0 }, recordedLog());
+    const askedAfter = async (ms: number) => {
+      vi.advanceTimersByTime(ms);
+      await count("a", 60_000, T0);
+      return asked;
+    };
+    expect([await askedAfter(0), await askedAfter(4_999), await askedAfter(1)]).toEqual([1, 1, 2]);
+  });
+
+  it("is told of in the log once a minute", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const log = recordedLog();
+    let now = T0;
+    const count = withFallback(() => Promise.reject(new Error("down")), { now: () => now }, log);
+    for (const seconds of [0, 10, 59, 61]) {
+      now = at(seconds);
+      vi.advanceTimersByTime(10_000);
+      await count("a", 60_000, now);
+    }
+    expect(log.lines).toHaveLength(2);
+  });
+});
+
 describe("who is over a limit", () => {
   it("is refused without another count until the window ends", async () => {
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
@@ -145,6 +181,33 @@ describe("who is over a limit", () => {
     expect(hits).toHaveLength(3);
     expect([await isRefused("a", 30), await isRefused("b", 30)]).toEqual([true, false]);
     expect(await isRefused("a", 62)).toBe(false);
+  });
+});
+
+describe("counts that are kept in this process", () => {
+  const MOST = 100_000;
+
+  it("of addresses over their limit are bounded in number: the oldest makes room", async () => {
+    let hits = 0;
+    const over = rememberingExceeded(() => {
+      hits += 1;
+      return { points: 2, resetAt: at(60) };
+    });
+    for (let address = 0; address <= MOST; address += 1) await over(`a${address}`, 60_000, T0, 1);
+    expect(hits).toBe(MOST + 1);
+    await over(`a${MOST}`, 60_000, T0, 1);
+    expect(hits).toBe(MOST + 1);
+    await over("a0", 60_000, T0, 1);
+    expect(hits).toBe(MOST + 2);
+  });
+
+  it("of an address whose window began last are the last to make room, however long it is known", () => {
+    const count = createMemoryCounter(2);
+    void count("known", 60_000, at(0));
+    void count("other", 60_000, at(30));
+    void count("known", 60_000, at(61));
+    void count("new", 60_000, at(62));
+    expect(count("known", 60_000, at(63))).toMatchObject({ points: 2 });
   });
 });
 
@@ -166,14 +229,11 @@ describe("remote addresses", () => {
   });
 
   it("are matched against networks and single addresses of both families", () => {
-    const isAllowed = createAllowList(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32"]);
-    expect(["192.0.2.200", "198.51.100.7", "2001:db8::9"].map(isAllowed)).toEqual([true, true, true]);
-    expect(["192.0.3.1", "198.51.100.8", "2001:db9::1", "nonsense"].map(isAllowed)).toEqual([
-      false,
-      false,
-      false,
-      false,
-    ]);
+    const isAllowed = createAllowList(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32", "2001:db7::1"]);
+    for (const address of ["192.0.2.200", "198.51.100.7", "2001:db8::9", "2001:db7::1"])
+      expect([address, isAllowed(address)]).toEqual([address, true]);
+    for (const address of ["192.0.3.1", "198.51.100.8", "2001:db9::1", "2001:db7::2", "nonsense"])
+      expect([address, isAllowed(address)]).toEqual([address, false]);
   });
 
   it.each([

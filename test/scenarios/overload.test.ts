@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
@@ -6,11 +7,11 @@ import { event, payment, type TestReceiver, withReceiver } from "../support/rece
 import { until } from "../support/until.ts";
 
 /** A handler whose outside work goes on until it is told to end. */
-function holding() {
+function holding(type = "hold") {
   const hold = { begun: 0, end: Promise.withResolvers<void>() };
   const handler = defineHandler({
-    type: "hold",
-    data: z.object({}),
+    type,
+    data: z.looseObject({}),
     async prepare() {
       hold.begun += 1;
       await hold.end.promise;
@@ -109,6 +110,41 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
     );
   });
 
+  it("still shows browsers the page at the end of their flows", () => {
+    const holder = holding();
+    return withReceiver(
+      dialect,
+      (receiver) =>
+        whileFull(receiver, holder, async () => {
+          const page = await fetch(`${receiver.publicOrigin}/api/platform/oauth-done`);
+          expect([page.status, await page.text()]).toEqual([
+            200,
+            expect.stringContaining("You are signed in"),
+          ]);
+        }),
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+
+  it("runs no more redirects than there are places", () => {
+    const { hold, handler } = holding("user_authorized");
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const redirect = (code: string) =>
+          receiver.send({ code, state: `state of ${code}` }, { path: "/api/platform/oauth-callback" });
+        const sending = Array.from({ length: 8 }, (_, at) => redirect(`code-${at}`));
+        let answered = 0;
+        for (const sent of sending) void sent.then(() => (answered += 1));
+        await until(() => answered === 6 && hold.begun === 2);
+        hold.end.resolve();
+        const statuses = (await Promise.all(sending)).map(({ status }) => status);
+        expect(statuses.filter((status) => status === 503)).toHaveLength(6);
+      },
+      { handlers: [handler], env: { HANDLERS: "none", MAX_WAITING_CALLBACKS: "2" } },
+    );
+  });
+
   it("refuses an OAuth redirect without spending its code", () => {
     const holder = holding();
     return withReceiver(
@@ -172,6 +208,32 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
           "outcome = 'overloaded' AND response_status = 503 AND event_id IS NULL AND request_body = ''";
         await until(async () => (await receiver.count("oncehook_callbacks", where)) === 1);
         expect(receiver.lines.filter(({ outcome }) => outcome === "overloaded")).toHaveLength(1);
+      },
+      { handlers: [holder.handler], env: ONE },
+    );
+  });
+});
+
+describe("requests that wait to be turned away", () => {
+  it("are let in where there is a place again when their turn comes", () => {
+    const holder = holding();
+    return withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const request = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+        const { hostname, port } = new URL(receiver.publicOrigin);
+        const socket = connect(Number(port), hostname);
+        let text = "";
+        socket.on("error", () => {}).on("data", (chunk) => (text += chunk));
+        await whileFull(receiver, holder, async () => {
+          // More than are turned away at once.
+          socket.write(request.repeat(400));
+          await until(() => text.includes("HTTP/1.1 503 "));
+        });
+        // They bring no signature, and are asked for it once they are let in.
+        await until(() => text.split("HTTP/1.1 ").length === 401);
+        expect(text).toContain("HTTP/1.1 401 ");
+        socket.destroy();
       },
       { handlers: [holder.handler], env: ONE },
     );
