@@ -68,6 +68,14 @@ describe("the redirect of an OAuth flow", () => {
     expect(await lent.receiver.count("oncehook_callbacks", where)).toBe(2);
   });
 
+  it("that the platform itself sends and signs must bring a state, from which its event has its id", async () => {
+    const sent = { path: "/api/platform/oauth-callback" };
+    for (const body of [{ code: "c1" }, { code: "c1", state: "" }]) {
+      const answer = await lent.receiver.send(body, sent);
+      expect([answer.status, answer.body]).toEqual([400, { error: "state: missing" }]);
+    }
+  });
+
   it("says in the log why a flow could not be started", async () => {
     const url = `${lent.receiver.publicOrigin}/api/platform/oauth-start`;
     expect((await fetch(url)).status).toBe(503);

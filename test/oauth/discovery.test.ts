@@ -1,7 +1,14 @@
 import type { RequestListener } from "node:http";
-import { expect, it } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, expect, it, vi } from "vitest";
+import { createDiscovery } from "../../src/oauth/discovery.ts";
 import { createPlatform, type Platform } from "../../src/oauth/index.ts";
 import { withHttpServer, withHttpsServer } from "../support/http-server.ts";
+import { until } from "../support/until.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 interface Discovery {
   readonly platform: Platform;
@@ -95,3 +102,58 @@ it.each(["authorization_endpoint", "token_endpoint", "revocation_endpoint", "use
       { requireHttps: true, secure: true },
     ),
 );
+
+it("a server that could not be discovered is asked again after five seconds, and not before", () =>
+  withDiscovery(
+    async ({ platform, asked }) => {
+      vi.useFakeTimers({ toFake: ["performance"] });
+      const askedAfter = async (ms: number) => {
+        vi.advanceTimersByTime(ms);
+        await platform.server().catch(() => {});
+        return asked.length;
+      };
+      expect([await askedAfter(0), await askedAfter(4_999), await askedAfter(1)]).toEqual([1, 1, 2]);
+    },
+    () => 503,
+  ));
+
+it("a discovery of an hour ago serves at once, while it is looked up again", () => {
+  let version = 1;
+  return withDiscovery(
+    async ({ platform, asked }) => {
+      vi.useFakeTimers({ toFake: ["performance"] });
+      const endpoint = async () => (await platform.server()).token_endpoint?.slice(-2);
+      expect(await endpoint()).toBe("t1");
+      version = 2;
+      vi.advanceTimersByTime(3_599_999);
+      expect([await endpoint(), asked.length]).toEqual(["t1", 1]);
+      vi.advanceTimersByTime(1);
+      expect(await endpoint()).toBe("t1");
+      await until(async () => (await endpoint()) === "t2");
+      expect(asked).toHaveLength(2);
+    },
+    (issuer) => ({ issuer, token_endpoint: `${issuer}/t${version}` }),
+  );
+});
+
+it("a discovery that cannot be looked up again goes on serving, and its server is asked every five seconds", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  let asked = 0;
+  const discovered = createDiscovery(async () => {
+    asked += 1;
+    if (asked > 1) throw new Error("away");
+    return { issuer: "https://platform.example" };
+  });
+  const known = await discovered();
+  for (const [after, times] of [
+    [3_600_000, 2],
+    [4_999, 2],
+    [1, 3],
+  ] as const) {
+    vi.advanceTimersByTime(after);
+    expect(await discovered()).toBe(known);
+    // The look-up that this has begun ends.
+    await nextTurn();
+    expect(asked).toBe(times);
+  }
+});

@@ -138,6 +138,17 @@ describe("the code exchange", () => {
     expect(errorText(told) + errorText(asked)).not.toMatch(/the-nonce|of-another-flow|ada@|the-session/);
   });
 
+  it("names a demand for another authentication by its status alone", async () => {
+    const asked = await exchangeAt((_request, response) => {
+      response.writeHead(401, { "www-authenticate": 'Basic realm="the-realm"' }).end('{"hint":"the-hint"}');
+    });
+    expect(asked).toMatchObject({
+      name: "PlatformError",
+      message: "the platform answered 401 and wants another authentication",
+    });
+    expect(errorText(asked)).not.toMatch(/the-realm|the-hint/);
+  });
+
   it("follows no redirect, so that the code goes nowhere else", async () => {
     const asked: string[] = [];
     const result = await exchangeAt((request, response) => {

@@ -78,4 +78,28 @@ describe("the start of a flow", () => {
       for (const table of ["oncehook_redirect_states", "oncehook_spent_states", "oncehook_callbacks"])
         expect([table, await receiver.count(table)]).toEqual([table, 0]);
     }));
+
+  const cookieOf = async (origin: string, cookie = "") => {
+    const started = await fetch(`${origin}/api/platform/oauth-start`, {
+      redirect: "manual",
+      headers: { cookie },
+    });
+    return started.headers.get("set-cookie") ?? "";
+  };
+
+  it("keeps the cookie of a browser that has one, so that a flow in another tab of it goes on", () =>
+    withReceiver("sqlite", async ({ publicOrigin }) => {
+      const first = await cookieOf(publicOrigin);
+      expect(await cookieOf(publicOrigin, first.split(";")[0])).toBe(first);
+      expect(await cookieOf(publicOrigin)).not.toBe(first);
+    }));
+
+  it("lets the browser send the cookie from the platform's own page where that posts a form", () =>
+    withReceiver(
+      "sqlite",
+      async ({ publicOrigin }) => {
+        expect(await cookieOf(publicOrigin)).toMatch(/; Secure; HttpOnly; SameSite=None$/);
+      },
+      { env: { OAUTH_RESPONSE_MODE: "form_post" } },
+    ));
 });

@@ -2,7 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../src/domain/index.ts";
 import { sealTokens } from "../../src/handlers/index.ts";
-import { createPlatform, createUserTokens, type KeptTokens } from "../../src/oauth/index.ts";
+import {
+  createPlatform,
+  createUserTokens,
+  type KeptTokens,
+  type PlatformSettings,
+} from "../../src/oauth/index.ts";
 import { createSealer, type Sealer } from "../../src/seal/index.ts";
 import type { Store, UserTokenStore } from "../../src/store/index.ts";
 import { recordedLog } from "../observe/recorded-log.ts";
@@ -17,9 +22,9 @@ export interface TokenTest {
   /** How many requests the endpoints had. */
   asked: number;
   /** The keeper under test, over this store or one that the test wraps around it. */
-  keeper(userTokens?: UserTokenStore): KeptTokens;
+  keeper(userTokens?: UserTokenStore, over?: Partial<PlatformSettings>): KeptTokens;
   /** Stores tokens that have expired, and that may be refreshed since `second` of the epoch. */
-  expired(userId: string, second?: number, sealer?: Sealer): Promise<void>;
+  expired(userId: string, second?: number, sealer?: Sealer, over?: object): Promise<void>;
 }
 
 type Respond = (request: IncomingMessage, response: ServerResponse, test: TokenTest) => void | Promise<void>;
@@ -38,7 +43,7 @@ export function withTokens(
       store,
       log,
       asked: 0,
-      keeper(userTokens = store.userTokens) {
+      keeper(userTokens = store.userTokens, over = {}) {
         const settings = {
           issuer: null,
           authorizationUrl: null,
@@ -47,12 +52,13 @@ export function withTokens(
           clientId: "us",
           clientSecret: "secret",
           scope: null,
+          ...over,
         };
         const platform = createPlatform(settings, false);
         return createUserTokens({ store: userTokens, platform: () => platform, sealer: own, clock, log });
       },
-      async expired(userId, second = 1, sealer = own) {
-        const old = { access_token: "old", refresh_token: `refresh-${userId}`, expires_in: 1 };
+      async expired(userId, second = 1, sealer = own, over = {}) {
+        const old = { access_token: "old", refresh_token: `refresh-${userId}`, expires_in: 1, ...over };
         const { sealed } = sealTokens(old, userId, sealer, new Date(0));
         const hex = Buffer.from(sealed).toString("hex");
         const bytes = dialect === "sqlite" ? `x'${hex}'` : `'\\x${hex}'`;

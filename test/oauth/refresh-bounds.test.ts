@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { UserTokensMissing } from "../../src/handlers/index.ts";
+import type { UserTokenStore } from "../../src/store/index.ts";
+import { DIALECTS } from "../support/databases.ts";
+import { type newTokens, type TokenTest, withTokens } from "../support/token-endpoint.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A store whose tokens are leased by another process for ever: each look at it takes four seconds. */
+function leasedElsewhere({ store }: TokenTest): UserTokenStore {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  return {
+    ...store.userTokens,
+    async leaseOne() {
+      vi.advanceTimersByTime(4_000);
+      return "leased";
+    },
+  };
+}
+
+/** Answers with tokens that live for so long. */
+const livingFor =
+  (seconds: number): typeof newTokens =>
+  (_request, response, { asked }) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ access_token: `new-${asked}`, token_type: "Bearer", expires_in: seconds }));
+  };
+
+describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
+  it("without a refresh token are said to be missing once they have expired, and are not tried again", () =>
+    withTokens(dialect, async (test) => {
+      await test.expired("ada", 1, undefined, { refresh_token: undefined });
+      const missing = expect.objectContaining({
+        name: UserTokensMissing.name,
+        message: 'user "ada" must authorize us again: the platform gave no refresh token',
+      });
+      await expect(test.keeper().for("ada")).rejects.toEqual(missing);
+      expect(await test.keeper().refreshDue()).toBe(0);
+      expect(test.asked).toBe(0);
+    }));
+
+  it("are free again for a revocation where another process had refreshed them before our lease", () =>
+    withTokens(dialect, async (test) => {
+      await test.expired("ada");
+      const { userTokens } = test.store;
+      const late: UserTokenStore = {
+        ...userTokens,
+        async leaseOne(userId, lease) {
+          await test.keeper().for(userId);
+          return userTokens.leaseOne(userId, lease);
+        },
+      };
+      await test.keeper(late).for("ada");
+      const until = new Date(Date.now() + 1_000);
+      const lease = await userTokens.leaseOne("ada", { owner: "another", now: new Date(), until });
+      expect(lease).toMatchObject({ userId: "ada" });
+    }));
+
+  it("of a short life are handed out again until half of it is over", () => {
+    const time = { offset: 0 };
+    const clock = { now: () => new Date(Date.now() + time.offset) };
+    return withTokens(
+      dialect,
+      async (test) => {
+        await test.expired("ada");
+        const askedAfter = async (seconds: number) => {
+          time.offset = seconds * 1_000;
+          await test.keeper().for("ada");
+          return test.asked;
+        };
+        expect([await askedAfter(0), await askedAfter(15), await askedAfter(31)]).toEqual([1, 1, 2]);
+      },
+      livingFor(60),
+      clock,
+    );
+  });
+
+  it("are revoked here alone where the platform has no address for that", () =>
+    withTokens(dialect, async (test) => {
+      await test.expired("ada");
+      const keeper = test.keeper(undefined, { revocationUrl: null });
+      expect(await keeper.revoke("ada", "everywhere")).toBe(true);
+      expect(await test.store.userTokens.get("ada")).toBeUndefined();
+      expect(test.asked).toBe(0);
+    }));
+
+  it("are refreshed no further in a round that is told to stop", () =>
+    withTokens(dialect, async (test) => {
+      for (let number = 0; number < 20; number += 1) await test.expired(`user-${number}`, number);
+      expect(await test.keeper().refreshDue(() => true)).toBe(8);
+      expect(test.asked).toBe(8);
+    }));
+
+  it("are handed out although the user has authorized us meanwhile, which the log says", () =>
+    withTokens(dialect, async (test) => {
+      await test.expired("ada");
+      const overtaken: UserTokenStore = { ...test.store.userTokens, save: async () => false };
+      expect(await test.keeper(overtaken).for("ada")).toMatchObject({ accessToken: "new-1" });
+      expect(test.log.lines).toMatchObject([{ level: "warn", fields: { user_id: "ada" } }]);
+    }));
+});
+
+describe("the wait for tokens that another process refreshes", () => {
+  it.each([
+    ["of a handler", (test: TokenTest) => test.keeper(leasedElsewhere(test)).for("ada")],
+    ["of a revocation", (test: TokenTest) => test.keeper(leasedElsewhere(test)).revoke("ada", "here")],
+  ])("%s ends after ten seconds", (_title, wait) =>
+    withTokens("sqlite", async (test) => {
+      await test.expired("ada");
+      const begun = performance.now();
+      await expect(wait(test)).rejects.toThrow('the tokens of user "ada" are being refreshed');
+      expect(performance.now() - begun).toBeLessThan(20_000);
+    }),
+  );
+
+  it("of a rotated refresh token for the database ends after fifteen seconds, with the database's error", () =>
+    withTokens("sqlite", async (test) => {
+      await test.expired("ada");
+      vi.useFakeTimers({ toFake: ["performance"] });
+      let tried = 0;
+      const away: UserTokenStore = {
+        ...test.store.userTokens,
+        async save() {
+          tried += 1;
+          vi.advanceTimersByTime(6_000);
+          throw new Error("the database is away");
+        },
+      };
+      await expect(test.keeper(away).for("ada")).rejects.toThrow("the database is away");
+      expect(tried).toBe(3);
+    }));
+});
