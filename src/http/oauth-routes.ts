@@ -1,6 +1,5 @@
 import { failed, refused } from "../domain/index.ts";
 import { receiveRedirect, startFlow } from "../oauth/index.ts";
-import { StoreFault } from "../store/index.ts";
 import type { Concluder, Render } from "./conclude.ts";
 import { concludedRoute, type Route } from "./concluded-route.ts";
 import type { Incoming } from "./incoming.ts";
@@ -45,10 +44,7 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
       respond(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
     } catch (error) {
       deps.log.error({ err: error }, "an OAuth flow could not be started");
-      const outcome = failed(
-        error instanceof StoreFault ? "store_unavailable" : "platform_unavailable",
-        error,
-      );
+      const outcome = failed("platform_unavailable", error);
       concluder.conclude(request, { outcome }, { render: renderFor(deps) });
     }
   };

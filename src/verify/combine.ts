@@ -40,7 +40,6 @@ function combined(schemes: readonly Scheme[], verify: (request: SignedRequest) =
   if (schemes.length === 1) return only;
   return {
     challenge: [...new Set(schemes.map(({ challenge }) => challenge))].join(", "),
-    isCostly: schemes.some(({ isCostly }) => isCostly),
     verify,
   };
 }

@@ -41,10 +41,10 @@ function piecesOf(text: string, count: number): string[] {
 }
 
 /** A handler whose outside work ends when the test says so. */
-function heldWork() {
+function heldWork(type = "held") {
   const work = { begun: 0, end: Promise.withResolvers<void>() };
   const handler = defineHandler({
-    type: "held",
+    type,
     data: z.looseObject({}),
     async prepare() {
       work.begun += 1;
@@ -58,9 +58,11 @@ function heldWork() {
 
 describe("bodies that are not verified yet", () => {
   const { work, handler } = heldWork();
+  const { work: exchanging, handler: exchangeHandler } = heldWork("user_authorized");
   const lent = lentReceiver({
-    handlers: [handler],
+    handlers: [handler, exchangeHandler],
     env: {
+      HANDLERS: "payment_notify",
       MAX_BODY_BYTES: String(BODY),
       MAX_UNVERIFIED_BYTES: String(ROOM),
       MAX_CONNECTIONS_PER_ADDRESS: "64",
@@ -132,6 +134,21 @@ describe("bodies that are not verified yet", () => {
     }
     work.end.resolve();
     expect(await Promise.all(sent)).toEqual(Array(6).fill(200));
+  });
+
+  it("do not count once a redirect's are authentic, however long its code is exchanged", async () => {
+    const path = "/api/platform/oauth-callback";
+    const more = "x".repeat(16_000);
+    const before = exchanging.begun;
+    const sent: Promise<unknown>[] = [];
+    // More than there is room for.
+    while (sent.length < 18) {
+      const body = { code: `code-${sent.length}`, state: `state-${sent.length}`, more };
+      sent.push(lent.receiver.send(body, { path }));
+      await until(() => exchanging.begun - before === sent.length);
+    }
+    exchanging.end.resolve();
+    expect(await Promise.all(sent)).toEqual(Array(18).fill(expect.objectContaining({ status: 200 })));
   });
 
   it.each([1, 2, 7, 100])(

@@ -175,6 +175,12 @@ describe("connections to the public listener", () => {
           client.end("{}");
           await once(client, "close");
           expect(text).toContain("HTTP/1.1 401 ");
+          const gone = await secured(receiver);
+          gone.write(unfinished(0, 2));
+          await until(() => silent.filter(({ isClosed }) => isClosed).length === 2);
+          gone.destroy();
+          for (let at = 0; at < 3; at += 1) silent.push(await stranger(receiver, "127.0.0.1"));
+          await until(() => silent.filter(({ isClosed }) => isClosed).length === 4);
         },
         { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, HOST: "127.0.0.1" },
       ),

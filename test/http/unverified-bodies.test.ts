@@ -29,9 +29,9 @@ describe("bodies that are not verified yet", () => {
 
   it("of an address with one body of the largest size are within its share, however small the bound is", () => {
     const { ended, begin } = bounded(200, 100);
-    begin("192.0.2.1", "older").hold(60);
+    begin("192.0.2.1", "older").hold(40);
     begin("192.0.2.2", "largest").hold(100);
-    begin("192.0.2.3", "new").hold(50);
+    begin("192.0.2.3", "new").hold(70);
     expect(ended).toEqual(["older"]);
   });
 

@@ -259,6 +259,17 @@ describe("the redirect of an OAuth flow", () => {
       expect(platform.grants.refused).toBe(1);
     }));
 
+  it("that the platform started may leave its issuer out, though the platform names it in others", () =>
+    withFlow("sqlite", async ({ receiver, platform, redirectUri }) => {
+      const state = "a-state-that-the-platform-made-up";
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ state });
+      await receiver.admin("/api/v1/oauth/states", { method: "POST", headers, body });
+      const answer = await fetch(`${redirectUri}?${new URLSearchParams({ code: "made-up", state })}`);
+      // It went to the platform, which refuses its code.
+      expect([answer.status, platform.grants.refused]).toEqual([400, 1]);
+    }));
+
   it("with an error ends the flow, is logged with the platform's words and shows none of them", () =>
     withFlow("sqlite", async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();

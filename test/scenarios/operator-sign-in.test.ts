@@ -68,6 +68,11 @@ describe("signing in by OpenID Connect", () => {
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(403);
     }));
 
+  it("takes an address for verified where the provider says so in a text", () =>
+    withOperators("sqlite", async ({ signIn }) => expect((await signIn("nora")).answer.status).toBe(200), {
+      env: { ADMIN_OIDC_OPERATORS: "nora@example.com" },
+    }));
+
   it("takes an address and that it is verified from one document", () =>
     withOperators(
       "sqlite",

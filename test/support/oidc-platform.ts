@@ -106,7 +106,8 @@ export async function withOidcPlatform<T>(
 }
 
 /**
- * `eve` has an address that is not verified, and so has `erin`, of whom the provider says it in a text. The ID token of
+ * `eve` has an address that is not verified, and so has `erin`, of whom the provider says it in a text, as it says of
+ * `nora` that hers is. The ID token of
  * `trudy` has ada's address without a word of that, and her own is verified at the userinfo endpoint; of `ivan` that endpoint
  * says that he is ada.
  */
@@ -116,7 +117,7 @@ function claimsOf(id: string, use: string) {
     sub: id,
     name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
     email: `${id}@example.com`,
-    email_verified: id === "erin" ? "false" : id !== "eve",
+    email_verified: ({ erin: "false", nora: "true" } as Record<string, string>)[id] ?? id !== "eve",
     groups: ["everybody", `${id}s`],
   };
 }

@@ -95,6 +95,19 @@ describe("a platform's JWK Set", () => {
       });
     }));
 
+  it("may hold more keys than are tried for one token: eight, the first ones first", () =>
+    withPlatform(async (platform) => {
+      const pairs = Array.from({ length: 9 }, pair);
+      platform.keys = await Promise.all(pairs.map(({ publicKey }, at) => jwk(`k${at}`, publicKey)));
+      const [eighth, ninth] = [pairs[7], pairs[8]] as [(typeof pairs)[0], (typeof pairs)[0]];
+      expect(await verify(await signed(undefined, eighth.privateKey), platform.over)).toHaveProperty(
+        "verified",
+      );
+      const beyond = await signed(undefined, ninth.privateKey);
+      expect(await verify(beyond, platform.over)).toMatchObject({ code: "jwt_signature" });
+      expect(await verify(await signed("k8", ninth.privateKey), platform.over)).toHaveProperty("verified");
+    }));
+
   it("that cannot be fetched is our fault, not the caller's", () =>
     withPlatform(async (platform) => {
       platform.state = "down";

@@ -90,6 +90,59 @@ describe("a JWT", () => {
     });
   });
 
+  it("is refused before its signature is looked at where it is longer than 8192 characters", async () => {
+    const { length } = await token({ ...CLAIMS, padding: "" });
+    const lengthOf = (padding: number) => token({ ...CLAIMS, padding: "x".repeat(padding) });
+    let padding = Math.floor(((8_192 - length) * 3) / 4) - 3;
+    while ((await lengthOf(padding + 1)).length <= 8_192) padding += 1;
+    expect(await verify(await lengthOf(padding))).toHaveProperty("verified");
+    expect(await verify(await lengthOf(padding + 1))).toMatchObject({
+      code: "jwt_malformed",
+      detail: "longer than 8192 characters",
+    });
+  });
+
+  it.each([
+    ["a kid of more than 256 characters", { alg: "HS256", kid: "k".repeat(257) }],
+    ["a kid that is no text", { alg: "HS256", kid: 7 }],
+    ["no algorithm", { kid: "k" }],
+    ["a list in the place of its header", [{ alg: "HS256" }]],
+    ["null in the place of its header", null],
+  ])("is refused as malformed with %s, whatever its signature", async (_title, header) => {
+    const [, payload, signature] = (await token(CLAIMS)).split(".");
+    const written = Buffer.from(JSON.stringify(header)).toString("base64url");
+    expect(await verify(`${written}.${payload}.${signature}`)).toMatchObject({
+      code: "jwt_malformed",
+      detail: expect.not.stringContaining("expected HS256"),
+    });
+  });
+
+  it("may have a kid of 256 characters", async () => {
+    const header = { alg: "HS256", kid: "k".repeat(256) };
+    expect(await verify(await token(CLAIMS, header))).toHaveProperty("verified");
+  });
+
+  it("is refused with a part that is not the one encoding of its bytes", async () => {
+    const [header, payload, signature = ""] = (await token(CLAIMS)).split(".");
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    // The last of 43 characters holds two bits that are not part of the 32 bytes.
+    const last = alphabet[alphabet.indexOf(signature.slice(-1)) + 1];
+    const other = `${signature.slice(0, -1)}${last}`;
+    expect(Buffer.from(other, "base64url")).toEqual(Buffer.from(signature, "base64url"));
+    expect(await verify(`${header}.${payload}.${other}`)).toMatchObject({ code: "jwt_malformed" });
+  });
+
+  it.each(["", "abc", "0".repeat(63), "0".repeat(66), "A".repeat(64), ["0".repeat(64)]])(
+    "is refused with a body hash that is not 64 lowercase hexadecimal digits: %j",
+    async (body_sha256) => {
+      const jwt = await token({ ...CLAIMS, body_sha256 });
+      expect(await verify(jwt, { bodyClaim: "body_sha256" })).toMatchObject({
+        ending: "refused",
+        code: "jwt_claims",
+      });
+    },
+  );
+
   it("may stand in a header of another name, as it is", async () => {
     const headers = { "x-platform-token": [await token(CLAIMS)] };
     expect(await verify("", { header: "X-Platform-Token" }, headers)).toHaveProperty("verified");
