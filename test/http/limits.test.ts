@@ -201,13 +201,12 @@ describe("counts that are kept in this process", () => {
     expect(hits).toBe(MOST + 2);
   });
 
-  it("of an address whose window began last are the last to make room, however long it is known", () => {
+  it("are not forgotten where another one of them, whose window is over, begins again", () => {
     const count = createMemoryCounter(2);
-    void count("known", 60_000, at(0));
-    void count("other", 60_000, at(30));
-    void count("known", 60_000, at(61));
-    void count("new", 60_000, at(62));
-    expect(count("known", 60_000, at(63))).toMatchObject({ points: 2 });
+    void count("hour", 3_600_000, at(0));
+    void count("minute", 60_000, at(1));
+    void count("minute", 60_000, at(62));
+    expect(count("hour", 3_600_000, at(63))).toMatchObject({ points: 2 });
   });
 });
 
