@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { UserTokensMissing } from "../../src/handlers/index.ts";
 import type { UserTokenStore } from "../../src/store/index.ts";
 import { DIALECTS } from "../support/databases.ts";
-import { type newTokens, type TokenTest, withTokens } from "../support/token-endpoint.ts";
+import { newTokens, type TokenTest, withTokens } from "../support/token-endpoint.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -92,6 +92,17 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await test.keeper().refreshDue(() => true)).toBe(8);
       expect(test.asked).toBe(8);
     }));
+
+  it("that were stored by a clock an hour ahead are refreshed when they are due by the clock of now", () =>
+    withTokens(
+      dialect,
+      async (test) => {
+        await test.expired("ada", 3_600);
+        expect(await test.keeper().refreshDue()).toBe(1);
+      },
+      newTokens,
+      { now: () => new Date(60_000) },
+    ));
 
   it("are handed out although the user has authorized us meanwhile, which the log says", () =>
     withTokens(dialect, async (test) => {

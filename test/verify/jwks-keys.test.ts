@@ -65,6 +65,7 @@ describe("a platform's JWK Set", () => {
     withPlatform(async (platform) => {
       const [known, stranger] = [pair(), pair()];
       platform.keys = [await jwk("known", known.publicKey)];
+      const begun = performance.now();
       const header = {
         alg: "ES256",
         kid: "../../etc/passwd",
@@ -81,6 +82,8 @@ describe("a platform's JWK Set", () => {
           detail: "no key has its kid",
         });
       expect(platform.asked).toBeLessThanOrEqual(3);
+      // The second look keeps its distance from the first.
+      expect(performance.now() - begun).toBeGreaterThan(COOLDOWN - 100);
     }));
 
   it("may hold several keys that fit a token without a `kid`", () =>
