@@ -137,6 +137,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       ]);
       await Promise.all(adding);
       const [{ alerts }] = stores;
+      await alerts.addArrivals(7, []);
       const found = await alerts.arrivals(TYPE, 7, 10);
       expect(found.toSorted((a, b) => a.slot - b.slot)).toEqual([
         { slot: 7, count: 20 },

@@ -216,6 +216,9 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
         ["email", 1],
         ["webhook", 1],
       ]);
+      await execute(target, "UPDATE oncehook_notifications SET spread_at = NULL");
+      expect(await store.outbox.passOn("webhook", T0, 9, () => {})).toBe(1);
+      expect(await store.outbox.counts()).toEqual({ waiting: 2, dead: 0 });
     }));
 
   it("leases the delivery first that has been due for the longest time", () =>

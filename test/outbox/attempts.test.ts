@@ -236,6 +236,26 @@ describe("the attempts of a channel", () => {
       expect(counted).toEqual(Array(251).fill("log delivered"));
     }));
 
+  it("begin with the next round where the database was away during one, which is logged", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const away = new Error("the database is away");
+      const delivered = Promise.withResolvers<void>();
+      let asked = 0;
+      const spread: OutboxStore["spread"] = (...given) => {
+        asked += 1;
+        return asked === 1 ? Promise.reject(away) : store.outbox.spread(...given);
+      };
+      const { loop, log } = loopOf(
+        channelOf(async () => delivered.resolve()),
+        { ...store.outbox, spread },
+      );
+      loop.start(1);
+      await delivered.promise;
+      await loop.stop();
+      expect(log.lines[0]).toMatchObject({ level: "error", fields: { err: away, channel: "shop" } });
+    }));
+
   it("have ended when the outbox has stopped, then its channels are closed, and no timer is left", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);

@@ -62,6 +62,9 @@ describe("the e-mail channel", () => {
       expect(head).not.toMatch(/^Bcc:/im);
       // RFC 3834: no holiday notice answers it.
       expect(head).toMatch(/^Auto-Submitted: auto-generated$/im);
+      expect(head).toMatch(/^Subject: \[oncehook\] order\.paid/m);
+      const told = /^X-Oncehook-Notification: (.+)$/im.exec(head)?.[1];
+      expect(idOf(first?.text)).toBe(`<${told}@127.0.0.1>`);
     }),
   );
 
