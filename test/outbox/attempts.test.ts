@@ -185,43 +185,48 @@ describe("the attempts of a channel", () => {
     return { channel: channelOf(deliver, { atOnce }), seen, full: full.promise, open: gate.resolve };
   }
 
-  it("are never more at once than it takes, however many rounds go on", () =>
-    withStore("sqlite", async (store) => {
-      await notify(store, 6);
-      const past = { owner: "ended", now: T0, until: T0 };
-      await store.outbox.spread(["shop"], T0, 9);
-      await store.outbox.leaseDue(["shop"], past, 2);
-      const { channel, seen, full, open } = crowded(2);
-      const asked: Promise<unknown>[] = [];
-      const spread = Promise.withResolvers<void>();
-      let isFull = false;
-      const outbox: OutboxStore = {
-        ...store.outbox,
-        async spread(...given) {
-          if (isFull) setImmediate(spread.resolve);
-          return store.outbox.spread(...given);
-        },
-        leaseLeft(...given) {
-          const left = store.outbox.leaseLeft(...given);
-          asked.push(left);
-          return left;
-        },
-      };
-      const { loop } = loopOf(channel, outbox);
-      const first = loop.round();
-      await full;
-      isFull = true;
-      const second = loop.round();
-      await spread.promise;
-      await nextTurn();
-      await Promise.all(asked);
-      await nextTurn();
-      open();
-      await Promise.all([first, second]);
-      await loop.round();
-      expect(seen.most).toBe(2);
-      expect((await deliveries(store.outbox)).map(({ state }) => state)).toEqual(Array(6).fill("delivered"));
-    }));
+  it.each(["before", "during"])(
+    "are never more at once than it takes, where other processes end %s a round and another one begins",
+    (when) =>
+      withStore("sqlite", async (store) => {
+        await notify(store, 6);
+        await store.outbox.spread(["shop"], T0, 9);
+        const leave = () => store.outbox.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
+        if (when === "before") await leave();
+        const { channel, seen, full, open } = crowded(2);
+        const asked: Promise<unknown>[] = [];
+        const spread = Promise.withResolvers<void>();
+        let isFull = false;
+        const outbox: OutboxStore = {
+          ...store.outbox,
+          async spread(...given) {
+            if (isFull) setImmediate(spread.resolve);
+            return store.outbox.spread(...given);
+          },
+          leaseLeft(...given) {
+            const left = store.outbox.leaseLeft(...given);
+            asked.push(left);
+            return left;
+          },
+        };
+        const { loop } = loopOf(channel, outbox);
+        const first = loop.round();
+        await full;
+        if (when === "during") await leave();
+        isFull = true;
+        const second = loop.round();
+        await spread.promise;
+        await nextTurn();
+        await Promise.all(asked);
+        await nextTurn();
+        open();
+        await Promise.all([first, second]);
+        await loop.round();
+        expect(seen.most).toBe(2);
+        const states = (await deliveries(store.outbox)).map(({ state }) => state);
+        expect(states).toEqual(Array(6).fill("delivered"));
+      }),
+  );
 
   it("begin for all notifications of a round, also for more than are passed on at a time", () =>
     withStore("sqlite", async (store) => {
