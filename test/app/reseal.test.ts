@@ -51,6 +51,13 @@ describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) =
       expect((await store.failures.get(key(1)))?.sealedBody).toEqual(before?.sealedBody);
     }));
 
+  it("a prepare step that has no result yet is passed over", () =>
+    withStore(dialect, async (store) => {
+      await store.preparations.claim(key(1), { owner: "a", now: NOW, until: NOW });
+      const nothing = { resealed: 0, unreadable: 0 };
+      expect(await resealAll(store.sealedValues, createSealer(randomBytes(32)))).toEqual(nothing);
+    }));
+
   it("a value that changed meanwhile is not overwritten", () =>
     withStore(dialect, async (store) => {
       await fail(store, 1, createSealer(randomBytes(32)));

@@ -60,6 +60,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
 
   it("are found as well where a handler took as long as it may", () =>
     withStore(dialect, async (store) => {
+      await store.noteLongestRun(90_000);
       await store.noteLongestRun(600_000);
       await store.noteLongestRun(30_000);
       await fresh(store, 0, 15);

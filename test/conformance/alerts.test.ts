@@ -104,6 +104,19 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await brokenIn(target)).toEqual([]);
     }));
 
+  it("are changed one by one", () =>
+    withStore(dialect, async ({ alerts }) => {
+      const others = [
+        { subject: "another type" },
+        { source: "oauth" },
+        { kind: "signatures" as AlertChange["kind"] },
+      ];
+      for (const over of [{}, ...others]) expect(await alerts.change({ ...CHANGE, ...over })).toBe(true);
+      expect(await alerts.change({ ...CHANGE, from: 1, isOpen: false })).toBe(true);
+      const open = (await alerts.list()).filter(({ isOpen }) => isOpen);
+      expect(open).toHaveLength(others.length);
+    }));
+
   it("may be changed without a word", () =>
     withStore(dialect, async (store, target) => {
       const { message: _, ...silent } = CHANGE;
@@ -124,12 +137,14 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       ]);
       await Promise.all(adding);
       const [{ alerts }] = stores;
+      await alerts.addArrivals(7, []);
       const found = await alerts.arrivals(TYPE, 7, 10);
       expect(found.toSorted((a, b) => a.slot - b.slot)).toEqual([
         { slot: 7, count: 20 },
         { slot: 9, count: 20 },
       ]);
       expect(await alerts.arrivals(other, 8, 9)).toEqual([]);
+      expect(await alerts.arrivals({ ...TYPE, source: "oauth" }, 7, 10)).toEqual([]);
       expect(await alerts.subjects()).toContainEqual({ ...TYPE, firstSlot: 7, lastSlot: 9 });
     }));
 
@@ -175,6 +190,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
         ],
         isComplete: true,
       });
-      expect((await alerts.exhausted(2)).isComplete).toBe(false);
+      const { types, isComplete } = await alerts.exhausted(2);
+      expect([types.reduce((sum, { count }) => sum + count, 0), isComplete]).toEqual([2, false]);
     }));
 });

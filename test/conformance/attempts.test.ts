@@ -46,6 +46,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       const [first] = await store.callbacksOf(KEY, { after: 0, limit: 1 });
       const rest = await store.callbacksOf(KEY, { after: first!.id, limit: 1 });
       expect(rest.map(({ requestId }) => requestId)).toEqual(["success"]);
+      const last = await store.callbacksOf(KEY, { after: rest[0]!.id, limit: 9 });
+      expect(last.map(({ requestId }) => requestId)).toEqual(["again"]);
     }));
 
   it("finds its notifications among those of other times", () =>
@@ -77,6 +79,32 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
           expect(found[0]).toMatchObject({ payload: { index }, deliveries: [{ channel: "webhook" }] });
           expect(await store.outbox.ofEvent(record!, 1)).toHaveLength(1);
         }
+      },
+      { clock: { now: () => at(time.seconds) } },
+    ));
+
+  it("finds its notifications by its source, also where clocks are seconds apart or its handler took long", () =>
+    withStore(
+      dialect,
+      async (store) => {
+        const seconds = [100, 96, 101, 97, 102, 98, 103, 99];
+        for (const [index, second] of seconds.entries())
+          for (const source of ["platform", "oauth"]) {
+            time.seconds = second;
+            await store.once(
+              newRecord(`e${index}`, { source }),
+              async ({ enqueue }) => {
+                if (index === seconds.length - 1) time.seconds += 60;
+                await enqueue({ topic: source, payload: {} });
+                return { result: {} };
+              },
+              committing(),
+            );
+          }
+        const records = await store.listRecords({ limit: 99 }, {});
+        expect(records).toHaveLength(2 * seconds.length);
+        for (const record of records)
+          expect((await store.outbox.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([record.source]);
       },
       { clock: { now: () => at(time.seconds) } },
     ));

@@ -25,6 +25,12 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find("b".repeat(64), NOON)).toBeUndefined();
     }));
 
+  it("are begun for names that PostgreSQL's text cannot hold, too", () =>
+    withStore(dialect, async ({ sessions }) => {
+      await sessions.begin(ID, { ...SESSION, who: "a\u0000" });
+      expect(await sessions.find(ID, NOON)).toMatchObject({ who: "a\uFFFD" });
+    }));
+
   it("are told from those that are none any more, many at once", () =>
     withStore(dialect, async ({ sessions }) => {
       const [first, second, ended] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [

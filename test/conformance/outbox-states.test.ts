@@ -102,6 +102,29 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
     }));
 });
 
+describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
+  it.each([undefined, "waiting", "dead"] as const)(
+    "name each notification once, newest first, and end with the last one: state %s",
+    (state) =>
+      withStore(dialect, async (store) => {
+        const events = ["e1", "e2", "e3"];
+        for (const { id } of await leased(store, events)) await store.outbox.failed(id, "a", "no", null);
+        if (state === "waiting") {
+          for (const eventId of ["e4", "e5", "e6"]) await notify(store, eventId);
+          events.splice(0, 3, "e4", "e5", "e6");
+        }
+        const pages: string[][] = [];
+        for (let before: { before?: number } | null = {}; before !== null && pages.length < 9; ) {
+          const page = { limit: 1, budgetMs: 60_000, ...before };
+          const { rows, next } = await store.outbox.search(state === undefined ? {} : { state }, page);
+          pages.push(rows.map(({ eventId }) => eventId));
+          before = next === null ? null : { before: next };
+        }
+        expect(pages).toEqual(events.toReversed().map((eventId) => [eventId]));
+      }),
+  );
+});
+
 describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dialect) => {
   it("are not revived where their channel is not configured, and are named", () =>
     withStore(dialect, async (store) => {
@@ -131,6 +154,33 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       const [left] = await store.outbox.list({ limit: 1 }, {});
       expect(left?.deliveries).toMatchObject([{ channel: "log", state: "delivered" }]);
       expect(await sweptNow(store)).toMatchObject({ stale: 1 });
+    }));
+
+  it("are those of one notification alone", () =>
+    withStore(dialect, async (store) => {
+      for (const { id } of await leased(store, ["e1", "e2"])) await store.outbox.failed(id, "a", "no", null);
+      const [second, first] = (await store.outbox.list({ limit: 2 }, {})).map(({ id }) => id);
+      expect(await store.outbox.revive(first ?? 0, ["webhook"], at(1))).toEqual({
+        deliveries: 1,
+        notConfigured: ["email"],
+      });
+      expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 3 });
+      expect(await store.outbox.discard(second ?? 0, undefined, at(1))).toBe(2);
+      expect(await store.outbox.discard(second ?? 0, undefined, at(1))).toBe(0);
+      expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 1 });
+    }));
+
+  it("are not revived where they are delivered, on a channel that is configured or not", () =>
+    withStore(dialect, async (store) => {
+      for (const { id, channel } of await leased(store, ["e1"], ["email", "log", "sms", "webhook"])) {
+        const isDead = channel === "sms" || channel === "email";
+        await (isDead ? store.outbox.failed(id, "a", "no", null) : store.outbox.delivered([id], "a", at(1)));
+      }
+      const [row] = await store.outbox.list({ limit: 1 }, {});
+      expect(await store.outbox.revive(row?.id ?? 0, ["webhook"], at(1))).toEqual({
+        deliveries: 0,
+        notConfigured: ["email", "sms"],
+      });
     }));
 
   it("are counted by channel while they wait", () =>

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Lease, Store, StoredNotification } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -17,6 +18,9 @@ async function notify(store: Store, eventId: string): Promise<void> {
     committing(),
   );
 }
+
+const eventsOf = (due: readonly { readonly notification: StoredNotification }[]) =>
+  due.map(({ notification }) => notification.eventId);
 
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("makes one delivery for each channel, once, of what was committed", () =>
@@ -160,7 +164,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.spread(["webhook"], T0, 10);
-      const [due] = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
+      const put = { ...lease("a", T0), retryAt: at(600) };
+      const [due] = await store.outbox.leaseDue(["webhook"], put, 10);
       await store.outbox.release(due?.id ?? 0, "b");
       expect(await store.outbox.leaseDue(["webhook"], lease("c", at(1)), 10)).toEqual([]);
       await store.outbox.release(due?.id ?? 0, "a");
@@ -186,5 +191,123 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       const kept = await second.store.outbox.list({ limit: 9 }, {});
       await second.store.close();
       expect(kept.map(({ eventId }) => eventId).sort()).toEqual(["dead", "open"]);
+    }));
+});
+
+describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
+  it("spreads and passes on the oldest notifications first, as many as it is asked for", () =>
+    withStore(dialect, async ({ outbox, ...store }) => {
+      for (const id of ["e1", "e2", "e3"]) await notify({ outbox, ...store }, id);
+      expect(await outbox.spread(["webhook"], T0, 1)).toBe(1);
+      expect(eventsOf(await outbox.leaseDue(["webhook"], lease("a", T0), 9))).toEqual(["e1"]);
+      const taken: string[] = [];
+      const take = (all: readonly StoredNotification[]) => taken.push(...all.map(({ eventId }) => eventId));
+      expect(await outbox.passOn("log", T0, 1, take)).toBe(1);
+      expect(taken).toEqual(["e2"]);
+    }));
+
+  it("spreads a notification whose process ended before it was marked to the channels that it lacks", () =>
+    withStore(dialect, async (store, target) => {
+      await notify(store, "e1");
+      await store.outbox.spread(["webhook"], T0, 9);
+      await execute(target, "UPDATE oncehook_notifications SET spread_at = NULL");
+      expect(await store.outbox.spread(["webhook", "email"], T0, 9)).toBe(1);
+      expect([...(await store.outbox.waitingByChannel())]).toEqual([
+        ["email", 1],
+        ["webhook", 1],
+      ]);
+      await execute(target, "UPDATE oncehook_notifications SET spread_at = NULL");
+      expect(await store.outbox.passOn("webhook", T0, 9, () => {})).toBe(1);
+      expect(await store.outbox.counts()).toEqual({ waiting: 2, dead: 0 });
+    }));
+
+  it("leases the delivery first that has been due for the longest time", () =>
+    withStore(dialect, async (store) => {
+      for (const [id, seconds] of [
+        ["e1", 10],
+        ["e2", 0],
+      ] as const) {
+        await notify(store, id);
+        await store.outbox.spread(["webhook"], at(seconds), 9);
+      }
+      expect(eventsOf(await store.outbox.leaseDue(["webhook"], lease("a", at(20)), 1))).toEqual(["e2"]);
+    }));
+});
+
+describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) => {
+  const leased = async (store: Store, events: readonly string[], retryAt?: Date) => {
+    for (const id of events) await notify(store, id);
+    await store.outbox.spread(["webhook"], T0, 9);
+    const given = retryAt === undefined ? lease("a", T0) : { ...lease("a", T0), retryAt };
+    return store.outbox.leaseDue(["webhook"], given, 9);
+  };
+
+  it("is tried again by one of many processes, of its channel, when its next attempt comes", () =>
+    withStore(dialect, async (store) => {
+      await leased(store, ["e1"], at(300));
+      const left = (seconds: number, channel = "webhook") =>
+        store.outbox.leaseLeft([channel], lease(`at ${seconds}`, at(seconds)));
+      expect(await left(299)).toBeUndefined();
+      expect(await left(300, "email")).toBeUndefined();
+      const all = await Promise.all([left(300), left(300), left(300), left(300)]);
+      expect(all.filter((one) => one !== undefined)).toHaveLength(1);
+    }));
+
+  it("comes before one that has had more attempts", () =>
+    withStore(dialect, async (store) => {
+      const [first] = await leased(store, ["e1"]);
+      await store.outbox.failed(first?.id ?? 0, "a", "down", T0, T0);
+      await leased(store, ["e2"]);
+      const left = await store.outbox.leaseLeft(["webhook"], lease("b", at(60)));
+      expect([left?.notification.eventId, left?.attempts]).toEqual(["e2", 1]);
+    }));
+
+  it("is charged for no attempt among others, also after one that it had alone", () =>
+    withStore(dialect, async (store) => {
+      await leased(store, ["e1"]);
+      const alone = await store.outbox.leaseLeft(["webhook"], lease("b", at(60)));
+      await store.outbox.failed(alone?.id ?? 0, "b", "down", at(70), at(60));
+      expect(await store.outbox.leaseDue(["webhook"], lease("c", at(70)), 9)).toMatchObject([
+        { attempts: 2 },
+      ]);
+      expect(await store.outbox.leaseLeft(["webhook"], lease("d", at(130)))).toMatchObject({ attempts: 2 });
+    }));
+
+  it("is not given up by a process that has lost its lease", () =>
+    withStore(dialect, async (store) => {
+      const [due] = await leased(store, ["e1"]);
+      await store.outbox.giveUp(due?.id ?? 0, "b", "late");
+      expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
+    }));
+
+  it("shows no error any more once a later attempt was taken", () =>
+    withStore(dialect, async (store) => {
+      const [due] = await leased(store, ["e1"]);
+      await store.outbox.failed(due?.id ?? 0, "a", "down", at(5), T0);
+      await store.outbox.leaseDue(["webhook"], lease("b", at(5)), 9);
+      await store.outbox.delivered([due?.id ?? 0], "b", at(6));
+      const [listed] = await store.outbox.list({ limit: 1 }, {});
+      expect(listed?.deliveries).toMatchObject([{ state: "delivered", attempts: 2, error: null }]);
+    }));
+
+  it("keeps its times where the clocks of two processes are seconds apart", () =>
+    withStore(dialect, async (store) => {
+      const [failed] = await leased(store, ["e1"]);
+      await store.outbox.failed(failed?.id ?? 0, "a", "down", at(25), at(9));
+      await notify(store, "e2");
+      await store.outbox.spread(["webhook"], T0, 9);
+      // Of a process whose clock is 50 seconds ahead.
+      await store.outbox.leaseDue(["webhook"], { ...lease("b", at(50)), now: T0, until: at(110) }, 9);
+      await store.outbox.mendTimes(["webhook"], 60_000, T0);
+      expect(await store.outbox.leaseDue(["webhook"], lease("c", at(24)), 9)).toEqual([]);
+      expect(await store.outbox.leaseDue(["webhook"], lease("c", at(25)), 9)).toHaveLength(1);
+      expect(await store.outbox.leaseLeft(["webhook"], lease("d", at(84)))).toBeUndefined();
+    }));
+
+  it("keeps a lease that is longer than those of another channel", () =>
+    withStore(dialect, async (store) => {
+      await leased(store, ["e1"]);
+      await store.outbox.mendTimes(["email"], 1_000, T0);
+      expect(await store.outbox.leaseLeft(["webhook"], lease("b", at(59)))).toBeUndefined();
     }));
 });

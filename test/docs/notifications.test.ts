@@ -10,7 +10,7 @@ import { createAllowedAddresses, emailChannel, webhookChannel } from "../../src/
 import type { StoredNotification } from "../../src/store/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { withHttpServer } from "../support/http-server.ts";
-import { MAIL_USER, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
+import { mailLogin, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
 import { until } from "../support/until.ts";
 
 const page = readFileSync("docs/notifications.md", "utf8");
@@ -106,7 +106,7 @@ describe("docs/notifications.md", () => {
 
   it("shows a mail as it is sent", () =>
     withMailServer({ secure: true }, async (server) => {
-      const login = `${MAIL_USER.user}:${encodeURIComponent(MAIL_USER.pass)}`;
+      const login = mailLogin();
       const channel = emailChannel({
         url: `smtps://${login}@127.0.0.1:${server.port}`,
         from: "oncehook@pay.example.com",

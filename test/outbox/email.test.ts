@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
-import { MAIL_USER, type MailServer, withMailServer } from "../support/notified.ts";
+import { MAIL_USER, type MailServer, mailLogin, withMailServer } from "../support/notified.ts";
 import { until } from "../support/until.ts";
 
 const NOTIFICATION: StoredNotification = {
@@ -24,7 +24,7 @@ async function deliver(
     signal = AbortSignal.timeout(5_000),
   } = {},
 ): Promise<void> {
-  const login = `${MAIL_USER.user}:${encodeURIComponent(password)}`;
+  const login = mailLogin({ ...MAIL_USER, pass: password });
   const channel = emailChannel({
     url: `${scheme}://${login}@127.0.0.1:${server.port}`,
     from: "oncehook@pay.example.com",
@@ -58,7 +58,13 @@ describe("the e-mail channel", () => {
       const idOf = (text = "") => /^Message-ID: (.+)$/im.exec(text)?.[1];
       expect(idOf(first?.text)).toMatch(/^<ntf_[\w-]{32}@127\.0\.0\.1>/);
       expect(idOf(second?.text)).toBe(idOf(first?.text));
-      expect(first?.text.split(/\r?\n\r?\n/)[0]).not.toMatch(/^Bcc:/im);
+      const [head = ""] = first?.text.split(/\r?\n\r?\n/) ?? [];
+      expect(head).not.toMatch(/^Bcc:/im);
+      // RFC 3834: no holiday notice answers it.
+      expect(head).toMatch(/^Auto-Submitted: auto-generated$/im);
+      expect(head).toMatch(/^Subject: \[oncehook\] order\.paid/m);
+      const told = /^X-Oncehook-Notification: (.+)$/im.exec(head)?.[1];
+      expect(idOf(first?.text)).toBe(`<${told}@127.0.0.1>`);
     }),
   );
 
@@ -127,6 +133,34 @@ describe("the e-mail channel", () => {
         expect(server.mails).toEqual([]);
       }),
   );
+
+  it.each([
+    ["smtps", 465],
+    ["smtp", 587],
+  ])("goes by %s to port %i where the address names none", async (scheme, port) => {
+    const channel = emailChannel({
+      url: `${scheme}://127.0.0.99`,
+      from: "a@example.com",
+      to: ["b@example.com"],
+      addresses: LOOPBACK,
+    });
+    const delivered = channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com");
+    // Nothing listens there.
+    await expect(delivered).rejects.toThrow(`127.0.0.99:${port}`);
+  });
+
+  it("goes to no name of a private address that is not named", () =>
+    withMailServer({ secure: true }, async ({ port }) => {
+      const channel = emailChannel({
+        url: `smtps://${mailLogin()}@localhost:${port}`,
+        from: "a@example.com",
+        to: ["b@example.com"],
+        addresses: createAllowedAddresses([]),
+      });
+      await expect(
+        channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com"),
+      ).rejects.toThrow("is not a public address");
+    }));
 
   it("goes to no private address that is not named", () =>
     withMailServer({ secure: true }, async (server) => {

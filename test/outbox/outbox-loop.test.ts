@@ -16,7 +16,7 @@ import { recordedLog } from "../observe/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
-import { MAIL_USER, type MailServer, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
+import { type MailServer, mailLogin, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
 import { until } from "../support/until.ts";
 
 const NOTIFICATIONS = 20;
@@ -52,7 +52,7 @@ function loopOf(
 const webhook = (url: string) => webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK });
 
 function email({ port, ca }: MailServer): Channel {
-  const url = `smtps://${MAIL_USER.user}:${encodeURIComponent(MAIL_USER.pass)}@127.0.0.1:${port}`;
+  const url = `smtps://${mailLogin()}@127.0.0.1:${port}`;
   const to = ["shop@example.com", "books@example.com"];
   return emailChannel({ url, from: "oncehook@example.com", to, addresses: LOOPBACK, ca: [ca] });
 }

@@ -1,6 +1,7 @@
 import dns from "node:dns";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import {
   createAllowedAddresses,
@@ -78,6 +79,34 @@ describe("the webhook channel", () => {
       expect(receiver.requests).toBe(4);
       expect(receiver.accepted).toEqual([]);
     }));
+
+  it("leaves the time of the next attempt to the schedule where Retry-After is a date", () =>
+    withWebhookReceiver(async (receiver) => {
+      receiver.answers.push({ status: 503, headers: { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" } });
+      const failed = await deliver(receiver).catch((error: unknown) => error);
+      expect(failed).toMatchObject({ name: "Error", message: "the receiver answered 503, expected 2xx" });
+    }));
+
+  it("posts JSON, and uses its connections again", () => {
+    const requests: IncomingMessage[] = [];
+    return withHttpServer(
+      (request, response) => {
+        requests.push(request);
+        response.end("thank you");
+      },
+      async (url) => {
+        const channel = webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK });
+        for (let count = 0; count < 5; count += 1) {
+          await channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "webhook");
+          await nextTurn();
+        }
+        await channel.close?.();
+        const types = requests.map(({ headers }) => headers["content-type"]);
+        expect(types).toEqual(Array(5).fill("application/json"));
+        expect(new Set(requests.map(({ socket }) => socket)).size).toBeLessThan(5);
+      },
+    );
+  });
 
   it("trusts no certificate that nobody vouches for", () =>
     withWebhookReceiver(async (receiver) => {
@@ -180,6 +209,23 @@ describe("a destination", () => {
       }),
     );
     expect(seen).toEqual([null, [{ address: "127.0.0.1", family: 4 }]]);
+  });
+
+  it("that has no address is an error of the attempt alone", async () => {
+    const unknown = new Error("getaddrinfo ENOTFOUND");
+    const resolver = vi
+      .spyOn(dns, "lookup")
+      .mockImplementation(((_name: string, _options: object, callback: (error: Error) => void) =>
+        callback(unknown)) as typeof dns.lookup);
+    syncBuiltinESMExports();
+    try {
+      const seen: unknown[] = [];
+      nowhere.lookup("shop.example", {}, (error) => seen.push(error));
+      expect(seen).toEqual([unknown]);
+    } finally {
+      resolver.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   it("with public and private addresses under one name is connected to at the public ones", async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
-import { MAIL_USER, WEBHOOK_SECRET, withMailServer, withWebhookReceiver } from "../support/notified.ts";
+import { mailLogin, WEBHOOK_SECRET, withMailServer, withWebhookReceiver } from "../support/notified.ts";
 import { startServer } from "../support/process.ts";
 import { payment, type ReceiverOptions, startReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
@@ -80,7 +80,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
           mail.refusals.push({ responseCode: 451, message: "try again later" });
           const env = {
             ...(await webhookEnv(folder, { url: webhook.url, ca: [webhook.ca, pair.cert].join("\n") })),
-            SMTP_URL: `smtps://${MAIL_USER.user}:${encodeURIComponent(MAIL_USER.pass)}@127.0.0.1:${mail.port}`,
+            SMTP_URL: `smtps://${mailLogin()}@127.0.0.1:${mail.port}`,
             NOTIFY_EMAIL_TO: "shop@example.com",
           };
           await withReceiver(

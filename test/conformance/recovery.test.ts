@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import type { FailureLease, Lease, NewFailure, Store } from "../../src/store/index.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+const LEASE_SECONDS = 30;
+const KEY = { source: "platform", eventId: "e1" };
+const ALL = { after: 0, limit: 100 };
+const lease = (owner: string, seconds: number): Lease => ({
+  owner,
+  now: at(seconds),
+  until: at(seconds + LEASE_SECONDS),
+});
+const recover = ({ failures }: Store, seconds: number) =>
+  failures.recover({
+    now: at(seconds),
+    leaseMs: LEASE_SECONDS * 1_000,
+    policy: { max: 3, delaySeconds: 60 },
+  });
+
+async function fail({ failures }: Store, over: Partial<NewFailure> = {}): Promise<void> {
+  const failure = {
+    ...KEY,
+    eventType: "payment_notify",
+    version: "v1",
+    code: "handler_failed",
+    error: "down",
+    sealedBody: Buffer.of(1),
+    bodySha256: "ab".repeat(32),
+    nextAttemptAt: at(60),
+  } as const;
+  await failures.record({ ...failure, ...over }, T0);
+}
+
+const leaseOf = ({ failures }: Store, seconds: number, over: Partial<FailureLease>) =>
+  failures.leaseOne(KEY, { ...lease("ended", seconds), ...over });
+
+describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dialect) => {
+  it.each([false, true])("is settled by one of many processes; alone: %s", (isAlone) =>
+    withStore(dialect, async (store) => {
+      await fail(store);
+      await leaseOf(store, 5, { kind: "replay", isAlone });
+      const settled = await Promise.all(Array.from({ length: 4 }, () => recover(store, 35)));
+      expect(settled.flat()).toHaveLength(1);
+      expect(await store.attempts.list(KEY, ALL)).toMatchObject([
+        { by: "replay", outcome: "process_ended", beganAt: at(5).toISOString(), tookMs: 30_000 },
+      ]);
+      expect(await store.failures.get(KEY)).toMatchObject({
+        uncleanEnds: 1,
+        lastFailedAt: at(35).toISOString(),
+      });
+    }),
+  );
+
+  it("says nothing against the event where no handler ran, or an earlier version took it", () =>
+    withStore(dialect, async (store, target) => {
+      await fail(store);
+      await leaseOf(store, 5, { kind: "removal" });
+      expect(await recover(store, 35)).toEqual([]);
+      await leaseOf(store, 40, { kind: "replay" });
+      await execute(target, "UPDATE oncehook_failures SET lease_kind = NULL");
+      expect(await recover(store, 70)).toEqual([]);
+      expect(await store.failures.get(KEY)).toMatchObject({
+        code: "handler_failed",
+        uncleanEnds: 0,
+        leasedUntil: null,
+      });
+      expect(await store.attempts.list(KEY, ALL)).toEqual([]);
+    }));
+
+  it("leaves the retries of an event as they were where its bulk replay gives it up, which alone counts that", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, { nextAttemptAt: at(3_600) });
+      const asked = { filter: {}, perSecond: 10, by: "token" };
+      const [bulk, other] = [
+        await store.bulkReplays.begin(asked, T0),
+        await store.bulkReplays.begin(asked, T0),
+      ];
+      const delaySeconds = 7_200;
+      for (const seconds of [0, 100, 200]) {
+        await leaseOf(store, seconds, { kind: "bulk", isAlone: true, bulkReplayId: bulk.id });
+        const policy = { max: 3, delaySeconds };
+        await store.failures.recover({ now: at(seconds + LEASE_SECONDS), leaseMs: 30_000, policy });
+      }
+      expect(await store.failures.get(KEY)).toMatchObject({
+        state: "waiting",
+        retriesDone: 0,
+        nextAttemptAt: at(3_600).toISOString(),
+      });
+      expect((await store.bulkReplays.get(bulk.id))?.failed).toBe(1);
+      expect((await store.bulkReplays.get(other.id))?.failed).toBe(0);
+    }));
+
+  it("ends at once where each process is known to have ended, of a delivery too, and none is noted where none was", () =>
+    withStore(dialect, async (store) => {
+      await store.once(
+        newRecord("e2"),
+        async ({ enqueue }) => {
+          await enqueue({ topic: "t", payload: {} });
+          return { result: {} };
+        },
+        committing(),
+      );
+      await store.outbox.spread(["webhook"], T0, 9);
+      await store.outbox.leaseDue(["webhook"], { ...lease("ended", 0), until: at(900), retryAt: T0 }, 9);
+      await fail(store);
+      await store.expireLeases(at(1));
+      expect(await store.outbox.leaseLeft(["webhook"], lease("b", 1))).toBeDefined();
+      expect((await store.failures.get(KEY))?.leasedUntil).toBeNull();
+    }));
+});
+
+describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
+  const ASKED = { filter: {}, perSecond: 1, by: "token" };
+
+  it("are given back by their owner alone, one by one", () =>
+    withStore(dialect, async ({ bulkReplays }) => {
+      const [first, second] = [await bulkReplays.begin(ASKED, T0), await bulkReplays.begin(ASKED, T0)];
+      await bulkReplays.lease(lease("a", 0));
+      await bulkReplays.lease(lease("a", 0));
+      await bulkReplays.release(first.id, "b");
+      expect(await bulkReplays.lease(lease("c", 1))).toBeUndefined();
+      await bulkReplays.release(second.id, "a");
+      expect(await bulkReplays.lease(lease("c", 1))).toMatchObject({ id: second.id });
+      expect(await bulkReplays.lease(lease("c", 1))).toBeUndefined();
+    }));
+
+  it("end with counts that say no less than what was counted", () =>
+    withStore(dialect, async ({ bulkReplays }) => {
+      const { id } = await bulkReplays.begin(ASKED, T0);
+      await bulkReplays.lease(lease("a", 0));
+      await bulkReplays.advance(id, "a", { afterId: 2, succeeded: 1, already: 1 }, at(60));
+      expect(await bulkReplays.finish(id, "a", at(1))).toMatchObject({ total: 0, succeeded: 1, already: 1 });
+    }));
+});

@@ -1,0 +1,282 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/domain/index.ts";
+import {
+  type Channel,
+  createOutboxLoop,
+  DeliveryPostponed,
+  DeliveryRefused,
+  logChannel,
+} from "../../src/outbox/index.ts";
+import type { OutboxStore, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
+import { recordedLog } from "../observe/recorded-log.ts";
+import { withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+
+const T0 = new Date("2026-01-01T00:00:00.000Z");
+const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
+
+function notify(store: Store, count: number): Promise<unknown> {
+  return store.once(
+    newRecord("e1"),
+    async ({ enqueue }) => {
+      for (let number = 0; number < count; number += 1) await enqueue({ topic: "t", payload: { number } });
+      return { result: {} };
+    },
+    committing(),
+  );
+}
+
+type Deliver = (notification: StoredNotification, signal: AbortSignal) => Promise<void>;
+
+const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
+  name: "shop",
+  destinations: ["shop"],
+  atOnce: 16,
+  timeLimitMs: 20_000,
+  deliver,
+  ...over,
+});
+
+function loopOf(
+  channel: Channel,
+  outbox: OutboxStore,
+  over: Partial<Parameters<typeof createOutboxLoop>[0]> = {},
+) {
+  const log = recordedLog();
+  const counted: string[] = [];
+  const loop = createOutboxLoop({
+    outbox,
+    channels: [channel],
+    policy: { attempts: 3, firstDelaySeconds: 5 },
+    clock: systemClock,
+    log,
+    describe: (error) => `described: ${(error as Error).message}`,
+    attempted: (name, ending) => counted.push(`${name} ${ending}`),
+    ...over,
+  });
+  return { loop, log, counted };
+}
+
+async function deliveries(outbox: OutboxStore): Promise<StoredDelivery[]> {
+  return (await outbox.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
+}
+
+/** Every notification fails with the next of these errors; without one it is taken. */
+const failing =
+  (errors: unknown[]): Deliver =>
+  async () => {
+    if (errors.length > 0) throw errors.shift();
+  };
+
+describe("an attempt", () => {
+  it("is counted and logged by how it ended", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 3);
+      const errors = [new Error("down"), new DeliveryRefused("gone")];
+      const { loop, log, counted } = loopOf(channelOf(failing(errors)), store.outbox);
+      await loop.round();
+      expect(counted.toSorted()).toEqual(["shop dead", "shop delivered", "shop failed"]);
+      expect(log.lines.map(({ level }) => level).toSorted()).toEqual(["debug", "error", "warn"]);
+      const ended = (await deliveries(store.outbox)).map(({ state, error }) => [state, error]);
+      expect(ended.toSorted()).toEqual([
+        ["dead", "described: gone"],
+        ["delivered", null],
+        ["waiting", "described: down"],
+      ]);
+    }));
+
+  it("comes again when the receiver asked for it, with Retry-After in seconds", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const clock = { now: () => T0 };
+      const channel = channelOf(failing([new DeliveryPostponed("later", 120)]));
+      await loopOf(channel, store.outbox, { clock }).loop.round();
+      expect(await deliveries(store.outbox)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
+    }));
+
+  it("is not made again before the first delay where its process ends during it", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const during: StoredDelivery[] = [];
+      const channel = channelOf(async () => void during.push(...(await deliveries(store.outbox))));
+      const clock = { now: () => T0 };
+      await loopOf(channel, store.outbox, { clock }).loop.round();
+      expect(during).toMatchObject([{ attempts: 1, nextAttemptAt: at(5).toISOString() }]);
+    }));
+
+  it("on a receiver that hangs ends with the time limit of its channel, and counts", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const hanging: Deliver = (_notification, signal) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      const { loop } = loopOf(channelOf(hanging, { timeLimitMs: 20 }), store.outbox);
+      await loop.round();
+      expect(await deliveries(store.outbox)).toMatchObject([
+        { state: "waiting", attempts: 1, error: expect.stringContaining("timeout") },
+      ]);
+    }));
+
+  it("that fails without a reason has not delivered anything", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      await loopOf(channelOf(failing([undefined])), store.outbox).loop.round();
+      expect(await deliveries(store.outbox)).toMatchObject([
+        { state: "waiting", error: "described: the channel failed without a reason" },
+      ]);
+    }));
+
+  it("whose end cannot be stored is logged, and ends no round", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const away = new Error("the database is away");
+      const outbox = { ...store.outbox, delivered: () => Promise.reject(away) };
+      const { loop, log } = loopOf(
+        channelOf(async () => {}),
+        outbox,
+      );
+      await loop.round();
+      expect(log.lines).toMatchObject([{ level: "error", fields: { err: away, channel: "shop" } }]);
+    }));
+
+  it("is none where no attempt is left: the delivery is dead, with the error of the last one", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      let now = T0;
+      const clock = { now: () => now };
+      const channel = channelOf(failing([new Error("down")]));
+      await loopOf(channel, store.outbox, { clock }).loop.round();
+      now = at(60);
+      const policy = { attempts: 1, firstDelaySeconds: 5 };
+      const { loop, log, counted } = loopOf(channel, store.outbox, { clock, policy });
+      await loop.round();
+      expect(await deliveries(store.outbox)).toMatchObject([
+        { state: "dead", attempts: 1, error: expect.stringMatching(/the attempt before: described: down$/) },
+      ]);
+      expect([counted, log.lines.map(({ level }) => level)]).toEqual([["shop dead"], ["error"]]);
+    }));
+
+  it("is not put off by a clock that was set back since the one before failed", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      let now = at(3_600);
+      const channel = channelOf(failing([new Error("down")]));
+      const { loop, counted } = loopOf(channel, store.outbox, { clock: { now: () => now } });
+      for (const seconds of [3_600, 0, 6]) {
+        now = at(seconds);
+        await loop.round();
+      }
+      expect(counted).toEqual(["shop failed", "shop delivered"]);
+    }));
+});
+
+describe("the attempts of a channel", () => {
+  /** A channel whose attempts wait for each other, and the most that were under way at a time. */
+  function crowded(atOnce: number) {
+    const [full, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const seen = { underWay: 0, most: 0 };
+    const deliver: Deliver = async () => {
+      seen.underWay += 1;
+      seen.most = Math.max(seen.most, seen.underWay);
+      if (seen.underWay === atOnce) full.resolve();
+      await gate.promise;
+      seen.underWay -= 1;
+    };
+    return { channel: channelOf(deliver, { atOnce }), seen, full: full.promise, open: gate.resolve };
+  }
+
+  it.each(["before", "during"])(
+    "are never more at once than it takes, where other processes end %s a round and another one begins",
+    (when) =>
+      withStore("sqlite", async (store) => {
+        await notify(store, 6);
+        await store.outbox.spread(["shop"], T0, 9);
+        const leave = () => store.outbox.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
+        if (when === "before") await leave();
+        const { channel, seen, full, open } = crowded(2);
+        const asked: Promise<unknown>[] = [];
+        const spread = Promise.withResolvers<void>();
+        let isFull = false;
+        const outbox: OutboxStore = {
+          ...store.outbox,
+          async spread(...given) {
+            if (isFull) setImmediate(spread.resolve);
+            return store.outbox.spread(...given);
+          },
+          leaseLeft(...given) {
+            const left = store.outbox.leaseLeft(...given);
+            asked.push(left);
+            return left;
+          },
+        };
+        const { loop } = loopOf(channel, outbox);
+        const first = loop.round();
+        await full;
+        if (when === "during") await leave();
+        isFull = true;
+        const second = loop.round();
+        await spread.promise;
+        await nextTurn();
+        await Promise.all(asked);
+        await nextTurn();
+        open();
+        await Promise.all([first, second]);
+        await loop.round();
+        expect(seen.most).toBe(2);
+        const states = (await deliveries(store.outbox)).map(({ state }) => state);
+        expect(states).toEqual(Array(6).fill("delivered"));
+      }),
+  );
+
+  it("begin for all notifications of a round, also for more than are passed on at a time", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 251);
+      const log = recordedLog();
+      const { loop, counted } = loopOf(
+        logChannel(log, (payload) => payload),
+        store.outbox,
+      );
+      await loop.round();
+      expect(log.lines).toHaveLength(251);
+      expect(counted).toEqual(Array(251).fill("log delivered"));
+    }));
+
+  it("begin with the next round where the database was away during one, which is logged", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const away = new Error("the database is away");
+      const delivered = Promise.withResolvers<void>();
+      let asked = 0;
+      const spread: OutboxStore["spread"] = (...given) => {
+        asked += 1;
+        return asked === 1 ? Promise.reject(away) : store.outbox.spread(...given);
+      };
+      const { loop, log } = loopOf(
+        channelOf(async () => delivered.resolve()),
+        { ...store.outbox, spread },
+      );
+      loop.start(1);
+      await delivered.promise;
+      await loop.stop();
+      expect(log.lines[0]).toMatchObject({ level: "error", fields: { err: away, channel: "shop" } });
+    }));
+
+  it("have ended when the outbox has stopped, then its channels are closed, and no timer is left", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 1);
+      const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+      const { channel, full, open } = crowded(1);
+      const closed: string[] = [];
+      const close = async () =>
+        void closed.push(...(await deliveries(store.outbox)).map(({ state }) => state));
+      const { loop } = loopOf({ ...channel, timeLimitMs: 1, close }, store.outbox);
+      loop.start(1);
+      await full;
+      const before = timers();
+      const stopped = loop.stop();
+      open();
+      await stopped;
+      expect(closed).toEqual(["delivered"]);
+      expect(timers()).toBeLessThanOrEqual(before);
+    }));
+});
