@@ -45,7 +45,7 @@ describe("a handler on postgres", () => {
 
   const handled = (run: (scope: OnceScope) => unknown) =>
     store.once(
-      newRecord(`e${++events}`),
+      newRecord(`e${++events}`, { eventType: `type_${events}` }),
       async (scope) => {
         await run(scope);
         return RESULT;
@@ -72,17 +72,21 @@ describe("a handler on postgres", () => {
     expect(await handled(run)).toMatchObject({ ending: "completed" });
   });
 
-  it("has a transaction id that no other event has, also where they come at the same time", async () => {
-    const ids: unknown[] = [];
-    const functions = ["pg_current_xact_id()", "txid_current()"];
-    const events = [...functions, ...functions, ...functions].map((name) =>
-      handled(async ({ tx }) => {
-        await tx.execute(`SELECT ${name}::text AS id`).then(({ rows }) => ids.push(rows[0]?.id));
-      }),
-    );
-    await Promise.all(events);
-    expect(new Set(ids).size).toBe(events.length);
-  });
+  it.each(["pg_current_xact_id()", "txid_current()"])(
+    "has a %s that no other event has, also where they come at the same time",
+    async (id) => {
+      const ids: unknown[] = [];
+      const all = [1, 2, 3, 4].map(() =>
+        handled(async ({ tx }) => {
+          await tx.execute(`SELECT ${id}::text AS id`).then(({ rows }) => ids.push(rows[0]?.id));
+        }),
+      );
+      await Promise.all(all);
+      // An event that had to leave a group has run twice.
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.length).toBeGreaterThanOrEqual(all.length);
+    },
+  );
 
   it("runs again where its COMMIT was refused for a conflict with another transaction", async () => {
     let runs = 0;

@@ -16,6 +16,14 @@ async function withSession<T>(target: Target, use: (client: pg.Client) => Promis
   }
 }
 
+/** Whether a session waits for a lock of this database that the application takes. */
+async function isAwaited(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    "SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database() AND NOT granted",
+  );
+  return rowCount !== 0;
+}
+
 async function sessionsOn(target: Target): Promise<number> {
   return withSession({ ...target, url: inject("postgresUrl") }, async (client) => {
     const text = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'oncehook' AND datname = $1";
@@ -31,6 +39,7 @@ describe("a start on postgres", () => {
         const slow = { name: "slow", up: async ({ execute }: Tx) => void (await execute(SLOW)) };
         const options = { lockTimeoutMs: 100, statementTimeoutMs: 100, migrations: [slow] };
         const opening = openTarget(target, options);
+        await expect.poll(() => isAwaited(other)).toBe(true);
         // Longer than the limit for a lock.
         await other.query("SELECT pg_sleep(0.2)");
         await other.query("SELECT pg_advisory_unlock($1)", [MIGRATION_LOCK]);
@@ -75,6 +84,8 @@ describe("a statement on postgres", () => {
       "postgres",
       async (store, target) =>
         withSession(target, async (other) => {
+          // The connections are there already.
+          await Promise.all([store.ping(), store.ping()]);
           await other.query(
             "BEGIN; LOCK TABLE oncehook_failures, oncehook_notifications IN ACCESS EXCLUSIVE MODE",
           );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asText, FingerprintSum, type SourceValue } from "../../src/store/index.ts";
+import { asText, FingerprintSum, type SourceRow } from "../../src/store/index.ts";
 
 const column = (kind: string) => ({ name: "value", kind, type: kind, isGenerated: false });
 
@@ -71,7 +71,7 @@ describe("the comparison at the end of a copy", () => {
 });
 
 describe("a value that is copied", () => {
-  it.each<[string, SourceValue, string | null]>([
+  it.each<[string, SourceRow["values"][number], string | null]>([
     ["text", null, null],
     ["bytea", null, null],
     ["bytea", new Uint8Array([0, 255]), "\\x00ff"],
