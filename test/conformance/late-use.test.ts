@@ -50,4 +50,29 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
       },
       { migrations: [EFFECTS], poolSize: 1 },
     ));
+
+  it("cannot use a method that it took from the connection, nor read from the connection", () =>
+    withStore(
+      dialect,
+      async (store, target) => {
+        const kept: { use(statement: string): unknown; read(): unknown }[] = [];
+        await store.once(
+          newRecord("e1"),
+          async ({ tx: { connection } }) => {
+            const use: unknown = Reflect.get(connection, dialect === "sqlite" ? "exec" : "query");
+            const read = () => Reflect.get(connection, dialect === "sqlite" ? "isTransaction" : "database");
+            kept.push({ use: use as (statement: string) => unknown, read });
+            return { result: {} };
+          },
+          committing(),
+        );
+        const late = async () => kept[0]!.use("INSERT INTO effects (event_id) VALUES ('late')");
+        await expect(late()).rejects.toThrow("the transaction has ended");
+        expect(kept[0]!.read).toThrow("the transaction has ended");
+        // On PostgreSQL it has the same connection, behind whatever was sent on it.
+        await store.once(newRecord("e2"), (scope) => addEffect(scope, "e2"), committing());
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations: [EFFECTS], poolSize: 1 },
+    ));
 });

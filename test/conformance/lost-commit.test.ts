@@ -96,6 +96,30 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
+  it("holds up no event past its deadline, neither before its handler nor at its COMMIT", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        // So few connections serve each event by itself.
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { poolSize: 2 });
+        try {
+          await Promise.all([store.ping(), store.ping()]);
+          const handle = async () => {
+            wire.freeze();
+            return { result: {} };
+          };
+          const begun = performance.now();
+          const lost = store.once(newRecord("e1"), handle, committing(600));
+          await expect(lost).rejects.toMatchObject({ reason: "commit_unknown" });
+          const unanswered = store.once(newRecord("e2"), handle, committing(600));
+          await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", ran: false });
+          expect(performance.now() - begun).toBeLessThan(4_000);
+        } finally {
+          wire.cutAll();
+          await store.close();
+        }
+      }),
+    ));
+
   it("on two of them keeps no look-up from the others", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {

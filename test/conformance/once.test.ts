@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/domain/index.ts";
 import { type Migration, sql } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
@@ -44,6 +45,25 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(record?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect(record?.processedAt && record.processedAt >= clock).toBe(true);
     }));
+
+  it("keeps when the event came and when its handler had ended, by the clock of the receiver", () => {
+    let now = new Date("2026-01-02T03:04:05.678Z");
+    return withStore(
+      dialect,
+      async (store) => {
+        const handle = async () => {
+          now = new Date("2026-01-02T03:04:07.001Z");
+          return { result: {} };
+        };
+        await store.once(newRecord("e1"), handle, committing());
+        expect(await store.find(newRecord("e1"), within(1_000))).toMatchObject({
+          createdAt: "2026-01-02T03:04:05.678Z",
+          processedAt: "2026-01-02T03:04:07.001Z",
+        });
+      },
+      { clock: { ...systemClock, now: () => now } },
+    );
+  });
 
   it("does not run a second time and answers with the stored record", () =>
     withStore(dialect, async (store) => {

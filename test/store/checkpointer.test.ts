@@ -177,4 +177,36 @@ describe("the write-ahead log of SQLite", () => {
     await checkpointer.close();
     expect(failures).toHaveLength(1);
   });
+
+  it("stops the writer for the last pass alone, and not while a reader keeps frames from being copied", async () => {
+    // The first answer is of a log that a reader holds; the pass says which one it was.
+    const rested = await firstRest("{ frames: LONG + passes, left: passes === 1 ? 5 : 0 }");
+    // One for the reader, two of a long log that grows no more, and the one during the rest.
+    expect(rested).toEqual({ frames: CHECKPOINT_RULES.longLog + 4, left: 0 });
+  });
+
+  it("stops the writer after five passes over a log that grows as fast as it is copied", async () => {
+    const rested = await firstRest("{ frames: LONG + 1_000 * passes, left: 0 }");
+    expect(rested).toEqual({ frames: CHECKPOINT_RULES.longLog + 6_000, left: 0 });
+  });
 });
+
+/** Commits until the writer was stopped once. @param answer of the thread, by its count of passes @returns the answer meanwhile */
+async function firstRest(answer: string): Promise<unknown> {
+  const rested = Promise.withResolvers<unknown>();
+  const rest: Rest = async (during) => rested.resolve(await during());
+  const code = `globalThis.passes = (globalThis.passes ?? 0) + 1; parentPort.postMessage(${answer})`;
+  const rules = threadThat(code.replaceAll("LONG", String(CHECKPOINT_RULES.longLog)));
+  const checkpointer = new Checkpointer("x.db", rest, () => {}, {
+    ...CHECKPOINT_RULES,
+    afterMs: 1,
+    ...rules,
+  });
+  const commits = setInterval(() => checkpointer.committed(), 2);
+  try {
+    return await rested.promise;
+  } finally {
+    clearInterval(commits);
+    await checkpointer.close();
+  }
+}

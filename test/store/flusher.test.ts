@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, type LogFile } from "../../src/store/sqlite/flusher.ts";
@@ -81,4 +82,45 @@ describe("a commit on SQLite", () => {
       await expect(later).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
       await writer.drain();
     }));
+
+  it("has ended for whoever waits for the end of all work when the disk has it, and not before", () =>
+    withWriter(async (writer, { flushes }) => {
+      const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
+      await expect.poll(() => flushes.length).toBe(1);
+      const ended: string[] = [];
+      const drained = writer.drain().then(() => ended.push("drained"));
+      await nextTurn();
+      expect(ended).toEqual([]);
+      flushes[0]?.resolve();
+      await work;
+      // What was committed since the first flush began is flushed by another one.
+      await expect.poll(() => flushes.length).toBe(2);
+      expect(ended).toEqual([]);
+      flushes[1]?.resolve();
+      await drained;
+      expect(ended).toEqual(["drained"]);
+    }));
+
+  it("is asked of the disk no second time after a flush that failed, which would find nothing left to fail", () =>
+    withWriter(async (writer, { flushes }) => {
+      const submit = (name: string) => writer.submit(name, SOON(), () => ({ value: name, keep: true }));
+      const first = expect(submit("e1")).rejects.toMatchObject({ reason: "commit_unknown" });
+      await expect.poll(() => flushes.length).toBe(1);
+      // Committed while the first flush is under way: it waits for a second one.
+      const second = expect(submit("e2")).rejects.toMatchObject({ reason: "commit_unknown" });
+      await nextTurn();
+      await nextTurn();
+      flushes[0]?.reject(new Error("EIO"));
+      await Promise.all([first, second]);
+      expect(flushes).toHaveLength(1);
+    }));
+
+  it("names the first of several failures", async () => {
+    const flusher = new Flusher(slowDisk().file);
+    const [first, second] = [new Error("EIO"), new Error("of the checkpoint")];
+    flusher.failed(first);
+    expect(flusher.failed(second)).toMatchObject({ cause: first });
+    expect(() => flusher.assertIntact()).toThrow(expect.objectContaining({ cause: first }));
+    expect(await flusher.broken).toMatchObject({ cause: first });
+  });
 });

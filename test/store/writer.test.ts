@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { constants, DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
@@ -18,13 +19,13 @@ interface Opened {
   rows(): unknown[];
 }
 
-async function withWriter(run: (opened: Opened) => Promise<void>): Promise<void> {
+async function withWriter(run: (opened: Opened) => Promise<void>, committed = () => {}): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-writer-"));
   const path = join(folder, "x.db");
   const connection = new Connection(path);
   connection.database.exec("CREATE TABLE t (n integer)");
   const flusher = new Flusher(logFileOf(path));
-  const writer = new Writer(connection, flusher, () => {});
+  const writer = new Writer(connection, flusher, committed);
   const write = (n: number) =>
     writer.submit(`e${n}`, SOON(), () => ({
       value: connection.run("INSERT INTO t VALUES (?)", n).changes,
@@ -41,10 +42,10 @@ async function withWriter(run: (opened: Opened) => Promise<void>): Promise<void>
   }
 }
 
-/** SQLite itself refuses ROLLBACK from here on; a savepoint can still be undone. */
-function refuseRollback({ database }: Connection): void {
+/** SQLite itself refuses this from here on; a savepoint can still be undone. */
+function refuse({ database }: Connection, what: "COMMIT" | "ROLLBACK"): void {
   database.setAuthorizer((action, operation) =>
-    action === constants.SQLITE_TRANSACTION && operation === "ROLLBACK"
+    action === constants.SQLITE_TRANSACTION && operation === what
       ? constants.SQLITE_DENY
       : constants.SQLITE_OK,
   );
@@ -62,6 +63,11 @@ function beyondUndo({ connection, writer }: Opened, first: () => void): Promise<
 
 const BROKEN = { name: "StoreFault", reason: "unavailable", message: /could not be rolled back/ };
 const STUCK = 1_000;
+/** Longer than a group takes members in. */
+const GROUP_IS_OLD_MS = 30;
+/** A constraint that only COMMIT checks. */
+const DEFERRED = `CREATE TABLE parent (id integer PRIMARY KEY);
+  CREATE TABLE child (parent integer REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)`;
 
 describe("the writer of SQLite", () => {
   it("goes on when what one member wrote cannot be undone by itself, and the others of its group have their end", () =>
@@ -87,7 +93,7 @@ describe("the writer of SQLite", () => {
     withWriter(async (opened) => {
       const begun = performance.now();
       const first = opened.write(1);
-      const second = beyondUndo(opened, () => refuseRollback(opened.connection));
+      const second = beyondUndo(opened, () => refuse(opened.connection, "ROLLBACK"));
       const ends = await Promise.allSettled([first, second, opened.write(3)]);
       const later = await Promise.allSettled([opened.write(4)]);
       for (const end of [...ends, ...later])
@@ -106,7 +112,7 @@ describe("the writer of SQLite", () => {
         "CREATE TABLE child (id integer REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)",
       );
       const orphan = opened.writer.submit("e1", SOON(), () => {
-        refuseRollback(opened.connection);
+        refuse(opened.connection, "ROLLBACK");
         return { value: opened.connection.run("INSERT INTO child VALUES (404)").changes, keep: true };
       });
       await expect(orphan).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
@@ -125,8 +131,7 @@ describe("the writer of SQLite", () => {
 
   it("takes nothing that waits into the transaction of a member that runs alone", () =>
     withWriter(async ({ writer, connection }) => {
-      connection.database.exec(`CREATE TABLE parent (id integer PRIMARY KEY);
-        CREATE TABLE child (parent integer REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)`);
+      connection.database.exec(DEFERRED);
       const runs: string[] = [];
       const run = (name: string, work = () => {}) =>
         writer.submit(name, SOON(), () => {
@@ -153,9 +158,128 @@ describe("the writer of SQLite", () => {
       try {
         other.exec("BEGIN IMMEDIATE");
         const late = writer.submit("e1", performance.now(), () => ({ value: undefined, keep: true }));
-        await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+        await expect(late).rejects.toMatchObject({
+          name: "StoreFault",
+          reason: "unavailable",
+          cause: { message: "database is locked" },
+        });
+        // Nothing waits for the lock any more.
+        await writer.drain();
       } finally {
         other.close();
       }
     }));
+
+  it("runs the members of a group that was lost again before those that came after them", () =>
+    withWriter(async ({ writer, connection }) => {
+      connection.database.exec(DEFERRED);
+      const runs: string[] = [];
+      const run = (name: string, work = () => {}) =>
+        writer.submit(name, SOON(), () => {
+          runs.push(name);
+          work();
+          return { value: name, keep: true };
+        });
+      const first = run("first");
+      const refused = run("refused", () => {
+        const old = performance.now() + GROUP_IS_OLD_MS;
+        while (performance.now() < old);
+        connection.run("INSERT INTO child VALUES (1)");
+      });
+      const later = run("later");
+      await expect(refused).rejects.toMatchObject({ reason: "commit_failed" });
+      await Promise.all([first, later]);
+      expect(runs).toEqual(["first", "refused", "first", "refused", "later"]);
+    }));
+
+  it("answers a member that is at work past its deadline with what it came to, once", () =>
+    withWriter(async ({ writer, write }) => {
+      let runs = 0;
+      const soon = performance.now() + 10;
+      const slow = writer.submit("slow", soon, async () => {
+        runs += 1;
+        await sleep(60);
+        return { value: "slow", keep: true };
+      });
+      const others = [write(1), write(2)];
+      expect(await slow).toBe("slow");
+      expect(await Promise.all(others)).toEqual([1, 1]);
+      expect(runs).toBe(1);
+    }));
+
+  it("rests between two groups: not during the one at work, and the next one waits for the end of the rest", () =>
+    withWriter(async ({ writer }) => {
+      const order: string[] = [];
+      const work = Promise.withResolvers<void>();
+      const [atWork, resting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const submit = (name: string, until?: Promise<void>) =>
+        writer.submit(name, SOON(), async () => {
+          atWork.resolve();
+          await until;
+          order.push(name);
+          return { value: name, keep: true };
+        });
+      const first = submit("first", work.promise);
+      await atWork.promise;
+      let next: Promise<string> | undefined;
+      const rest = writer.rest(async () => {
+        order.push("rest");
+        next = submit("next");
+        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+        order.push("end of the rest");
+        resting.resolve();
+      });
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+      expect(order).toEqual([]);
+      work.resolve();
+      await Promise.all([first, rest, resting.promise]);
+      await next;
+      expect(order).toEqual(["first", "rest", "end of the rest", "next"]);
+    }));
+
+  it("calls an event whose handler failed in progress no longer, also while its group is at work", () =>
+    withWriter(async ({ writer }) => {
+      const failing = writer.submit("e1", SOON(), () => Promise.reject(new Error("of its own")));
+      const slow = writer.submit("e2", SOON(), async () => {
+        await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+        return { value: "slow", keep: true };
+      });
+      const late = writer.submit("e1", performance.now() + 5, () => ({ value: undefined, keep: true }));
+      await expect(failing).rejects.toThrow("of its own");
+      expect(await slow).toBe("slow");
+    }));
+
+  it("fails its whole group, and runs none of it again, where COMMIT is refused for another cause than a constraint", () =>
+    withWriter(async ({ writer, connection, rows }) => {
+      let runs = 0;
+      const insert = () => {
+        runs += 1;
+        refuse(connection, "COMMIT");
+        return { value: connection.run("INSERT INTO t VALUES (?)", runs).changes, keep: true };
+      };
+      const both = [writer.submit("e1", SOON(), insert), writer.submit("e2", SOON(), insert)];
+      for (const one of both) await expect(one).rejects.toMatchObject({ reason: "commit_failed" });
+      expect(runs).toBe(2);
+      connection.database.setAuthorizer(null);
+      expect(rows()).toEqual([]);
+    }));
+
+  it("takes no more than 256 members into a group", async () => {
+    const commits: number[] = [];
+    let members = 0;
+    await withWriter(
+      async ({ writer }) => {
+        const all = Array.from({ length: 600 }, (_, index) =>
+          writer.submit(`e${index}`, SOON(), () => {
+            members += 1;
+            return { value: index, keep: true };
+          }),
+        );
+        expect((await Promise.all(all)).length).toBe(600);
+      },
+      () => commits.push(members),
+    );
+    const sizes = commits.map((until, index) => until - (commits[index - 1] ?? 0));
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(256);
+  });
 });

@@ -102,7 +102,9 @@ function sqlState(error: unknown): string | undefined {
 /** A handler may wrap the driver's error, so the causes are looked at too. */
 function causes(error: unknown): Error[] {
   const found: Error[] = [];
-  for (let current = error; current instanceof Error && found.length < 5; current = current.cause) {
+  // The store's own error around it counts for none, so that both looks at it see the same.
+  let current = error instanceof FaultInRun ? error.cause : error;
+  for (; current instanceof Error && found.length < 5; current = current.cause) {
     found.push(current);
   }
   return found;

@@ -36,10 +36,10 @@ export class WriterQueue {
     this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
   }
 
-  /** @param isFirst whether the group is empty: who must be alone joins no other */
-  next(isFirst: boolean): Member | undefined {
+  /** Those that must be alone come first, since they were put back. */
+  next(): Member | undefined {
     const member = this.#waiting[this.#first];
-    if (member === undefined || (member.isAlone && !isFirst)) return undefined;
+    if (member === undefined) return undefined;
     this.#first += 1;
     if (this.#first === this.#waiting.length) {
       this.#waiting = [];

@@ -130,7 +130,7 @@ export class Writer {
   async #fill(done: Ended[]): Promise<boolean> {
     const end = performance.now() + GROUP_MS;
     for (;;) {
-      const member = this.#queue.next(done.length === 0);
+      const member = this.#queue.next();
       if (member === undefined) break;
       await this.#run(member, done);
       // Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3).

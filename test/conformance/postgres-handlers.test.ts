@@ -1,0 +1,110 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { OnceScope, Store } from "../../src/store/index.ts";
+import { openTarget, type Target, withDatabase } from "../support/databases.ts";
+import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+
+const RESULT = { result: {} };
+const driver = ({ tx }: OnceScope) => tx.connection as pg.Client;
+
+/** Refuses the first COMMIT as a conflict of transactions; a sequence is not rolled back. */
+const CONFLICT = {
+  name: "test-conflict",
+  async up({ execute }: Parameters<typeof EFFECTS.up>[0]) {
+    await execute("CREATE SEQUENCE commits");
+    await execute(`CREATE FUNCTION refuse_first() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
+      IF nextval('commits') = 1 THEN RAISE SQLSTATE '40001'; END IF; RETURN NULL; END$$`);
+    await execute(`CREATE CONSTRAINT TRIGGER conflicts AFTER INSERT ON effects
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.note = 'conflict') EXECUTE FUNCTION refuse_first()`);
+  },
+};
+
+describe("a handler on postgres", () => {
+  const ended = Promise.withResolvers<void>();
+  let database: Promise<void>;
+  let target: Target;
+  let store: Store;
+  let events = 0;
+
+  beforeAll(async () => {
+    const ready = Promise.withResolvers<void>();
+    database = withDatabase("postgres", async (fresh) => {
+      target = fresh;
+      ({ store } = await openTarget(fresh, { migrations: [EFFECTS, CONFLICT] }));
+      ready.resolve();
+      await ended.promise;
+      await store.close();
+    });
+    await Promise.race([ready.promise, database]);
+  });
+
+  afterAll(async () => {
+    ended.resolve();
+    await database;
+  });
+
+  const handled = (run: (scope: OnceScope) => unknown) =>
+    store.once(
+      newRecord(`e${++events}`, { eventType: `type_${events}` }),
+      async (scope) => {
+        await run(scope);
+        return RESULT;
+      },
+      committing(),
+    );
+
+  it.each<[string, (scope: OnceScope) => unknown, string]>([
+    ["end", (scope) => driver(scope).end(), "may not call end() of the connection"],
+    ["query with a callback", (scope) => driver(scope).query("SELECT 1", () => {}), "with a callback"],
+    ["RESET", ({ tx }) => tx.execute("RESET search_path"), 'may not run "RESET'],
+    ["DISCARD", ({ tx }) => tx.execute("DISCARD TEMP"), 'may not run "DISCARD'],
+    ["DEALLOCATE", ({ tx }) => tx.execute("DEALLOCATE ALL"), 'may not run "DEALLOCATE'],
+    ["SET SESSION", ({ tx }) => tx.execute("SET SESSION lock_timeout = 1"), "use SET LOCAL"],
+  ])("is refused %s of its connection", async (_what, run, why) => {
+    await expect(handled(run)).rejects.toThrow(why);
+  });
+
+  it("may set what ends with its transaction", async () => {
+    const run = async ({ tx }: OnceScope) => {
+      for (const what of ["CONSTRAINTS ALL IMMEDIATE", "LOCAL lock_timeout = 100", "TRANSACTION READ WRITE"])
+        await tx.execute(`SET ${what}`);
+    };
+    expect(await handled(run)).toMatchObject({ ending: "completed" });
+  });
+
+  it.each(["pg_current_xact_id()", "txid_current()"])(
+    "has a %s that no other event has, also where they come at the same time",
+    async (id) => {
+      const ids: unknown[] = [];
+      const all = [1, 2, 3, 4].map(() =>
+        handled(async ({ tx }) => {
+          await tx.execute(`SELECT ${id}::text AS id`).then(({ rows }) => ids.push(rows[0]?.id));
+        }),
+      );
+      await Promise.all(all);
+      // An event that had to leave a group has run twice.
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.length).toBeGreaterThanOrEqual(all.length);
+    },
+  );
+
+  it("runs again where its COMMIT was refused for a conflict with another transaction", async () => {
+    let runs = 0;
+    const ending = await handled(async ({ tx }) => {
+      runs += 1;
+      await tx.execute("INSERT INTO effects (event_id, note) VALUES ('e', 'conflict')");
+    });
+    expect([ending.ending, runs]).toEqual(["completed", 2]);
+    expect(await countOf(target, "effects", "note = 'conflict'")).toBe(1);
+  });
+
+  it("fails at once, and runs once, where it made its transaction read-only unseen", async () => {
+    let runs = 0;
+    const failed = handled(async ({ tx }) => {
+      runs += 1;
+      await tx.execute("SELECT set_config('transaction_read_only', 'on', true)");
+    });
+    await expect(failed).rejects.toMatchObject({ code: "25006" });
+    expect(runs).toBe(1);
+  });
+});

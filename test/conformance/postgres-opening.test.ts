@@ -1,0 +1,103 @@
+import pg from "pg";
+import { describe, expect, inject, it } from "vitest";
+import { openTarget, STAMP, type Target, withDatabase, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+
+/** As the store takes it for its migrations. */
+const MIGRATION_LOCK = 7_140_231_901;
+
+async function withSession<T>(target: Target, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: target.url });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Whether a session waits for a lock of this database that the application takes. */
+async function isAwaited(client: pg.Client): Promise<boolean> {
+  const { rowCount } = await client.query(
+    "SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database() AND NOT granted",
+  );
+  return rowCount !== 0;
+}
+
+async function sessionsOn(target: Target): Promise<number> {
+  return withSession({ ...target, url: inject("postgresUrl") }, async (client) => {
+    const text = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'oncehook' AND datname = $1";
+    return (await client.query(text, [new URL(target.url).pathname.slice(1)])).rowCount ?? 0;
+  });
+}
+
+describe("a start on postgres", () => {
+  it("waits for another process's migrations, and gives its own more time than a callback's statement", () =>
+    withDatabase("postgres", (target) =>
+      withSession(target, async (other) => {
+        await other.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
+        const slow = { name: "slow", up: async ({ execute }: Tx) => void (await execute(SLOW)) };
+        const options = { lockTimeoutMs: 100, statementTimeoutMs: 100, migrations: [slow] };
+        const opening = openTarget(target, options);
+        await expect.poll(() => isAwaited(other)).toBe(true);
+        // Longer than the limit for a lock.
+        await other.query("SELECT pg_sleep(0.2)");
+        await other.query("SELECT pg_advisory_unlock($1)", [MIGRATION_LOCK]);
+        const { store, report } = await opening;
+        await store.close();
+        expect(report.applied.at(-1)).toBe("slow");
+      }),
+    ));
+
+  it("leaves no session behind, neither where it is refused nor when the store is closed", () =>
+    withDatabase("postgres", async (target) => {
+      const { store } = await openTarget(target);
+      const events = ["e1", "e2", "e3", "e4"].map((id) =>
+        store.once(newRecord(id), async () => ({ result: {} }), committing()),
+      );
+      await Promise.all(events);
+      expect(await sessionsOn(target)).toBeGreaterThan(0);
+      await store.close();
+      await expect.poll(() => sessionsOn(target)).toBe(0);
+      const another = { ...STAMP, environment: "another" };
+      await expect(openTarget(target, { stamp: another })).rejects.toThrow("belongs to the environment");
+      await expect.poll(() => sessionsOn(target)).toBe(0);
+    }));
+});
+
+describe("a statement on postgres", () => {
+  it("of a handler is cancelled by the server at its time limit, as the handler's failure", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const run = async ({ tx }: { tx: Tx }) => {
+          await tx.execute("SELECT pg_sleep(5)");
+          return { result: {} };
+        };
+        await expect(store.once(newRecord("e1"), run, committing())).rejects.toMatchObject({ code: "57014" });
+      },
+      { statementTimeoutMs: 100 },
+    ));
+
+  it("of the store's own waits for a table that is locked longer than one wait for a lock may be", () =>
+    withStore(
+      "postgres",
+      async (store, target) =>
+        withSession(target, async (other) => {
+          // The connections are there already.
+          await Promise.all([store.ping(), store.ping()]);
+          await other.query(
+            "BEGIN; LOCK TABLE oncehook_failures, oncehook_notifications IN ACCESS EXCLUSIVE MODE",
+          );
+          const reading = store.failures.list({ limit: 1 }, {});
+          const writing = store.outbox.passOn("log", new Date(), 1, () => {});
+          await other.query("SELECT pg_sleep(0.15)");
+          await other.query("ROLLBACK");
+          expect([await reading, await writing]).toEqual([[], 0]);
+        }),
+      { lockTimeoutMs: 50 },
+    ));
+});
+
+type Tx = { execute(statement: string): Promise<unknown> };
+const SLOW = "SELECT pg_sleep(0.15)";

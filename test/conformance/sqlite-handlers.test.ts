@@ -1,0 +1,64 @@
+import { DatabaseSync as Database, type DatabaseSync } from "node:sqlite";
+import { expect, it } from "vitest";
+import type { OnceScope } from "../../src/store/index.ts";
+import { openTarget, withDatabase, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
+
+const RESULT = { result: {} };
+const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
+
+it("a handler on SQLite takes no guard from its connection, and detaches and copies nothing", () =>
+  withStore("sqlite", async (store) => {
+    const misuses: [(scope: OnceScope) => unknown, string][] = [
+      [(scope) => driver(scope).setAuthorizer(null), "may not call setAuthorizer()"],
+      [(scope) => driver(scope).open(), "may not call open()"],
+      [({ tx }) => tx.execute("DETACH main"), "another database would stay attached"],
+      [({ tx }) => tx.execute("PRAGMA wal_checkpoint"), "PRAGMA wal_checkpoint would stay set"],
+    ];
+    for (const [misuse, why] of misuses) {
+      const run = async (scope: OnceScope) => {
+        await misuse(scope);
+        return RESULT;
+      };
+      await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow(why);
+    }
+  }));
+
+it("a handler on SQLite that goes on after a refused statement fails with what it throws then", () =>
+  withStore("sqlite", async (store) => {
+    const run = async ({ tx }: OnceScope) => {
+      await expect(tx.execute("PRAGMA query_only = ON")).rejects.toThrow("not authorized");
+      throw new Error("of its own");
+    };
+    await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow("of its own");
+  }));
+
+it("a disk that fails under a handler's statement on SQLite is no failure of its event, and tells that the handler ran", () =>
+  withStore("sqlite", async (store) => {
+    const error = Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
+    const lost = store.once(newRecord("e1"), () => Promise.reject(error), committing());
+    await expect(lost).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: true });
+  }));
+
+it("a record on SQLite that is not completed answers no delivery as done", () =>
+  withStore("sqlite", async (store, target) => {
+    const database = new Database(target.url.slice("sqlite:".length));
+    database.exec(`INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+      VALUES ('platform', 'e1', 'payment_notify', 'v1', 'processing', '', '2026-01-01T00:00:00.000Z')`);
+    database.close();
+    expect(await store.find(newRecord("e1"), performance.now() + 1_000)).toBeUndefined();
+    const again = store.once(newRecord("e1"), async () => RESULT, committing());
+    await expect(again).rejects.toThrow("is not completed");
+  }));
+
+it("a start on SQLite that is refused lets go of the file", () =>
+  withDatabase("sqlite", async (target) => {
+    await (await openTarget(target)).store.close();
+    const migrations = [{ name: "broken", up: () => Promise.reject(new Error("no such luck")) }];
+    await expect(openTarget(target, { migrations })).rejects.toThrow("no such luck");
+    const other = new Database(target.url.slice("sqlite:".length));
+    // Refused as long as any other connection is open.
+    other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
+    expect(other.prepare("PRAGMA journal_mode = DELETE").get()).toEqual({ journal_mode: "delete" });
+    other.close();
+  }));
