@@ -18,6 +18,7 @@ import { until } from "../support/until.ts";
 const KEY = { source: "platform", eventId: "e1" };
 const HANDLER_TIMEOUT_MS = 400;
 const LEASE_MARGIN_MS = 10_000;
+const STORING_MS = 6_000;
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -98,24 +99,48 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect([counted.prepared, receiver.unsaved.size]).toEqual([0, 0]);
     }));
 
+  /** Runs the event on a store whose claim takes so long, by the clock that leases are measured with; it stands otherwise. */
+  const runAfterClaim = async (store: Store, claimMs: number, prepared?: Promise<void>) => {
+    let shift = 0;
+    const start = performance.now();
+    const claim: Store["preparations"]["claim"] = async (...given) => {
+      const claimed = await store.preparations.claim(...given);
+      shift = claimMs;
+      return claimed;
+    };
+    const { counted, run } = rooms({ ...store, preparations: { ...store.preparations, claim } }, prepared);
+    vi.spyOn(performance, "now").mockImplementation(() => start + shift);
+    return { counted, outcome: await run(start + 60_000) };
+  };
+  const LEASE_MS = HANDLER_TIMEOUT_MS + LEASE_MARGIN_MS;
+
   it("is not begun when the claim took so long that its lease is all but over", () =>
     withStore(dialect, async (store) => {
-      let shift = 0;
-      const real = performance.now.bind(performance);
-      const claim: Store["preparations"]["claim"] = async (...given) => {
-        const claimed = await store.preparations.claim(...given);
-        shift = HANDLER_TIMEOUT_MS + LEASE_MARGIN_MS - 1_000;
-        return claimed;
-      };
-      const slow = { ...store, preparations: { ...store.preparations, claim } };
-      const { counted, run } = rooms(slow);
-      vi.spyOn(performance, "now").mockImplementation(() => real() + shift);
-      expect(await run(real() + 60_000)).toMatchObject({ ending: "failed", code: "handler_failed" });
+      const { counted, outcome } = await runAfterClaim(store, LEASE_MS - 1_000);
+      expect(outcome).toMatchObject({ ending: "failed", code: "handler_failed" });
       expect(counted.prepared).toBe(0);
       // The claim was given back.
       expect(
         (await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state,
       ).toBe("claimed");
+    }));
+
+  it("ends before its lease does when the claim took long, with time left to store its result", () =>
+    withStore(dialect, async (store) => {
+      const gate = Promise.withResolvers<void>();
+      const { counted, outcome } = await runAfterClaim(store, LEASE_MS - STORING_MS - 30, gate.promise);
+      gate.resolve();
+      expect(outcome).toMatchObject({ ending: "failed", code: "handler_timed_out" });
+      const [, limit] = /time limit of (\d+) ms/.exec(String("cause" in outcome && outcome.cause)) ?? [];
+      expect(limit).toBe("30");
+      expect(counted.prepared).toBe(1);
+    }));
+
+  it("has the handler's whole time limit when the claim took no longer than its lease allows for", () =>
+    withStore(dialect, async (store) => {
+      const { counted, outcome } = await runAfterClaim(store, LEASE_MARGIN_MS - STORING_MS);
+      expect(outcome).toMatchObject({ ending: "success" });
+      expect(counted.prepared).toBe(1);
     }));
 });
 
