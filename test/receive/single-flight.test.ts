@@ -31,7 +31,11 @@ describe("deliveries of one event", () => {
   it("run one by one, also one that comes after the first has ended while another still runs", async () => {
     const flights = createSingleFlight();
     const order: string[] = [];
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const gates = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
     const deliver = (index: number) =>
       flights.take(key, end, async () => {
         order.push(`${index} begins`);
