@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { refused } from "../../src/domain/index.ts";
 import { Rejected } from "../../src/index.ts";
 import { createRetryLoop, replay } from "../../src/retry/index.ts";
 import { type Store, StoreFault } from "../../src/store/index.ts";
@@ -126,6 +127,39 @@ describe("a round of retries", () => {
       expect(inner.lines).toMatchObject([
         { level: 40, event_id: "e1", kind: "retry", alone: false, state: "waiting", process_ends: 1 },
       ]);
+    }));
+});
+
+describe("a replay", () => {
+  it("that fails leaves the schedule of the retries as it was", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 2 });
+      await failInline(inner);
+      inner.time.seconds = 30;
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "failed" });
+      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+        state: "waiting",
+        attempts: 2,
+        retriesDone: 0,
+        nextAttemptAt: new Date(T0 + 60_000).toISOString(),
+      });
+    }));
+
+  it("holds up the deliveries of its event in this process, which then look the event up again", () =>
+    withStore("sqlite", async (store) => {
+      const waited: boolean[] = [];
+      const { key, deadline } = workOf("e1");
+      const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
+        delivered = inner.receiver.flights.take(key, deadline, async (hasWaited) => {
+          waited.push(hasWaited);
+          return refused("rejected");
+        });
+      });
+      let delivered: Promise<unknown> | undefined;
+      await failInline(inner);
+      await replay(key, TIMING, inner.receiver);
+      await delivered;
+      expect(waited).toEqual([true]);
     }));
 });
 
