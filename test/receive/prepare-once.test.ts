@@ -12,6 +12,7 @@ import type { Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
 import { until } from "../support/until.ts";
 
@@ -97,6 +98,24 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       await store.preparations.save(KEY, "b", theirs);
       expect(await run()).toMatchObject({ ending: "success", result: { token: "theirs" } });
       expect([counted.prepared, receiver.unsaved.size]).toEqual([0, 0]);
+    }));
+
+  it("is a duplicate's where another process completes the event between the look-up and the claim", () =>
+    withStore(dialect, async (store) => {
+      const { counted, run } = rooms(store);
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await run()).toMatchObject({ ending: "already_processed", isSameBody: true });
+      expect(counted.prepared).toBe(0);
+    }));
+
+  it("takes no result that was stored for another event", () =>
+    withStore(dialect, async (store) => {
+      const { receiver, run } = rooms(store);
+      const now = new Date();
+      await store.preparations.claim(KEY, { owner: "b", now, until: new Date(now.getTime() + 5_000) });
+      const context = preparationContext({ ...KEY, eventId: "e2" });
+      await store.preparations.save(KEY, "b", receiver.sealer.seal(Buffer.from('{"token":"e2"}'), context));
+      expect(await run()).toMatchObject({ ending: "failed", code: "handler_failed" });
     }));
 
   /** Runs the event on a store whose claim takes so long, by the clock that leases are measured with; it stands otherwise. */

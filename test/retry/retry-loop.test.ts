@@ -4,6 +4,7 @@ import { keepFailure } from "../../src/receive/keep-failure.ts";
 import type { Store } from "../../src/store/index.ts";
 import { FaultInRun, StoreFault } from "../../src/store/store-fault.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import {
   CONFIG,
@@ -134,6 +135,36 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const inner = rooms({ ...store, find }, { times: 0 });
       await keepFailure(workOf("e1"), failed("commit_unknown", new Error("no answer")), inner.receiver);
       expect(await store.failures.counts()).toEqual({ waiting: 1, exhausted: 0 });
+    }));
+
+  it("looks a COMMIT up whose answer was lost, before it keeps anything of an event that is handled", () =>
+    withStore(dialect, async (store) => {
+      let kept = 0;
+      const record: Store["failures"]["record"] = async (...given) => {
+        kept += 1;
+        await store.failures.record(...given);
+      };
+      const inner = rooms({ ...store, failures: { ...store.failures, record } }, { times: 0 });
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      const unknown = failed("commit_unknown", new Error("no answer"));
+      await keepFailure(workOf("e1"), unknown, inner.receiver);
+      expect(kept).toBe(0);
+      await keepFailure(workOf("e2"), unknown, inner.receiver);
+      expect(kept).toBe(1);
+    }));
+
+  it("counts a retry whose COMMIT did not happen although its answer was lost", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const once = () => Promise.reject(new StoreFault("commit_unknown", "the answer was lost", undefined));
+      const lost = rooms({ ...store, once }, { times: 0 });
+      lost.time.seconds = 60;
+      expect(await lost.loop().round()).toBe(1);
+      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+        code: "commit_unknown",
+        retriesDone: 1,
+      });
     }));
 
   it("keeps an event whose handler met a database fault, and none whose handler never began", () =>

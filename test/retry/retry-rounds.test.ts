@@ -163,6 +163,20 @@ describe("a replay", () => {
     }));
 });
 
+describe("the stored body of an event", () => {
+  it("is handled as no other event's", () =>
+    withStore("sqlite", async (store, target) => {
+      const inner = rooms(store, { times: 2 });
+      for (const id of ["e1", "e2"]) await failInline(inner, id);
+      await execute(
+        target,
+        "UPDATE oncehook_failures SET sealed_body = (SELECT sealed_body FROM oncehook_failures WHERE event_id = 'e2')",
+      );
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ code: "internal" });
+      expect(await store.listRecords({ limit: 9 }, {})).toEqual([]);
+    }));
+});
+
 describe("the history of a retried event", () => {
   it("says when an attempt began, and for how many milliseconds it ran", () =>
     withStore("sqlite", async (store) => {

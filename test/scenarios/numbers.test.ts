@@ -61,6 +61,9 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     [BEYOND, BEYOND],
     ["-9007199254740993.5", "-9007199254740993.5"],
     ["1e400", "1e400"],
+    ["1E400", "1E400"],
+    ["1e+400", "1e+400"],
+    ["12345678901234567890E+2", "12345678901234567890E+2"],
     ["0.12345678901234567890", "0.12345678901234567890"],
     ["9007199254740992", "9007199254740992"],
     ["0.30000000000000004", "0.30000000000000004"],
@@ -85,6 +88,15 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     expect((await send("counted", '{"count":9007199254740991}')).body).toMatchObject({
       data: { count: 9007199254740991 },
     });
+  });
+
+  it("are named in the error of such a failure, the first three of them", async () => {
+    const { event_id } = await send("counted", `{"count":${BEYOND},"more":[1e401,1e402,1e403]}`);
+    const [failure] = await rowsOf(
+      receiver.target,
+      `SELECT error FROM oncehook_failures WHERE event_id = '${event_id}'`,
+    );
+    expect(failure?.error).toContain(`holds (${BEYOND}, 1e401, 1e402), which`);
   });
 
   it("that are wrong for another reason than their digits are refused for good", async () => {
