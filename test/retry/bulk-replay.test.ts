@@ -170,14 +170,23 @@ describe("a bulk replay", () => {
       expect(batches).toEqual([3, 1, 0]);
     }));
 
-  it("counts an event that another process has completed as done before", () =>
+  it("counts an event that another process has completed as done before, when it comes to it", () =>
     onSqlite(async (store, target) => {
-      const inner = rooms(store, { times: 1 });
+      let atItsEnd: unknown;
+      const inner = rooms(
+        withBulk(store, ({ get, finish }) => ({
+          async finish(id, ...given) {
+            atItsEnd = await get(id);
+            return finish(id, ...given);
+          },
+        })),
+        { times: 1 },
+      );
       await failInline(inner);
       await completeElsewhere(store, target);
-      expect(await (await replayAll(store, inner)).done()).toMatchObject([
-        { total: 1, succeeded: 0, already: 1, failed: 0 },
-      ]);
+      const counts = { total: 1, succeeded: 0, already: 1, failed: 0 };
+      expect(await (await replayAll(store, inner)).done()).toMatchObject([counts]);
+      expect(atItsEnd).toMatchObject(counts);
     }));
 
   it.each([

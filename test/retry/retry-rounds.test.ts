@@ -116,6 +116,22 @@ describe("a round of retries", () => {
       ]);
     }));
 
+  it("logs how each retry ended", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 4 }, async (eventId) => {
+        if (eventId === "rejected") throw new Rejected("no such order");
+      });
+      for (const id of ["failed", "rejected", "handled"]) await failInline(inner, id);
+      inner.time.seconds = 60;
+      await inner.loop().round();
+      const lines = inner.lines.map(({ level, event_id, msg }) => `${level} ${event_id}: ${msg}`);
+      expect(lines.toSorted()).toEqual([
+        "30 handled: retry ended",
+        "40 failed: retry failed",
+        "40 rejected: retry was refused",
+      ]);
+    }));
+
   it("logs which attempts were cut off by the end of their process", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 1 });

@@ -159,7 +159,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       data: z.object({}),
       prepare: ({ signal }) =>
         new Promise<never>((resolve) => {
-          signal.addEventListener("abort", () => setImmediate(resolve));
+          signal.addEventListener("abort", () => resolve(undefined as never));
         }),
       handle: ({ prepared }) => ({ prepared }),
     });
