@@ -62,6 +62,13 @@ const handled: readonly Scenario[] = [
     records: 1,
   },
   {
+    title: "a message nested 64 levels deep",
+    event: event("webhook_message", { message: JSON.parse(deep(62)) }),
+    status: 200,
+    body: { status: "success", data: { message_id: expect.any(String) } },
+    records: 1,
+  },
+  {
     title: "an authorization, its code exchanged with the sandbox platform",
     event: event("user_authorized", { code: "c1", user_id: "u1" }),
     status: 200,

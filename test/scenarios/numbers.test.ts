@@ -23,6 +23,16 @@ const exact = defineHandler({
   handle: ({ event }) => ({ id: event.data.id }),
 });
 
+/** One that keeps them too, and fails in the callback. */
+const later = defineHandler({
+  type: "later",
+  data: z.object({ id: z.union([z.number(), z.string()]).transform(String) }),
+  handle({ event, attempt }) {
+    if (attempt === "inline") throw new Error("down");
+    return { id: event.data.id };
+  },
+});
+
 describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   const done = Promise.withResolvers<void>();
   let receiver: TestReceiver;
@@ -32,7 +42,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   beforeAll(async () => {
     const ready = Promise.withResolvers<void>();
     serving = withDatabase(dialect, async (target) => {
-      receiver = await startReceiver(target, { handlers: [counted, exact] });
+      receiver = await startReceiver(target, { handlers: [counted, exact, later] });
       ready.resolve();
       await done.promise;
       await receiver.stop();
@@ -73,6 +83,16 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     expect(await send("exact", `{"id":${sent}}`)).toMatchObject({
       status: 200,
       body: { data: { id: read } },
+    });
+  });
+
+  it("have all their digits in a replay as well", async () => {
+    const { status, event_id } = await send("later", `{"id":${BEYOND}}`);
+    expect(status).toBe(500);
+    const path = `/api/v1/failures/platform/${event_id}/replay`;
+    expect((await receiver.admin(path, { method: "POST" })).body).toMatchObject({
+      outcome: "success",
+      result: { id: BEYOND },
     });
   });
 
