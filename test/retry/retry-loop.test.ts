@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failed } from "../../src/domain/index.ts";
 import { keepFailure } from "../../src/receive/keep-failure.ts";
+import type { Store } from "../../src/store/index.ts";
 import { FaultInRun, StoreFault } from "../../src/store/store-fault.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
