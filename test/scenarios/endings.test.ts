@@ -26,6 +26,7 @@ const handlers = [
   }),
   defineHandler({ type: "slow", data: any, handle: () => sleep(5_000, {}, { ref: false }) }),
   defineHandler({ type: "no_object", data: any, handle: () => "text" as never }),
+  defineHandler({ type: "no_object_as_json", data: any, handle: () => ({ toJSON: () => "text" }) as never }),
   defineHandler({ type: "second", versions: ["v2"], data: any, handle: () => ({ version: 2 }) }),
   defineHandler({ type: "typed", data: any, handle: ({ event }) => ({ type: event.event_type }) }),
   defineHandler({ type: "which", data: any, handle: ({ version }) => ({ version }) }),
@@ -118,6 +119,13 @@ const handled: readonly Scenario[] = [
   {
     title: "a handler that returns no object",
     event: event("no_object", {}),
+    status: 500,
+    body: { error: "internal error" },
+    failures: 1,
+  },
+  {
+    title: "a handler that returns an object that JSON carries as another value",
+    event: event("no_object_as_json", {}),
     status: 500,
     body: { error: "internal error" },
     failures: 1,
