@@ -58,6 +58,11 @@ describe("where the event type stands", () => {
     const sending = { headers: { "x-event-type": "webhook_message" } };
     const refused = { error: "X-Event-Type and event_type disagree" };
     expect(await answerOf({ REJECT_TYPE_MISMATCH: "true" }, payment(), sending)).toEqual(refused);
+    // A body without a type disagrees with none; it is not valid for that.
+    const typeless = payment({ event_type: undefined });
+    expect(await answerOf({ REJECT_TYPE_MISMATCH: "true" }, typeless, sending)).toEqual({
+      error: "event_type: missing; expected a string",
+    });
   });
 
   it("is reported when the two differ and the header decides", () =>
