@@ -11,6 +11,8 @@ const fails = () => {
 };
 const withGetter = (property: string, from: object = new Error("hidden")) =>
   Object.defineProperty(from, property, { get: fails });
+const ownCause: Error = new Error("outer");
+ownCause.cause = new Error("inner", { cause: ownCause });
 const everyTrap = new Proxy(
   {},
   { get: () => fails, getOwnPropertyDescriptor: fails, getPrototypeOf: fails, has: fails, ownKeys: fails },
@@ -44,6 +46,12 @@ describe("the text of an error", () => {
     expect(text).not.toBe("");
   });
 
+  it("has the first of the causes, and ends also where they go round in a circle", () => {
+    const text = errorText(ownCause);
+    expect(text).toMatch(/^Error: outer\n[\s\S]*\ncaused by: Error: inner\ncaused by: Error: outer/);
+    expect(text.match(/caused by/g)).toHaveLength(4);
+  });
+
   it("has what can be read beside what cannot", () => {
     const error = withGetter("stack", new Error("the stock is empty", { cause: new Error("no parcels") }));
     expect(errorText(error)).toMatch(/the stock is empty\ncaused by: Error: no parcels/);
@@ -60,7 +68,7 @@ describe("the log", () => {
 });
 
 describe.each(DIALECTS)("a handler on %s", (dialect) => {
-  it("that throws what cannot be read has its failure kept, and others beside it are answered", () => {
+  it("that throws what cannot be read, itself or in its prepare step, has its failure kept, and others beside it are answered", () => {
     const thrower = defineHandler({
       type: "thrower",
       data: z.object({ which: z.number() }),
@@ -68,20 +76,29 @@ describe.each(DIALECTS)("a handler on %s", (dialect) => {
         throw UNREADABLE[event.data.which]?.[1];
       },
     });
+    const preparer = defineHandler({
+      type: "preparer",
+      data: z.object({ which: z.number() }),
+      prepare({ event }): Promise<null> {
+        throw UNREADABLE[event.data.which]?.[1];
+      },
+      handle: () => ({}),
+    });
     return withReceiver(
       dialect,
       async (receiver) => {
         const answers = await Promise.all(
           UNREADABLE.flatMap((_, which) => [
             receiver.send(event("thrower", { which })),
+            receiver.send(event("preparer", { which })),
             receiver.send(event("webhook_message", { message: "beside" })),
           ]),
         );
         const statuses = answers.map(({ status }) => status);
-        expect(statuses).toEqual(UNREADABLE.flatMap(() => [500, 200]));
-        expect(await receiver.count("oncehook_failures", "error <> ''")).toBe(UNREADABLE.length);
+        expect(statuses).toEqual(UNREADABLE.flatMap(() => [500, 500, 200]));
+        expect(await receiver.count("oncehook_failures", "error <> ''")).toBe(2 * UNREADABLE.length);
       },
-      { handlers: [thrower], env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" } },
+      { handlers: [thrower, preparer], env: { RATE_LIMIT_CALLBACK: "off", RATE_LIMIT_DEFAULT: "off" } },
     );
   });
 });

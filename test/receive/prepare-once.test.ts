@@ -12,12 +12,14 @@ import type { Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/test-environment.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
 import { until } from "../support/until.ts";
 
 const KEY = { source: "platform", eventId: "e1" };
 const HANDLER_TIMEOUT_MS = 400;
 const LEASE_MARGIN_MS = 10_000;
+const STORING_MS = 6_000;
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -98,24 +100,66 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect([counted.prepared, receiver.unsaved.size]).toEqual([0, 0]);
     }));
 
+  it("is a duplicate's where another process completes the event between the look-up and the claim", () =>
+    withStore(dialect, async (store) => {
+      const { counted, run } = rooms(store);
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await run()).toMatchObject({ ending: "already_processed", isSameBody: true });
+      expect(counted.prepared).toBe(0);
+    }));
+
+  it("takes no result that was stored for another event", () =>
+    withStore(dialect, async (store) => {
+      const { receiver, run } = rooms(store);
+      const now = new Date();
+      await store.preparations.claim(KEY, { owner: "b", now, until: new Date(now.getTime() + 5_000) });
+      const context = preparationContext({ ...KEY, eventId: "e2" });
+      await store.preparations.save(KEY, "b", receiver.sealer.seal(Buffer.from('{"token":"e2"}'), context));
+      expect(await run()).toMatchObject({ ending: "failed", code: "handler_failed" });
+    }));
+
+  /** Runs the event on a store whose claim takes so long, by the clock that leases are measured with; it stands otherwise. */
+  const runAfterClaim = async (store: Store, claimMs: number, prepared?: Promise<void>) => {
+    let shift = 0;
+    const start = performance.now();
+    const claim: Store["preparations"]["claim"] = async (...given) => {
+      const claimed = await store.preparations.claim(...given);
+      shift = claimMs;
+      return claimed;
+    };
+    const { counted, run } = rooms({ ...store, preparations: { ...store.preparations, claim } }, prepared);
+    vi.spyOn(performance, "now").mockImplementation(() => start + shift);
+    return { counted, outcome: await run(start + 60_000) };
+  };
+  const LEASE_MS = HANDLER_TIMEOUT_MS + LEASE_MARGIN_MS;
+
   it("is not begun when the claim took so long that its lease is all but over", () =>
     withStore(dialect, async (store) => {
-      let shift = 0;
-      const real = performance.now.bind(performance);
-      const claim: Store["preparations"]["claim"] = async (...given) => {
-        const claimed = await store.preparations.claim(...given);
-        shift = HANDLER_TIMEOUT_MS + LEASE_MARGIN_MS - 1_000;
-        return claimed;
-      };
-      const slow = { ...store, preparations: { ...store.preparations, claim } };
-      const { counted, run } = rooms(slow);
-      vi.spyOn(performance, "now").mockImplementation(() => real() + shift);
-      expect(await run(real() + 60_000)).toMatchObject({ ending: "failed", code: "handler_failed" });
+      const { counted, outcome } = await runAfterClaim(store, LEASE_MS - 1_000);
+      expect(outcome).toMatchObject({ ending: "failed", code: "handler_failed" });
       expect(counted.prepared).toBe(0);
       // The claim was given back.
       expect(
         (await store.preparations.claim(KEY, { owner: "b", now: new Date(), until: new Date() })).state,
       ).toBe("claimed");
+    }));
+
+  it("ends before its lease does when the claim took long, with time left to store its result", () =>
+    withStore(dialect, async (store) => {
+      const gate = Promise.withResolvers<void>();
+      const { counted, outcome } = await runAfterClaim(store, LEASE_MS - STORING_MS - 30, gate.promise);
+      gate.resolve();
+      expect(outcome).toMatchObject({ ending: "failed", code: "handler_timed_out" });
+      const [, limit] = /time limit of (\d+) ms/.exec(String("cause" in outcome && outcome.cause)) ?? [];
+      expect(limit).toBe("30");
+      expect(counted.prepared).toBe(1);
+    }));
+
+  it("has the handler's whole time limit when the claim took no longer than its lease allows for", () =>
+    withStore(dialect, async (store) => {
+      const { counted, outcome } = await runAfterClaim(store, LEASE_MARGIN_MS - STORING_MS);
+      expect(outcome).toMatchObject({ ending: "success" });
+      expect(counted.prepared).toBe(1);
     }));
 });
 

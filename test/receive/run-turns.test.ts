@@ -37,3 +37,20 @@ it("a run that fails holds up neither a suspect nor the runs after it", async ()
     "fulfilled",
   ]);
 });
+
+it("suspects run one by one, also where nothing runs between them", async () => {
+  const turns = createRunTurns();
+  const started: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const runs = ["first", "second"].map((name) =>
+    turns.alone(async () => {
+      started.push(name);
+      await gate.promise;
+    }),
+  );
+  await nextTurn();
+  expect(started).toEqual(["first"]);
+  gate.resolve();
+  await Promise.all(runs);
+  expect(started).toEqual(["first", "second"]);
+});

@@ -3,7 +3,7 @@ import type { Receiver } from "../../src/receive/index.ts";
 import { createBulkReplayLoop, createRetryLoop, discard, replay } from "../../src/retry/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
-import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
+import { CONFIG, failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
 describe("a failure whose process ended during its attempt", () => {
   const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
@@ -50,6 +50,41 @@ describe("a failure whose process ended during its attempt", () => {
       inner.time.seconds = 90;
       expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("discarded");
     }));
+
+  it("is replayed once the lease is over, also where no other process has looked at it", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
+      expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+      inner.time.seconds = 89;
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toBe("leased");
+      inner.time.seconds = 90;
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "success" });
+    }));
+
+  it.each([
+    ["replay", 0, false, undefined],
+    ["replay", 1, true, undefined],
+    ["bulk", 0, false, 1],
+  ])("is known by the kind of its attempt, and by whether that ran alone: %s after %i ends", (...given) =>
+    withStore("sqlite", async (store, target) => {
+      const [kind, uncleanEnds, isAlone, bulkReplayId] = given;
+      // A process that ends is one that leases, and settles nothing.
+      const leaseOne: typeof store.failures.leaseOne = async (...lease) => {
+        await store.failures.leaseOne(...lease);
+        return "leased";
+      };
+      const inner = rooms({ ...store, failures: { ...store.failures, leaseOne } }, { times: 1 });
+      await failInline(inner);
+      await execute(target, `UPDATE oncehook_failures SET unclean_ends = ${uncleanEnds}`);
+      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, inner.receiver.clock.now());
+      await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
+      const later = new Date(T0 + TIMING.leaseMs);
+      const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
+      expect(await store.failures.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+    }),
+  );
 });
 
 describe("the loop of bulk replays", () => {

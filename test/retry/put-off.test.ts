@@ -62,6 +62,8 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await seePutOff(without);
       await without.stop();
       expect(await failure(target)).toMatchObject({ state: "waiting", attempts: 1, retries_done: 0 });
+      // The start has named the type; the retries say no more of it.
+      expect(without.lines.filter(({ msg }) => String(msg).startsWith("retry"))).toEqual([]);
       const again = await startReceiver(target, retrying({ handlers: [handler(false)] }));
       await until(async () => (await again.count("oncehook_records")) === 1);
       expect(await again.count("oncehook_failures")).toBe(0);
@@ -132,6 +134,13 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       const { body } = await without.admin(path, { method: "POST" });
       expect(String(body.error)).toContain("sealed with another ENCRYPTION_KEY");
       await without.stop();
+      expect(without.lines).toContainEqual(
+        expect.objectContaining({
+          level: 40,
+          code: "internal",
+          msg: "retry put off; it cost the event none of its retries",
+        }),
+      );
       expect(await failure(target)).toMatchObject({ state: "waiting", attempts: 1, retries_done: 0 });
       const again = await startReceiver(target, {
         ...options,

@@ -4,8 +4,18 @@ import { keepFailure } from "../../src/receive/keep-failure.ts";
 import type { Store } from "../../src/store/index.ts";
 import { FaultInRun, StoreFault } from "../../src/store/store-fault.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
-import { CONFIG, failInline, NO_RETRIES, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
+import {
+  CONFIG,
+  completeElsewhere,
+  failInline,
+  NO_RETRIES,
+  rooms,
+  T0,
+  TIMING,
+  workOf,
+} from "../support/retry-rooms.ts";
 
 describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
   it("runs a failure sixty seconds after it failed, not before", () =>
@@ -127,6 +137,36 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await store.failures.counts()).toEqual({ waiting: 1, exhausted: 0 });
     }));
 
+  it("looks a COMMIT up whose answer was lost, before it keeps anything of an event that is handled", () =>
+    withStore(dialect, async (store) => {
+      let kept = 0;
+      const record: Store["failures"]["record"] = async (...given) => {
+        kept += 1;
+        await store.failures.record(...given);
+      };
+      const inner = rooms({ ...store, failures: { ...store.failures, record } }, { times: 0 });
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      const unknown = failed("commit_unknown", new Error("no answer"));
+      await keepFailure(workOf("e1"), unknown, inner.receiver);
+      expect(kept).toBe(0);
+      await keepFailure(workOf("e2"), unknown, inner.receiver);
+      expect(kept).toBe(1);
+    }));
+
+  it("counts a retry whose COMMIT did not happen although its answer was lost", () =>
+    withStore(dialect, async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const once = () => Promise.reject(new StoreFault("commit_unknown", "the answer was lost", undefined));
+      const lost = rooms({ ...store, once }, { times: 0 });
+      lost.time.seconds = 60;
+      expect(await lost.loop().round()).toBe(1);
+      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+        code: "commit_unknown",
+        retriesDone: 1,
+      });
+    }));
+
   it("keeps an event whose handler met a database fault, and none whose handler never began", () =>
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 0 });
@@ -169,24 +209,12 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const failing = { times: 1 };
       const inner = rooms(store, failing);
       await failInline(inner);
-      const record = {
-        source: "platform",
-        eventId: "e1",
-        eventType: "unreliable",
-        version: "v1",
-        bodySha256: "a".repeat(64),
-      };
-      const options = { deadline: performance.now() + 5_000, mode: "commit" } as const;
-      await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
-      await store.once(record, async () => ({ result: {} }), options);
-      // As if the failure had come to be seen after the other process's commit.
-      const columns =
-        "source, event_id, event_type, version, state, attempts, retries_done, code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
-      await execute(target, `INSERT INTO oncehook_failures (${columns}) SELECT ${columns} FROM kept`);
+      await completeElsewhere(store, target);
       inner.time.seconds = 60;
       failing.times = 99;
       expect(await inner.loop().round()).toBe(1);
       expect(failing.times).toBe(99);
+      expect(await store.attempts.list(workOf("e1").key, { after: 0, limit: 9 })).toEqual([]);
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
     }));
 

@@ -6,7 +6,7 @@ import { DIALECTS } from "../support/databases.ts";
 import { conforms } from "../support/openapi.ts";
 import { event, type TestReceiver, withReceiver } from "../support/receiver.ts";
 
-const plan = { fails: true, statements: 1 };
+const plan = { fails: true, statements: 1, notifications: 1 };
 const handlers = [
   defineHandler({
     type: "busy",
@@ -22,7 +22,9 @@ const handlers = [
       if (event.data.secret === "long") await tx.execute(`SELECT 1 AS one -- ${"x".repeat(5_000)}`);
       for (let more = 1; more < plan.statements; more += 1)
         await tx.execute("SELECT 1 AS one WHERE 'token=hunter2hunter2' <> ''");
-      await notify("order.new", { order_id: event.event_id, access_token: "hunter2hunter2" });
+      const payload = { order_id: event.event_id, access_token: "hunter2hunter2", paid: false };
+      for (let sent = 0; sent < plan.notifications; sent += 1) await notify("order.new", payload);
+      payload.paid = true;
       if (plan.fails) await sql.raw("SELECT missing FROM nowhere").execute(tx.query);
       if (event.data.secret === "through the driver") void tx.connection;
       return { done: true };
@@ -58,7 +60,7 @@ async function dryRun(
   over: Partial<typeof plan> = {},
   type = "busy",
 ): Promise<ReplayView> {
-  Object.assign(plan, { fails: true, statements: 1 });
+  Object.assign(plan, { fails: true, statements: 1, notifications: 1 });
   const sent = event(type, data);
   expect((await receiver.send(sent)).status).toBe(500);
   Object.assign(plan, { fails: false, ...over });
@@ -89,7 +91,7 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
           statements_omitted: 0,
           connection_used: false,
           deferred_keys_unchecked: false,
-          notifications: [{ topic: "order.new", payload: { access_token: "[masked]" } }],
+          notifications: [{ topic: "order.new", payload: { access_token: "[masked]", paid: false } }],
           notifications_omitted: 0,
         });
         expect(JSON.stringify(view)).not.toContain("a value of the event");
@@ -127,6 +129,17 @@ describe.each(DIALECTS)("a dry run on %s", (dialect) => {
         else expect(view).toMatchObject({ outcome: "success", deferred_keys_unchecked: true });
       },
       { handlers: [orphan] },
+    ));
+
+  it("shows a hundred notifications and counts the others", () =>
+    withReceiver(
+      dialect,
+      async (receiver) => {
+        const view = await dryRun(receiver, { secret: "x" }, { notifications: 103 });
+        expect(view).toMatchObject({ outcome: "success", notifications_omitted: 3 });
+        expect(view.notifications).toHaveLength(100);
+      },
+      { handlers },
     ));
 
   it("shows a hundred statements and counts the others, and says that the driver's connection was taken", () =>

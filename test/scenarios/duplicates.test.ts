@@ -25,6 +25,8 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       const answer = await receiver.send(odd);
       expect([answer.status, answer.body]).toEqual([200, { status: "already_processed" }]);
       expect(await receiver.count("oncehook_notifications")).toBe(1);
+      const { body } = await receiver.admin("/api/v1/callbacks?outcome=already_processed");
+      expect(body.items).toMatchObject([{ event_id: sent.event_id, event_type: "payment_notify" }]);
     }));
 
   it("warns and counts when another body comes under a processed id", () =>
@@ -106,6 +108,9 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       gate.resolve();
       expect((await first).status).toBe(200);
       expect((await other.send(sent)).body).toEqual({ status: "already_processed" });
+      const outcome = dialect === "postgres" ? "event_in_progress" : "store_unavailable";
+      const { body } = await other.admin(`/api/v1/callbacks?outcome=${outcome}`);
+      expect(body.items).toMatchObject([{ event_id: sent.event_id }]);
       await receiver.stop();
       await other.stop();
     }));

@@ -26,7 +26,9 @@ const handlers = [
   }),
   defineHandler({ type: "slow", data: any, handle: () => sleep(5_000, {}, { ref: false }) }),
   defineHandler({ type: "no_object", data: any, handle: () => "text" as never }),
+  defineHandler({ type: "no_object_as_json", data: any, handle: () => ({ toJSON: () => "text" }) as never }),
   defineHandler({ type: "second", versions: ["v2"], data: any, handle: () => ({ version: 2 }) }),
+  defineHandler({ type: "typed", data: any, handle: ({ event }) => ({ type: event.event_type }) }),
   defineHandler({ type: "which", data: any, handle: ({ version }) => ({ version }) }),
 ];
 const env = { HANDLER_TIMEOUT_MS: "200" };
@@ -58,6 +60,13 @@ const handled: readonly Scenario[] = [
     event: event("webhook_message", { message: { a: [1, null, "\u0000"] } }),
     status: 200,
     body: { status: "success", data: { message_id: expect.stringMatching(/^[\w-]{36}$/) } },
+    records: 1,
+  },
+  {
+    title: "a message nested 64 levels deep",
+    event: event("webhook_message", { message: JSON.parse(deep(62)) }),
+    status: 200,
+    body: { status: "success", data: { message_id: expect.any(String) } },
     records: 1,
   },
   {
@@ -114,6 +123,13 @@ const handled: readonly Scenario[] = [
     body: { error: "internal error" },
     failures: 1,
   },
+  {
+    title: "a handler that returns an object that JSON carries as another value",
+    event: event("no_object_as_json", {}),
+    status: 500,
+    body: { error: "internal error" },
+    failures: 1,
+  },
 ];
 
 const dispatched: readonly Scenario[] = [
@@ -123,6 +139,14 @@ const dispatched: readonly Scenario[] = [
     sending: { headers: { "x-event-type": "webhook_message" } },
     status: 200,
     body: { status: "success", data: { message_id: expect.any(String) } },
+    records: 1,
+  },
+  {
+    title: "the type that decided, as the handler sees it",
+    event: event("payment_notify", {}),
+    sending: { headers: { "x-event-type": "typed" } },
+    status: 200,
+    body: { status: "success", data: { type: "typed" } },
     records: 1,
   },
   {
@@ -250,6 +274,16 @@ const malformed: readonly Scenario[] = [
   {
     title: "a timestamp that is a text",
     event: payment({ timestamp: "now" }),
+    body: "timestamp: expected an integer, seconds since the Unix epoch",
+  },
+  {
+    title: "a timestamp with a fraction",
+    event: payment({ timestamp: 1.5 }),
+    body: "timestamp: expected an integer, seconds since the Unix epoch",
+  },
+  {
+    title: "a timestamp beyond every date",
+    event: payment({ timestamp: 2 ** 53 }),
     body: "timestamp: expected an integer, seconds since the Unix epoch",
   },
   {

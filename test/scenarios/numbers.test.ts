@@ -23,6 +23,16 @@ const exact = defineHandler({
   handle: ({ event }) => ({ id: event.data.id }),
 });
 
+/** One that keeps them too, and fails in the callback. */
+const later = defineHandler({
+  type: "later",
+  data: z.object({ id: z.union([z.number(), z.string()]).transform(String) }),
+  handle({ event, attempt }) {
+    if (attempt === "inline") throw new Error("down");
+    return { id: event.data.id };
+  },
+});
+
 describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   const done = Promise.withResolvers<void>();
   let receiver: TestReceiver;
@@ -32,7 +42,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   beforeAll(async () => {
     const ready = Promise.withResolvers<void>();
     serving = withDatabase(dialect, async (target) => {
-      receiver = await startReceiver(target, { handlers: [counted, exact] });
+      receiver = await startReceiver(target, { handlers: [counted, exact, later] });
       ready.resolve();
       await done.promise;
       await receiver.stop();
@@ -61,6 +71,9 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     [BEYOND, BEYOND],
     ["-9007199254740993.5", "-9007199254740993.5"],
     ["1e400", "1e400"],
+    ["1E400", "1E400"],
+    ["1e+400", "1e+400"],
+    ["12345678901234567890E+2", "12345678901234567890E+2"],
     ["0.12345678901234567890", "0.12345678901234567890"],
     ["9007199254740992", "9007199254740992"],
     ["0.30000000000000004", "0.30000000000000004"],
@@ -70,6 +83,16 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     expect(await send("exact", `{"id":${sent}}`)).toMatchObject({
       status: 200,
       body: { data: { id: read } },
+    });
+  });
+
+  it("have all their digits in a replay as well", async () => {
+    const { status, event_id } = await send("later", `{"id":${BEYOND}}`);
+    expect(status).toBe(500);
+    const path = `/api/v1/failures/platform/${event_id}/replay`;
+    expect((await receiver.admin(path, { method: "POST" })).body).toMatchObject({
+      outcome: "success",
+      result: { id: BEYOND },
     });
   });
 
@@ -85,6 +108,15 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     expect((await send("counted", '{"count":9007199254740991}')).body).toMatchObject({
       data: { count: 9007199254740991 },
     });
+  });
+
+  it("are named in the error of such a failure, the first three of them", async () => {
+    const { event_id } = await send("counted", `{"count":${BEYOND},"more":[1e401,1e402,1e403]}`);
+    const [failure] = await rowsOf(
+      receiver.target,
+      `SELECT error FROM oncehook_failures WHERE event_id = '${event_id}'`,
+    );
+    expect(failure?.error).toContain(`holds (${BEYOND}, 1e401, 1e402), which`);
   });
 
   it("that are wrong for another reason than their digits are refused for good", async () => {

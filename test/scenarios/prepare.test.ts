@@ -136,6 +136,47 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
+  it("may give nothing, which the handler is given as null", () => {
+    const handler = defineHandler({
+      type: "exchange",
+      data: z.object({}),
+      prepare: async () => undefined as never,
+      handle: ({ prepared }) => ({ prepared }),
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const { body } = await receiver.send(event("exchange", {}));
+        expect(body).toEqual({ status: "success", data: { prepared: null } });
+      },
+      { handlers: [handler] },
+    );
+  });
+
+  it("is told through its signal when its time limit is over, and may still give nothing then", () => {
+    const handler = defineHandler({
+      type: "exchange",
+      data: z.object({}),
+      prepare: ({ signal }) =>
+        new Promise<never>((resolve) => {
+          signal.addEventListener("abort", () => resolve(undefined as never));
+        }),
+      handle: ({ prepared }) => ({ prepared }),
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("exchange", {});
+        expect((await receiver.send(sent)).status).toBe(500);
+        await until(
+          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+        );
+        expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { prepared: null } });
+      },
+      { handlers: [handler], env: { HANDLER_TIMEOUT_MS: "100" } },
+    );
+  });
+
   it("ends at the handler's time limit", () => {
     const plan: Plan = { prepared: 0, prepare: () => sleep(10_000, undefined, { ref: false }) };
     return withReceiver(

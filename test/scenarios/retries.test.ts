@@ -179,6 +179,38 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       await second.stop();
     }));
 
+  it("runs in the version that the event came in, and keeps the fingerprint of its body", () => {
+    let runs = 0;
+    const second = defineHandler({
+      type: "of_version_2",
+      versions: ["v2"],
+      data: z.object({}),
+      handle({ version }) {
+        runs += 1;
+        if (runs === 1) throw new Error("down");
+        return { version };
+      },
+    });
+    return withReceiver(
+      dialect,
+      async (receiver) => {
+        const sent = event("of_version_2", {});
+        const path = "/api/v2/platform/callback";
+        expect((await receiver.send(sent, { path })).status).toBe(500);
+        await until(async () => (await receiver.count("oncehook_records")) === 1);
+        expect(
+          await receiver.count("oncehook_records", `version = 'v2' AND result = '{"version":"v2"}'`),
+        ).toBe(1);
+        const mismatches = () => receiver.lines.filter(({ msg }) => String(msg).includes("another body"));
+        await receiver.send(sent, { path });
+        expect(mismatches()).toEqual([]);
+        await receiver.send({ ...sent, timestamp: 1 }, { path });
+        expect(mismatches()).toHaveLength(1);
+      },
+      { handlers: [second], retryPollMs: POLL, env: { RETRY_DELAY_SECONDS: "0.1" } },
+    );
+  });
+
   it("retries nothing where RETRY_MAX is 0", () =>
     withReceiver(
       dialect,

@@ -31,3 +31,35 @@ it("a handler whose transaction PostgreSQL broke runs again on the event as it c
     { handlers: [inCents] },
   );
 });
+
+it("a dry run whose transaction PostgreSQL broke shows what its last run did, and nothing of the one before", () => {
+  const plan = { fails: true, runs: 0 };
+  const handler = defineHandler({
+    type: "payout",
+    data: z.object({}),
+    async handle({ tx, notify }) {
+      if (plan.fails) throw new Error("down");
+      plan.runs += 1;
+      await tx.execute("SELECT 1 AS one");
+      await notify("payout.made", { run: plan.runs });
+      if (plan.runs === 1) await tx.execute("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$");
+      return {};
+    },
+  });
+  return withReceiver(
+    "postgres",
+    async (receiver) => {
+      const sent = event("payout", {});
+      await receiver.send(sent);
+      plan.fails = false;
+      const path = `/api/v1/failures/platform/${sent.event_id}/replay?dry_run=true`;
+      expect((await receiver.admin(path, { method: "POST" })).body).toMatchObject({
+        outcome: "success",
+        statements: [{ sql: "SELECT 1 AS one", rows: 1 }],
+        notifications: [{ topic: "payout.made", payload: { run: 2 } }],
+      });
+      expect(plan.runs).toBe(2);
+    },
+    { handlers: [handler] },
+  );
+});

@@ -135,3 +135,26 @@ it("outside work holds no place in the writer: other events are handled meanwhil
     { handlers: [preparing] },
   );
 });
+
+it("a handler is told through its signal when its time limit is over", () => {
+  let told = false;
+  const waiting = defineHandler({
+    type: "wait",
+    data: z.object({}),
+    handle: ({ signal }) =>
+      new Promise<object>((resolve) => {
+        signal.addEventListener("abort", () => {
+          told = true;
+          resolve({});
+        });
+      }) as Promise<never>,
+  });
+  return withReceiver(
+    "sqlite",
+    async ({ send }) => {
+      expect((await send(event("wait", {}))).status).toBe(500);
+      expect(told).toBe(true);
+    },
+    { handlers: [waiting], env: { HANDLER_TIMEOUT_MS: "50" } },
+  );
+});

@@ -3,13 +3,16 @@ import { assemble } from "../../src/app/assemble.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { createLogger, createMask } from "../../src/observe/index.ts";
 import { runEvent } from "../../src/receive/index.ts";
 import { keepFailure } from "../../src/receive/keep-failure.ts";
 import { createRetryLoop } from "../../src/retry/index.ts";
 import { createSealer } from "../../src/seal/index.ts";
 import type { Store } from "../../src/store/index.ts";
+import { capturedLog } from "../../src/testing/captured-log.ts";
 import { createHmacScheme } from "../../src/verify/index.ts";
+import { committing, newRecord } from "./effects.ts";
+import { execute } from "./execute.ts";
+import type { Target } from "./open-target.ts";
 
 export const T0 = Date.parse("2026-01-01T00:00:00Z");
 export const TIMING = { timeLimitMs: 5_000, leaseMs: 30_000 };
@@ -41,10 +44,7 @@ export function rooms(
       return { attempt };
     },
   });
-  const logger = createLogger({
-    level: "silent",
-    mask: createMask({ headers: [], keys: [], secretValues: [] }),
-  });
+  const { logger, lines } = capturedLog(config);
   const registry = createRegistry([], [handler]);
   const sealer = createSealer(config.encryptionKey);
   const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
@@ -61,7 +61,7 @@ export function rooms(
     logger,
     tracer: undefined,
   });
-  return { time, receiver, loop: () => createRetryLoop(receiver, TIMING) };
+  return { time, lines, receiver, loop: () => createRetryLoop(receiver, TIMING) };
 }
 
 export function workOf(eventId: string) {
@@ -85,4 +85,20 @@ export async function failInline({ receiver }: ReturnType<typeof rooms>, eventId
   const outcome = await runEvent(work, receiver);
   if (outcome.ending !== "failed") throw new Error("the inline attempt should have failed");
   await keepFailure(work, outcome, receiver);
+}
+
+/** Another process completes the failed event, and this one sees the failure all the same, as if it had looked before. */
+export async function completeElsewhere(store: Store, target: Target, eventId = "e1"): Promise<void> {
+  const columns =
+    "source, event_id, event_type, version, state, attempts, retries_done, code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
+  await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
+  await store.once(
+    newRecord(eventId, { eventType: "unreliable" }),
+    async () => ({ result: {} }),
+    committing(),
+  );
+  await execute(
+    target,
+    `INSERT INTO oncehook_failures (${columns}) SELECT ${columns} FROM kept WHERE event_id = '${eventId}'`,
+  );
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { DIALECTS } from "../support/databases.ts";
+import { EFFECTS } from "../support/effects.ts";
 import { event, payment, SECRET } from "../support/receiver.ts";
 import { withTraced } from "../support/traced-receiver.ts";
 import { until } from "../support/until.ts";
@@ -32,6 +33,17 @@ const prepared = defineHandler({
   data: z.object({}),
   prepare: async () => ({ token: "t" }),
   handle: () => ({}),
+});
+
+/** Its key is checked by the commit, which fails. */
+const orphan = defineHandler({
+  type: "orphan",
+  data: z.object({}),
+  migrations: [EFFECTS],
+  async handle({ tx }) {
+    await tx.query.insertInto("children").values({ parent_id: 404 }).execute();
+    return {};
+  },
 });
 
 /** What a handler does whose author has installed @opentelemetry/api. */
@@ -129,6 +141,21 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
         });
       },
       { handlers: [failing(1, () => new Error(`signed with ${SECRET}`, { cause: new Error("why") }))] },
+    ));
+
+  it("tells the error of each commit that failed, also where the handler then runs again by itself", () =>
+    withTraced(
+      dialect,
+      async (receiver, collector) => {
+        expect((await receiver.send(event("orphan", {}))).status).toBe(500);
+        const { all } = await collector.trace(ROOT);
+        const commits = all.filter(({ name }) => name === "commit");
+        expect(commits).toHaveLength(all.filter(({ name }) => name === "handler orphan").length);
+        const lost = dialect === "sqlite" ? ["TransactionLost", "StoreFault"] : ["StoreFault"];
+        const told = commits.flatMap(({ events }) => events.map((one) => one.attributes["exception.type"]));
+        expect(told.toSorted().toReversed()).toEqual(lost);
+      },
+      { handlers: [orphan] },
     ));
 
   it("takes what a handler rejects for a verdict and no error", () =>

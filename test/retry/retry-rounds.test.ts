@@ -1,0 +1,233 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { refused } from "../../src/domain/index.ts";
+import { Rejected } from "../../src/index.ts";
+import { createRetryLoop, replay } from "../../src/retry/index.ts";
+import { type Store, StoreFault } from "../../src/store/index.ts";
+import { withStore } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
+
+const away = () => new StoreFault("unavailable", "the database is away", undefined);
+const historyOf = (store: Store, eventId = "e1") =>
+  store.attempts.list(workOf(eventId).key, { after: 0, limit: 9 });
+
+/** A store whose failures have other operations. */
+const withFailures = (store: Store, over: Partial<Store["failures"]>): Store => ({
+  ...store,
+  failures: { ...store.failures, ...over },
+});
+
+describe("a round of retries", () => {
+  it("runs eight failures and leaves the others to the next round, or to other processes", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 9 });
+      for (let index = 0; index < 9; index += 1) await failInline(inner, `e${index}`);
+      inner.time.seconds = 60;
+      const loop = inner.loop();
+      expect([await loop.round(), await loop.round(), await loop.round()]).toEqual([8, 1, 0]);
+    }));
+
+  it("begins no other suspect when the process stops", () =>
+    withStore("sqlite", async (store, target) => {
+      const ran: string[] = [];
+      const inner = rooms(store, { times: 2 }, async (eventId) => {
+        ran.push(eventId);
+        void loop.stop();
+      });
+      for (const id of ["e1", "e2"]) await failInline(inner, id);
+      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
+      inner.time.seconds = 60;
+      const loop = inner.loop();
+      expect(await loop.round()).toBe(1);
+      expect(ran).toEqual(["e1"]);
+    }));
+
+  it("holds up a suspect's replay, which could take it with it, until it has ended", () =>
+    withStore("sqlite", async (store, target) => {
+      const order: string[] = [];
+      const begun = Promise.withResolvers<void>();
+      const gate = Promise.withResolvers<void>();
+      const inner = rooms(store, { times: 2 }, async (eventId) => {
+        if (eventId === "e1") {
+          begun.resolve();
+          await gate.promise;
+        }
+        order.push(eventId);
+      });
+      for (const id of ["e1", "suspect"]) await failInline(inner, id);
+      await execute(
+        target,
+        "UPDATE oncehook_failures SET unclean_ends = 1, next_attempt_at = NULL, state = 'exhausted' WHERE event_id = 'suspect'",
+      );
+      inner.time.seconds = 60;
+      const round = inner.loop().round();
+      await begun.promise;
+      const { turns } = inner.receiver;
+      const waits = Promise.withResolvers<void>();
+      const alone: typeof turns.alone = (work) => {
+        const run = turns.alone(async () => {
+          order.push("the suspect's turn");
+          return work();
+        });
+        waits.resolve();
+        return run;
+      };
+      const receiver = { ...inner.receiver, turns: { ...turns, alone } };
+      const replayed = replay(workOf("suspect").key, TIMING, receiver);
+      await waits.promise;
+      await new Promise((resolve) => setImmediate(resolve));
+      gate.resolve();
+      await Promise.all([round, replayed]);
+      expect(order).toEqual(["e1", "the suspect's turn", "suspect"]);
+    }));
+
+  it("offers the end of a retry to the database again while its lease lasts", () =>
+    withStore("sqlite", async (store) => {
+      let offered = 0;
+      const reschedule: Store["failures"]["reschedule"] = async (...given) => {
+        offered += 1;
+        if (offered === 1) throw away();
+        return store.failures.reschedule(...given);
+      };
+      const inner = rooms(withFailures(store, { reschedule }), { times: 2 });
+      await failInline(inner);
+      inner.time.seconds = 60;
+      expect(await inner.loop().round()).toBe(1);
+      expect(offered).toBe(2);
+      expect(await store.failures.get(workOf("e1").key)).toMatchObject({ retriesDone: 1, leasedUntil: null });
+    }));
+
+  it("goes on with the others where the end of a retry cannot be stored, and logs which one it was", () =>
+    withStore("sqlite", async (store) => {
+      const reschedule: Store["failures"]["reschedule"] = async (key, ...given) => {
+        if (key.eventId === "e1") throw away();
+        return store.failures.reschedule(key, ...given);
+      };
+      const inner = rooms(withFailures(store, { reschedule }), { times: 99 });
+      for (const id of ["e1", "e2"]) await failInline(inner, id);
+      inner.time.seconds = 60;
+      // A lease so short that the end is offered once.
+      const loop = createRetryLoop(inner.receiver, { ...TIMING, leaseMs: 100 });
+      expect(await loop.round()).toBe(2);
+      expect((await store.failures.get(workOf("e2").key))?.leasedUntil).toBeNull();
+      expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
+        { event_id: "e1", msg: expect.stringContaining("how a retry ended could not be stored") },
+      ]);
+    }));
+
+  it("logs how each retry ended", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 4 }, async (eventId) => {
+        if (eventId === "rejected") throw new Rejected("no such order");
+      });
+      for (const id of ["failed", "rejected", "handled"]) await failInline(inner, id);
+      inner.time.seconds = 60;
+      await inner.loop().round();
+      const lines = inner.lines.map(({ level, event_id, msg }) => `${level} ${event_id}: ${msg}`);
+      expect(lines.toSorted()).toEqual([
+        "30 handled: retry ended",
+        "40 failed: retry failed",
+        "40 rejected: retry was refused",
+      ]);
+    }));
+
+  it("logs which attempts were cut off by the end of their process", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 1 });
+      await failInline(inner);
+      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
+      await store.failures.leaseDue(dead, 1);
+      inner.time.seconds = 90;
+      await inner.loop().round();
+      expect(inner.lines).toMatchObject([
+        { level: 40, event_id: "e1", kind: "retry", alone: false, state: "waiting", process_ends: 1 },
+      ]);
+    }));
+});
+
+describe("a replay", () => {
+  it("that fails leaves the schedule of the retries as it was", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 2 });
+      await failInline(inner);
+      inner.time.seconds = 30;
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "failed" });
+      expect(await store.failures.get(workOf("e1").key)).toMatchObject({
+        state: "waiting",
+        attempts: 2,
+        retriesDone: 0,
+        nextAttemptAt: new Date(T0 + 60_000).toISOString(),
+      });
+    }));
+
+  it("holds up the deliveries of its event in this process, which then look the event up again", () =>
+    withStore("sqlite", async (store) => {
+      const waited: boolean[] = [];
+      const { key, deadline } = workOf("e1");
+      const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
+        delivered = inner.receiver.flights.take(key, deadline, async (hasWaited) => {
+          waited.push(hasWaited);
+          return refused("rejected");
+        });
+      });
+      let delivered: Promise<unknown> | undefined;
+      await failInline(inner);
+      await replay(key, TIMING, inner.receiver);
+      await delivered;
+      expect(waited).toEqual([true]);
+    }));
+});
+
+describe("the stored body of an event", () => {
+  it("is handled as no other event's", () =>
+    withStore("sqlite", async (store, target) => {
+      const inner = rooms(store, { times: 2 });
+      for (const id of ["e1", "e2"]) await failInline(inner, id);
+      await execute(
+        target,
+        "UPDATE oncehook_failures SET sealed_body = (SELECT sealed_body FROM oncehook_failures WHERE event_id = 'e2')",
+      );
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ code: "internal" });
+      expect(await store.listRecords({ limit: 9 }, {})).toEqual([]);
+    }));
+});
+
+describe("the history of a retried event", () => {
+  it("says when an attempt began, and for how many milliseconds it ran", () =>
+    withStore("sqlite", async (store) => {
+      const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
+        await sleep(20);
+        inner.time.seconds = 75;
+      });
+      await failInline(inner);
+      inner.time.seconds = 60;
+      await inner.loop().round();
+      const [attempt] = await historyOf(store);
+      expect(attempt?.beganAt).toBe(new Date(T0 + 60_000).toISOString());
+      expect(attempt?.tookMs).toBeGreaterThan(15);
+      expect(attempt?.tookMs).toBeLessThan(5_000);
+    }));
+
+  it("lacks an attempt that could not be written down, which takes nothing from its event", () =>
+    withStore("sqlite", async (store) => {
+      const append = () => Promise.reject(away());
+      const inner = rooms({ ...store, attempts: { ...store.attempts, append } }, { times: 1 });
+      await failInline(inner);
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "success" });
+      expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
+      expect(inner.lines).toMatchObject([
+        { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
+      ]);
+    }));
+
+  it("has the reason where a retry was rejected", () =>
+    withStore("sqlite", async (store) => {
+      const inner = rooms(store, { times: 1 }, () => Promise.reject(new Rejected("the order was cancelled")));
+      await failInline(inner);
+      await replay(workOf("e1").key, TIMING, inner.receiver);
+      expect(await historyOf(store)).toMatchObject([
+        { by: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
+      ]);
+    }));
+});
