@@ -1,12 +1,9 @@
 /**
  * Builds the dashboard after every `npm ci` and `npm install` of the project, so that `npm start` on a fresh clone has it. In
- * plain JavaScript, for the Node that npm itself runs with may be older than ours.
+ * plain JavaScript, for the Node that npm itself runs with may be older than ours. It is npm's `postprepare`: a package
+ * with `prepare` makes npm warn of an install script that it did not run, wherever its archive is installed.
  */
-const isPacked = process.env.npm_command === "pack" || process.env.npm_command === "publish";
-
-if (isPacked) {
-  // `prepack` has built everything.
-} else if (hasVite()) {
+if (hasVite()) {
   const { build } = await import("vite");
   await build({ configFile: "dashboard/vite.config.ts", logLevel: "warn" });
 } else {

@@ -20,7 +20,7 @@ export async function askAdmin<Answer>(
   ask: (client: AdminClient) => Promise<Answer>,
   limitOf: (config: Config) => number = () => TIME_LIMIT_MS,
 ): Promise<Answer> {
-  const { config } = await load(options);
+  const { config } = await load(options, { listens: false });
   const origin = originOf(config, options.adminPort);
   const timeLimitMs = limitOf(config);
   try {

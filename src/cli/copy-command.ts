@@ -77,12 +77,14 @@ function progressLines() {
   };
 }
 
-function words({ from, to, continued, tables, notCopied }: CopyReport): string {
+function words({ from, to, continued, wasComplete, tables, notCopied }: CopyReport): string {
   const rows = tables.map((one) => [one.table, String(one.rows)]);
   const left = notCopied.map((one) => `"${one.table}" (${one.rows} rows)`).join(", ");
   return (
     `${table(["table", "rows"], rows)}\n\n` +
-    `${from} was copied to ${to}${continued ? ", continuing an earlier run" : ""}; every row was read back and compared.\n` +
+    (wasComplete
+      ? `The copy of ${from} to ${to} was complete already, and nothing was changed; every row was compared.\n`
+      : `${from} was copied to ${to}${continued ? ", continuing an earlier run" : ""}; every row was read back and compared.\n`) +
     (left === "" ? "" : `NOT copied: ${left}\n`)
   );
 }

@@ -45,7 +45,7 @@ async function send(type: string, options: SendOptions): Promise<void> {
   const url = options.url === undefined ? undefined : urlOf(options.url);
   const data = await dataOf(type, options.data);
   const timestamp = timestampOf(options.timestamp);
-  const { config } = await load(options);
+  const { config } = await load(options, { listens: false });
   const event = {
     event_id: options.id ?? `evt_${randomUUID()}`,
     event_type: type,

@@ -14,7 +14,7 @@ export function signCommand(): Command {
     .argument("[file]", "the file with the body; standard input when left out")
     .option("--env <file>", "read variables from a file as well; the environment wins")
     .action(async (file: string | undefined, options: { env?: string }) => {
-      const { config } = await load(options);
+      const { config } = await load(options, { listens: false });
       const [secret = ""] = config.authentication.signing.secrets;
       process.stdout.write(`${signHmac(secret, await bytesOf(file))}\n`);
     });

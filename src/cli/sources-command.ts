@@ -40,8 +40,21 @@ async function sources(options: SourcesOptions): Promise<void> {
     );
     checks.push({ source, ...reach });
   }
-  printResult(options, { ...list, checks }, () => `${listed(list)}\n${checks.map(checked).join("")}`);
+  printResult(
+    options,
+    { ...list, checks },
+    () => `${listed(list)}\n${checks.map(checked).join("")}${cost(checks)}`,
+  );
   if (checks.some(({ reached }) => !reached)) process.exitCode = 1;
+}
+
+/** The requests come from outside, and so meet the limits of one address as callbacks do. */
+function cost(checks: readonly Check[]): string {
+  const count = checks.reduce((sum, { addresses }) => sum + addresses.length, 0);
+  return (
+    `These ${count} requests of the receiver to itself count against RATE_LIMIT_CALLBACK and RATE_LIMIT_DEFAULT of the address ` +
+    "they came from.\n"
+  );
 }
 
 function sourcesOf({ items, oauth }: SourcesView): string[] {

@@ -3,17 +3,46 @@ import { readFileSync } from "node:fs";
 /**
  * Why this Node cannot run the service, or undefined. Imports nothing that an old Node does not have.
  * @param {string} version as in `process.versions.node`
+ * @param {readonly { readonly node: URL, readonly says: string }[]} packages where a fitting Node may be installed, and how to use it
  * @returns {string | undefined}
  */
-export function unfitNode(version) {
+export function unfitNode(version, packages = PACKAGES) {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   const least = numbers(JSON.parse(text).engines.node);
   const [major, minor] = numbers(version);
   if (major > least[0] || (major === least[0] && minor >= least[1])) return undefined;
+  const needed = `this is Node ${version}, and ${least.join(".")} or newer is needed: `;
+  const at = packages.find(({ node }) => isInstalled(node, least));
+  if (at !== undefined) return `${needed}this project has one, which npm uses. ${at.says}`;
   return (
-    `this is Node ${version}, and ${least.join(".")} or newer is needed: install it from https://nodejs.org, or into ` +
+    `${needed}install it from https://nodejs.org, or into ` +
     `the project with "npm install node@${least[0]}", and start again`
   );
+}
+
+/** Where the package `node` lies: beside this one in a project, or among the packages of a clone. */
+const PACKAGES = [
+  {
+    node: new URL("../../../node/package.json", import.meta.url),
+    says: 'Type "npx oncehook" and the command; "npm start" serves',
+  },
+  {
+    node: new URL("../../node_modules/node/package.json", import.meta.url),
+    says: 'Type "npm run oncehook --" and the command; "npm start" serves',
+  },
+];
+
+/**
+ * @param {URL} manifest of the package `node`
+ * @param {readonly [major: number, minor: number]} least
+ */
+function isInstalled(manifest, [leastMajor, leastMinor]) {
+  try {
+    const [major, minor] = numbers(JSON.parse(readFileSync(manifest, "utf8")).version);
+    return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -2,10 +2,16 @@ import type { Problems } from "./problems.ts";
 import { isPublicHost } from "./public-host.ts";
 import type { Values } from "./read-variables.ts";
 
-const PRODUCTION_SECRET_BYTES = 32;
-
-/** What production refuses to start without, each with what to do about it. */
-export function checkProduction(values: Values, handlers: readonly string[], problems: Problems): void {
+/**
+ * What production refuses to start without, each with what to do about it.
+ * @param listens false for a command that only signs or calls a receiver: TLS and OAuth are the receiver's
+ */
+export function checkProduction(
+  values: Values,
+  handlers: readonly string[],
+  listens: boolean,
+  problems: Problems,
+): void {
   if (values.APP_ENV !== "production") return;
   const { SIGNING_SECRET: secret, CALLBACK_BASE_URL: baseUrl } = values;
   const signed = (values.AUTH_METHOD ?? [["hmac"]]).flat().includes("hmac");
@@ -13,12 +19,6 @@ export function checkProduction(values: Values, handlers: readonly string[], pro
     problems.add(["SIGNING_SECRET"], "is not set; production needs the secret shared with the platform", [
       "AUTH_METHOD",
     ]);
-  else if (secret !== undefined && Buffer.byteLength(secret) < PRODUCTION_SECRET_BYTES) {
-    problems.add(
-      ["SIGNING_SECRET"],
-      `got a value of ${Buffer.byteLength(secret)} bytes, expected at least 32 bytes in production`,
-    );
-  }
   if (values.ENCRYPTION_KEY === undefined) {
     problems.add(
       ["ENCRYPTION_KEY"],
@@ -39,6 +39,7 @@ export function checkProduction(values: Values, handlers: readonly string[], pro
     );
   }
   checkBaseUrl(baseUrl, problems);
+  if (!listens) return;
   if (values.TLS_CERT_FILE === undefined && values.TRUST_PROXY === undefined) {
     problems.add(
       ["TLS_CERT_FILE", "TRUST_PROXY"],
@@ -48,10 +49,11 @@ export function checkProduction(values: Values, handlers: readonly string[], pro
   }
   const server = values.OAUTH_ISSUER ?? values.OAUTH_TOKEN_URL;
   if (handlers.includes("user_authorized") && server === undefined) {
+    const others = handlers.filter((type) => type !== "user_authorized").join(",");
     problems.add(
       ["OAUTH_ISSUER", "OAUTH_TOKEN_URL"],
       "neither is set, but the handler user_authorized is on; set one of them, " +
-        "OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=payment_notify,webhook_message",
+        `OAUTH_CLIENT_ID and OAUTH_CLIENT_SECRET, or switch it off with HANDLERS=${others || "none"}`,
       ["HANDLERS"],
     );
   }

@@ -4,13 +4,21 @@ import { isLoopbackHost } from "./public-host.ts";
 import type { Values } from "./read-variables.ts";
 
 const LEAST_SECRET_BYTES = 16;
+/** Of the secret that signs from now on; one that is rotated out may be older than this bound. */
+const PRODUCTION_SECRET_BYTES = 32;
 export const DEFAULT_UNVERIFIED_BYTES = 67_108_864;
 const DEFAULT_BODY_BYTES = 1_048_576;
 
 /** What must fit together in every environment. */
 export function checkValues(values: Values, host: string, times: Times, problems: Problems): void {
-  for (const name of ["SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const)
-    checkSecret(name, values[name], problems);
+  const isProduction = values.APP_ENV === "production";
+  checkSecret(
+    "SIGNING_SECRET",
+    isProduction ? PRODUCTION_SECRET_BYTES : LEAST_SECRET_BYTES,
+    values,
+    problems,
+  );
+  checkSecret("SIGNING_SECRET_PREVIOUS", LEAST_SECRET_BYTES, values, problems);
   checkDistinct(values, problems);
   together(values, ["TLS_CERT_FILE", "TLS_KEY_FILE"], problems);
   const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;
@@ -51,11 +59,19 @@ interface Times {
   readonly requestTimeoutMs: number;
 }
 
-function checkSecret(name: string, secret: string | undefined, problems: Problems): void {
+function checkSecret(
+  name: "SIGNING_SECRET" | "SIGNING_SECRET_PREVIOUS",
+  least: number,
+  values: Values,
+  problems: Problems,
+): void {
+  const secret = values[name];
   if (secret === undefined) return;
   const bytes = Buffer.byteLength(secret);
-  if (bytes < LEAST_SECRET_BYTES)
-    problems.add([name], `got a value of ${bytes} bytes, expected at least 16 bytes`);
+  if (bytes < least) {
+    const where = least === PRODUCTION_SECRET_BYTES ? " in production" : "";
+    problems.add([name], `got a value of ${bytes} bytes, expected at least ${least} bytes${where}`);
+  }
   if (secret.trim() !== secret) problems.add([name], "got a value with white space around it, expected none");
 }
 

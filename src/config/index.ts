@@ -5,7 +5,7 @@ export { ConfigError } from "./config-error.ts";
 export { CONFIG_FILE_NAMES, type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
 export { describeVariables, type VariableDescription } from "./describe-variables.ts";
 export { BUILT_IN_TYPES } from "./handling-variables.ts";
-export { loadConfig } from "./load-config.ts";
+export { type ConfigUse, loadConfig } from "./load-config.ts";
 export { loadDatabase } from "./load-database.ts";
 export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";

@@ -22,13 +22,23 @@ const LIMITS = {
   callback: { points: 10, windowSeconds: 60 },
 } as const;
 
+/** What a configuration is for. */
+export interface ConfigUse {
+  /** False for a command that opens no listener: it needs nothing that only a listener needs. */
+  readonly listens?: boolean;
+}
+
 /**
  * The configuration in these variables. `SIGNING_SECRET`, `ENCRYPTION_KEY` and `ADMIN_TOKEN` must be among them;
  * `loadEnvironment` generates them outside production.
  * @param file with handlers of its own, the built-in ones are off where HANDLERS does not name them
  * @throws ConfigError with every problem at once
  */
-export function loadConfig(env: Environment, file: Pick<ConfigFile, "handlers"> = {}): Config {
+export function loadConfig(
+  env: Environment,
+  file: Pick<ConfigFile, "handlers"> = {},
+  { listens = true }: ConfigUse = {},
+): Config {
   const problems = createProblems();
   const values = readVariables(env, problems);
   const isOwnProject = (file.handlers ?? []).length > 0;
@@ -39,7 +49,7 @@ export function loadConfig(env: Environment, file: Pick<ConfigFile, "handlers"> 
   };
   const host = values.HOST ?? defaultHost(values);
   checkValues(values, host, times, problems);
-  checkProduction(values, handlers, problems);
+  checkProduction(values, handlers, listens, problems);
   const warnings = checkExposure(values, env, problems);
   checkDatabase(values, env, problems);
   const authentication = authenticationOf(values, problems);

@@ -3,7 +3,7 @@ import type { Config } from "./config.ts";
 import { ConfigError } from "./config-error.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { developmentSecrets, savedSecrets } from "./development-secrets.ts";
-import { loadConfig } from "./load-config.ts";
+import { type ConfigUse, loadConfig } from "./load-config.ts";
 import type { Environment } from "./read-variables.ts";
 
 export interface LoadedEnvironment {
@@ -24,12 +24,13 @@ export async function loadEnvironment(given: {
   readonly cwd: string;
   /** The configuration file: one with handlers of its own decides which built-in ones are on. */
   readonly file?: ConfigFile;
+  readonly use?: ConfigUse;
 }): Promise<LoadedEnvironment> {
-  const { env, cwd, file = {} } = given;
+  const { env, cwd, file = {}, use } = given;
   const environment = env.APP_ENV || "development";
   const missing = SECRETS.filter((name) => env[name] === undefined || env[name] === "");
   if (missing.length === 0 || !["development", "test"].includes(environment)) {
-    return { config: loadConfig(env, file), generated: [], secretsFile: undefined };
+    return { config: loadConfig(env, file, use), generated: [], secretsFile: undefined };
   }
   // Nothing is written for a configuration that is refused.
   const placeholders = missing.map((name, index) => [name, Buffer.alloc(32, index + 1).toString("base64")]);

@@ -84,6 +84,11 @@ export interface CopyTarget {
     settings: ReadonlyMap<string, string>,
     expected: (pair: CopyPair) => Fingerprint,
   ): Promise<readonly Fingerprint[]>;
+  /** What each table holds where all of them hold what the source does, as after a copy that has finished. */
+  completed(
+    pairs: readonly CopyPair[],
+    expected: (pair: CopyPair) => Fingerprint,
+  ): Promise<readonly Fingerprint[] | undefined>;
   close(): Promise<void>;
 }
 

@@ -114,7 +114,7 @@ const tablesOf = async (target: Target) =>
   ).map(({ name }) => String(name));
 
 describe("oncehook copy", () => {
-  it("continues after it was killed, and the target holds in the end what the source holds, each row once", () =>
+  it("continues after it was killed, and the target holds in the end what the source holds, each row once; a run after that says that it was complete", () =>
     withDatabase("postgres", async (target) => {
       const killed = await runChild("test/support/copy-child.ts", [file(), target.url, "3"]);
       expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
@@ -135,7 +135,12 @@ describe("oncehook copy", () => {
       expect(report.continued).toBe(true);
       expect(new Set(seen).size).toBe(seen.length);
       await expectSameRows(report, target);
+      const again = await copyTo(target, {
+        onProgress: (table) => expect.unreachable(`copied ${table} again`),
+      });
+      expect(again).toMatchObject({ wasComplete: true, continued: false, tables: report.tables });
       await expectReceiverContinues(target);
+      await expect(copyTo(target)).rejects.toThrow(/has rows of its own.+a receiver has served there since/);
     }));
 
   it("refuses a target that has rows of its own, and one that an unfinished copy of another file holds", () =>

@@ -243,6 +243,11 @@ describe("oncehook doctor", () => {
         env,
       );
       expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("FAILURE address:")]);
+      // The address of OAuth redirects is another one, and is none where no handler receives what they bring.
+      expect(wrong.stdout).toContain("/oauth-callback");
+      const none = await run(["doctor"], { ...env, HANDLERS: "payment_notify" });
+      expect(none.stdout).toContain("register one of these for callbacks with the platform: http://");
+      expect(none.stdout).not.toContain("oauth-callback");
     }));
 
   it("fails where environment files share a secret or an address, and shows no secret", () =>

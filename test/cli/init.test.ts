@@ -115,6 +115,10 @@ describe("oncehook init", () => {
         devDependencies: { node: expect.stringMatching(/^24\./) },
         allowScripts: { node: true },
       });
+      // npm would ask about each of these wherever our archive is installed.
+      const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
+      for (const name of ["preinstall", "install", "postinstall", "prepare"])
+        expect(scripts[name]).toBeUndefined();
     }));
 
   it.each([...OWN, "oncehook.config.mjs"])(

@@ -1,14 +1,37 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { unfitNode } from "../../src/cli/unfit-node.js";
 import { runChild } from "../support/child.ts";
 
 it.each(["20.19.0", "22.20.0", "24.9.1"])("refuses Node %s and says what is needed", (version) => {
-  expect(unfitNode(version)).toMatch(
+  expect(unfitNode(version, [])).toMatch(
     `this is Node ${version}, and 24.10 or newer is needed: install it from`,
   );
+});
+
+it("names npx and npm start to an old Node where the project has a fitting one, and only there", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "oncehook-node-"));
+  try {
+    const file = join(folder, "package.json");
+    const packages = [{ node: pathToFileURL(file), says: 'Type "npx oncehook"' }];
+    for (const [version, isFit] of [
+      ["24.9.9", false],
+      ["24.10.0", true],
+      ["25.0.0", true],
+    ]) {
+      await writeFile(file, JSON.stringify({ version }));
+      expect(unfitNode("20.19.0", packages)).toMatch(
+        isFit ? /has one.+Type "npx oncehook"$/ : /"npm install node@24"/,
+      );
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 it.each(["24.10.0", "24.21.0", "25.0.0", "26.1.0"])("runs on Node %s", (version) => {

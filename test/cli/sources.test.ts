@@ -46,6 +46,10 @@ describe("oncehook sources", () => {
       expect(stdout).toContain(
         `reached     ${url}\n  Reached: the receiver refused the unsigned request with 401, as it should.\n  Warning: It was found at 127.0.0.1,`,
       );
+      // Three addresses for callbacks, and one for OAuth redirects.
+      expect(stdout).toContain(
+        "\nThese 4 requests of the receiver to itself count against RATE_LIMIT_CALLBACK",
+      );
     }));
 
   it("exits 1 where an address is not reached, and says why", async () => {

@@ -120,6 +120,8 @@ describe("a start that is refused says why without a stack", () => {
       'import { defineHandler } from "oncehook";\ndefineHandler({ type: 1 });',
       "oncehook.config.ts:2:1: cannot be loaded: defineHandler: `type`: got 1",
     ],
+    ['import "./helper";', "helper.ts: an import names the whole file, with its ending"],
+    ['import "./helper.js";', "helper.ts: an import names the whole file, with its ending"],
     ['import "./helper.ts";', "/helper.ts:2): cannot be loaded: Expression expected"],
   ])("where the configuration file cannot be loaded, with the line: %j", (text, problem) =>
     inFolder(async ({ folder, serve }) => {

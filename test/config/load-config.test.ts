@@ -266,6 +266,46 @@ describe("production", () => {
   });
 
   it.each([
+    ["user_authorized,payment_notify", "payment_notify"],
+    ["user_authorized", "none"],
+  ])(
+    "advises without OAuth settings to keep the other handlers of HANDLERS=%s, and adds none",
+    (given, kept) => {
+      const {
+        OAUTH_TOKEN_URL: _url,
+        OAUTH_CLIENT_ID: _id,
+        OAUTH_CLIENT_SECRET: _secret,
+        ...env
+      } = PRODUCTION;
+      expect(problems({ ...env, HANDLERS: given })).toEqual([
+        expect.stringMatching(new RegExp(`switch it off with HANDLERS=${kept}$`)),
+      ]);
+      expect(problems({ ...env, HANDLERS: kept })).toEqual([]);
+    },
+  );
+
+  it("asks a command that opens no listener for neither TLS nor OAuth, and for all the rest", () => {
+    const {
+      TRUST_PROXY: _proxy,
+      OAUTH_TOKEN_URL: _url,
+      OAUTH_CLIENT_ID: _id,
+      OAUTH_CLIENT_SECRET: _s,
+      ...env
+    } = PRODUCTION;
+    expect(problems(env)).toHaveLength(2);
+    expect(loadConfig(env, {}, { listens: false })).toMatchObject({ environment: "production" });
+    expect(() => loadConfig({ ...env, SIGNING_SECRET: "short" }, {}, { listens: false })).toThrow(
+      "at least 32 bytes",
+    );
+  });
+
+  it("asks for all 32 bytes of SIGNING_SECRET at once, also where it is shorter than development's 16", () => {
+    expect(problems({ ...PRODUCTION, SIGNING_SECRET: "sX9-q" })).toEqual([
+      "SIGNING_SECRET: got a value of 5 bytes, expected at least 32 bytes in production",
+    ]);
+  });
+
+  it.each([
     [
       "SIGNING_SECRET",
       "only-twenty-bytes-ok",

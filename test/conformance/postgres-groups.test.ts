@@ -8,8 +8,9 @@ import { type Loss, withWire } from "../support/wire.ts";
 const migrations = [EFFECTS];
 const MEMBERS = 12;
 const IDS = Array.from({ length: MEMBERS }, (_, number) => `e${number}`);
-
-const OF_IDS = "event_id NOT LIKE 'before-%'";
+/** A group of them is done well within its time, also on a busy machine. */
+const FEW = 4;
+const MOST_ROUNDS = 40;
 
 type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 
@@ -208,22 +209,37 @@ describe("a group of events on postgres", () => {
     }));
 
   it.each<[string, Loss, number, string]>([
-    ["the answer of its COMMIT", "answer", MEMBERS, "already"],
+    ["the answer of its COMMIT", "answer", FEW, "already"],
     ["its COMMIT on the way", "commit", 0, "completed"],
   ])("that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
         try {
-          // The lanes' connections are open then: whoever had to wait for one would leave the group.
-          await Promise.all(IDS.map((id) => deliver(store, `before-${id}`)));
-          wire.loseNext(loss);
-          for (const delivery of await Promise.allSettled(IDS.map((id) => deliver(store, id)))) {
-            expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_unknown" } });
+          // On a busy machine one or another is late and runs alone: only a round of one transaction shows the group.
+          for (let round = 1; ; round += 1) {
+            expect(round, "a round in which all events share one transaction").toBeLessThan(MOST_ROUNDS);
+            const prefix = `round-${round}-`;
+            const ids = IDS.slice(0, FEW).map((id) => `${prefix}${id}`);
+            // The lanes' connections are open then: whoever had to wait for one would leave the group.
+            await Promise.all(ids.map((id) => deliver(store, `before-${id}`)));
+            wire.loseNext(loss);
+            const transactions: unknown[] = [];
+            const run: Run = async (scope, eventId) => {
+              const record = "SELECT xmin::text AS id FROM oncehook_records WHERE event_id = $1";
+              transactions.push((await scope.tx.execute(record, [eventId])).rows[0]?.id);
+              return addEffect(scope, eventId);
+            };
+            const deliveries = await Promise.allSettled(ids.map((id) => deliver(store, id, run)));
+            if (transactions.length !== FEW || new Set(transactions).size > 1) continue;
+            for (const delivery of deliveries)
+              expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_unknown" } });
+            const ofRound = `event_id LIKE '${prefix}%'`;
+            expect(await countOf(target, "effects", ofRound)).toBe(kept);
+            expect(await endings(ids.map((id) => deliver(store, id)))).toEqual(ids.map(() => next));
+            expect(await countOf(target, "effects", ofRound)).toBe(FEW);
+            break;
           }
-          expect(await countOf(target, "effects", OF_IDS)).toBe(kept);
-          expect(await endings(IDS.map((id) => deliver(store, id)))).toEqual(IDS.map(() => next));
-          expect(await countOf(target, "effects", OF_IDS)).toBe(MEMBERS);
         } finally {
           await store.close();
         }

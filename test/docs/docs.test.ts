@@ -45,6 +45,25 @@ describe("the documentation", () => {
     expect(errors.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);
   });
 
+  it("describes every action of the audit log in docs/access.md, and no other", () => {
+    const sources = globSync("src/{admin,app}/**/*.ts").map((path) => readFileSync(path, "utf8"));
+    const literal = /\b(?:a|dryRunA)ction: "([a-z_]+\.[a-z_]+)"/g;
+    const actions = sources.flatMap((text) =>
+      [...text.matchAll(literal)].map(([, action]) => String(action)),
+    );
+    // Three operations of one shape, which is the only one that puts an action together.
+    const put = sources.filter((text) => /\b(?:a|dryRunA)ction: `/.test(text));
+    expect(put).toHaveLength(1);
+    for (const [, name] of String(put).matchAll(/changing\("([a-z]+)"/g)) actions.push(`bulk_replay.${name}`);
+    const [table = ""] = readFileSync("docs/access.md", "utf8").split("## Configuration");
+    const rows = table.split("\n").filter((line) => /^\| `[a-z_]+\.[a-z_]+`/.test(line));
+    const described = rows.flatMap((row) =>
+      [...(row.split(" | ")[0] ?? "").matchAll(/`([a-z_.]+)`/g)].map(([, action]) => String(action)),
+    );
+    expect(described.toSorted()).toEqual([...new Set(actions)].toSorted());
+    expect(described.length).toBeGreaterThan(15);
+  });
+
   it("says of each diagnosis in docs/refused.md what it means and what to do, and of no other", () => {
     const rows = Object.entries(DIAGNOSES).map(
       ([code, { meaning, do: advice }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(advice)} |`,

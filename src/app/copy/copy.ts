@@ -10,6 +10,7 @@ import {
   type CopyProgress,
   type CopySource,
   type CopyTarget,
+  type Fingerprint,
   FingerprintSum,
   isAnotherKey,
   type Migration,
@@ -20,7 +21,7 @@ import { checkDatabase, nameOf, told } from "../care.ts";
 import { keyStamp } from "../key-stamp.ts";
 import { allMigrations } from "../migrate.ts";
 import { connect } from "../open-store.ts";
-import { assertEmpty, planCopy } from "./plan-copy.ts";
+import { assertEmpty, isEmpty, planCopy } from "./plan-copy.ts";
 
 export interface CopyRequest {
   /** The SQLite file. */
@@ -45,6 +46,8 @@ export interface CopyReport {
   readonly to: string;
   /** Whether an earlier run had copied a part. */
   readonly continued: boolean;
+  /** Whether an earlier run had copied everything, so that nothing was left to copy. */
+  readonly wasComplete: boolean;
   /** Every row of them was compared. */
   readonly tables: readonly CopiedTable[];
   readonly notCopied: readonly CopiedTable[];
@@ -106,20 +109,27 @@ async function copyTo(url: string, source: CopySource, request: CopyRequest) {
     const { pairs, left } = planCopy(source, target, request.skip);
     const { from } = request;
     const progress = target.progress ?? { from, positions: {} };
-    if (target.progress === undefined) assertEmpty(target, pairs);
-    else if (progress.from !== from)
+    const expected = (pair: CopyPair) => fingerprintOf(source, pair);
+    const report = (found: readonly Fingerprint[], wasComplete: boolean) => ({
+      continued: target.progress !== undefined,
+      wasComplete,
+      tables: pairs.map(({ to }, index) => ({ table: to, rows: found[index]?.rows ?? 0 })),
+      notCopied: left.map(({ name, rows }) => ({ table: name, rows })),
+    });
+    if (target.progress === undefined) {
+      if (!isEmpty(target, pairs)) {
+        const found = await target.completed(pairs, expected);
+        if (found !== undefined) return report(found, true);
+      }
+      assertEmpty(target, pairs);
+    } else if (progress.from !== from)
       throw new CareRefused(
         `the target holds an unfinished copy of ${progress.from}; finish that one, or take an empty database`,
       );
     await target.begin(progress);
     let positions = progress.positions;
     for (const pair of pairs) positions = await copyTable(source, target, pair, { ...request, positions });
-    const found = await target.finish(pairs, source.settings, (pair) => fingerprintOf(source, pair));
-    return {
-      continued: target.progress !== undefined,
-      tables: pairs.map(({ to }, index) => ({ table: to, rows: found[index]?.rows ?? 0 })),
-      notCopied: left.map(({ name, rows }) => ({ table: name, rows })),
-    };
+    return report(await target.finish(pairs, source.settings, expected), false);
   } finally {
     await target.close();
   }

@@ -81,12 +81,20 @@ function inOrder(pairs: readonly CopyPair[], { tables }: CopyTarget): CopyPair[]
   return ordered;
 }
 
+const filledOf = ({ tables }: CopyTarget, pairs: readonly CopyPair[]) =>
+  tables.filter(({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name));
+
+export function isEmpty(target: CopyTarget, pairs: readonly CopyPair[]): boolean {
+  return filledOf(target, pairs).length === 0;
+}
+
 /** A copy into rows that are there already could not be told from them. @throws CareRefused */
-export function assertEmpty({ tables }: CopyTarget, pairs: readonly CopyPair[]): void {
-  const filled = tables.filter(({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name));
+export function assertEmpty(target: CopyTarget, pairs: readonly CopyPair[]): void {
+  const filled = filledOf(target, pairs);
   if (filled.length === 0) return;
   throw new CareRefused(
     `the target has rows of its own in ${filled.map(({ name }) => `"${name}"`).join(", ")}; a copy needs an empty ` +
-      "database, in which no receiver has served. Create one; rows that only a migration inserted can be deleted there",
+      "database, in which no receiver has served. If an earlier run copied everything and a receiver has served there since, " +
+      "nothing is left to copy. Otherwise create an empty one; rows that only a migration inserted can be deleted there",
   );
 }

@@ -32,7 +32,7 @@ export async function examine(
     ...(await checkOAuth(config)),
     ...(await checkAccess(config)),
     ...(await checkNotifications(config)),
-    ...checkAddress(config, registered),
+    ...checkAddress(config, registered, handlers),
     ...checkFiles(files),
   ];
 }

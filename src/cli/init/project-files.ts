@@ -51,8 +51,8 @@ function manifestText(folder: string): string {
     dependencies: versionsOf(["zod"], dependencies),
     // For development alone: an image, or a server, has a Node of its own.
     devDependencies: versionsOf(["@types/node", "node", "typescript"], devDependencies),
-    // The package `node` fetches its program in an install script, which npm asks about otherwise; ours need not run.
-    allowScripts: { node: true, oncehook: false },
+    // The package `node` fetches its program in an install script, which npm asks about otherwise.
+    allowScripts: { node: true },
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

@@ -9,7 +9,7 @@ import {
   type TargetTable,
   UNFINISHED_COPY,
 } from "../copying.ts";
-import { finishCopy } from "./finish-copy.ts";
+import { completedCopy, finishCopy } from "./finish-copy.ts";
 import { inPlainTransaction, quoted, storeSetting } from "./plain-session.ts";
 import { createPool } from "./pool.ts";
 
@@ -66,6 +66,7 @@ async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarge
     progress: stored[0] === undefined ? undefined : (JSON.parse(stored[0].value) as CopyProgress),
     write: (pair, rows, progress) => write(client, pair, rows, progress),
     begin: (progress) => storeSetting(client, UNFINISHED_COPY, JSON.stringify(progress)),
+    completed: (pairs, expected) => completedCopy(client, pairs, expected),
     finish: (pairs, settings, expected) => finishCopy(client, pairs, settings, expected),
     async close() {
       client.release(true);
