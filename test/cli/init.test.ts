@@ -69,7 +69,9 @@ describe("oncehook init", () => {
       await writeFile(handler, text.replace('insertInto("parcels")', 'insertInto("parcel" as "parcels")'));
       // Node's runner tells on standard output what a test prints on either stream.
       await expect(npmTest()).rejects.toMatchObject({
-        stdout: expect.stringMatching(/no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/),
+        stdout: expect.stringMatching(
+          /no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/,
+        ),
       });
       await rm(join(folder, "test/parcel-shipped.test.ts"));
       await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
