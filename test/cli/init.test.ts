@@ -50,7 +50,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
 }
 
 describe("oncehook init", () => {
-  it("writes into an empty folder a project whose npm test passes, shows the error and line of a handler that throws, and fails without a test", () =>
+  it("writes into an empty folder a project whose npm test passes, and fails where there is no test, or with the line of a handler that throws", () =>
     inProject(async (folder, { code, stderr }) => {
       expect([code, stderr]).toEqual([0, ""]);
       const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
