@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { ofSegment } from "../domain/index.ts";
+import { StoreFault } from "../store/index.ts";
 import { registerAuditList } from "./access/audit-routes.ts";
 import { createDoor, type Door } from "./access/door.ts";
 import { registerGuard } from "./access/guard.ts";
@@ -10,6 +11,7 @@ import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
 import { compileLater, JSON_ALONE } from "./compilers.ts";
 import { registerDashboard } from "./dashboard-routes.ts";
+import { NO_ANSWER, registerDatabaseWatch } from "./database-answers.ts";
 import { describeApi } from "./describe-api.ts";
 import { registerDescription } from "./description-route.ts";
 import { registerEventHistory } from "./event-history-route.ts";
@@ -70,6 +72,7 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   app.setValidatorCompiler(compileLater);
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
   app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));
+  registerDatabaseWatch(app, deps);
   const door = createDoor(deps);
   registerGuard(app, deps, door);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
@@ -82,7 +85,9 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
       { err: error, method: request.method, path: request.routeOptions.url },
       "an admin request failed",
     );
-    return reply.code(500).send({ error: "internal error" });
+    return error instanceof StoreFault
+      ? reply.code(503).send({ error: `${NO_ANSWER}; what was asked may still be done` })
+      : reply.code(500).send({ error: "internal error" });
   });
   registerOperations(app, deps, door);
   registerDashboard(app);

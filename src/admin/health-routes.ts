@@ -1,8 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { AdminDeps } from "./admin-deps.ts";
+import { answers, NO_ANSWER } from "./database-answers.ts";
 import { operation } from "./operation.ts";
-
-const PING_LIMIT_MS = 2_000;
 
 const status = (value: string) => ({
   type: "object",
@@ -42,25 +41,11 @@ export function registerHealth(app: FastifyInstance, { store, metrics, isServing
   app.get("/healthz", { schema: ALIVE }, async () => ({ status: "ok" }));
   app.get("/readyz", { schema: READY }, async (_request, reply) => {
     if (!isServing()) return reply.code(503).send({ error: "starting or draining" });
-    const answered = await pinged(store.ping());
-    return answered ? { status: "ready" } : reply.code(503).send({ error: "the database does not answer" });
+    const isThere = await answers(store.ping());
+    return isThere ? { status: "ready" } : reply.code(503).send({ error: NO_ANSWER });
   });
   app.get("/metrics", { schema: METRICS }, async (_request, reply) => {
     const { contentType, text } = await metrics.render();
     return reply.type(contentType).send(text);
   });
-}
-
-async function pinged(ping: Promise<void>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), PING_LIMIT_MS);
-  const answered = ping.then(
-    () => true,
-    () => false,
-  );
-  try {
-    return await Promise.race([answered, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -68,10 +68,13 @@ export function operation(described: Operation): FastifySchema {
 const CLOSED = {
   401: { says: "Neither a valid token nor a session." },
   429: { says: "Too many wrong tokens came from this address; `Retry-After` says how long to wait." },
+  503: { says: "The database does not answer." },
 };
 const CHANGING = {
   403: { says: "It needs the role operator, or was sent by another page than the receiver's own." },
-  503: { says: "The audit log cannot be written just now, so nothing was done." },
+  503: {
+    says: "The audit log cannot be written just now, so nothing was done; or the database does not answer.",
+  },
 };
 
 function definedOf(rules: { readonly [Name in keyof GuardRules]: GuardRules[Name] | undefined }): GuardRules {

@@ -13,6 +13,15 @@ export function configuredPlatform(
   };
 }
 
+/** Where redirects have no handler: what to do, for an operator and for the browser that would start a flow. */
+export function unhandledSignIn(isHandled: boolean): string | undefined {
+  if (isHandled) return undefined;
+  return (
+    "no handler receives user_authorized, so no OAuth flow starts here: add the built-in one with HANDLERS=user_authorized, " +
+    "or a handler of your own"
+  );
+}
+
 /** Without an address to send browsers to, there is no address at which they could begin; production has no sandbox. */
 export function startsFlows({ oauth, environment }: Config): boolean {
   if (oauth === null) return environment !== "production";

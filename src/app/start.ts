@@ -68,8 +68,12 @@ export async function start(config: Config, parts: Parts): Promise<Running> {
   return startInspectable(config, parts);
 }
 
+/** An error that a handler's helpers threw shows the handler too: Node keeps ten frames unless it is told otherwise. */
+const STACK_FRAMES = 25;
+
 /** The same, for `testing/`. @throws as `start` does */
 export async function startInspectable(config: Config, parts: Parts): Promise<Inspectable> {
+  Error.stackTraceLimit = Math.max(Error.stackTraceLimit, STACK_FRAMES);
   const undo: Step[] = [];
   try {
     return await startSteps(config, parts, undo);

@@ -8,7 +8,8 @@ export interface AdminOptions {
   readonly env?: string;
 }
 
-const TIME_LIMIT_MS = 10_000;
+/** Longer than the receiver waits for its database, so that it can say what it waited for. */
+const TIME_LIMIT_MS = 15_000;
 
 /**
  * Asks the admin API of the running receiver and returns its answer.

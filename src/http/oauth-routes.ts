@@ -38,7 +38,12 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
 export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
+  const { startRefusal } = deps.oauth;
   return async (request) => {
+    if (startRefusal !== undefined) {
+      const outcome = refused("not_found", { message: startRefusal });
+      return concluder.conclude(request, { outcome }, { render: renderFor(deps) });
+    }
     try {
       const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
       respond(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });

@@ -22,6 +22,10 @@ const REFUSED_PAGE = page(
   "The sign-in did not succeed",
   "The platform did not grant access. You can start again.",
 );
+const UNCONFIGURED_PAGE = page(
+  "Sign-in is not configured",
+  "No handler receives user_authorized. Add the built-in one with HANDLERS=user_authorized, or a handler of your own.",
+);
 const UNKNOWN_PAGE = page(
   "This sign-in is not known here",
   "It was started in another browser, was used already, or took longer than ten minutes. Start it again.",
@@ -43,8 +47,13 @@ export function pageAnswer(status: number, body: string): Answer {
 /** What a browser is shown at the end of a flow. After a success it is sent on, so that no code stays in its address. */
 export function pageFor(outcome: Outcome, answer: Answer, next: string): Answer {
   if (outcome.ending === "success") return { status: 303, headers: { location: next }, body: "" };
-  const body = answer.status >= 500 ? LATER_PAGE : answer.status === 401 ? UNKNOWN_PAGE : REFUSED_PAGE;
-  return { status: answer.status, headers: { ...answer.headers, ...HEADERS }, body };
+  return { status: answer.status, headers: { ...answer.headers, ...HEADERS }, body: bodyFor(answer.status) };
+}
+
+function bodyFor(status: number): string {
+  if (status >= 500) return LATER_PAGE;
+  if (status === 401) return UNKNOWN_PAGE;
+  return status === 404 ? UNCONFIGURED_PAGE : REFUSED_PAGE;
 }
 
 function page(title: string, text: string): string {

@@ -36,6 +36,8 @@ export interface PublicDeps {
   readonly oauth: {
     readonly redirect: RedirectDeps;
     readonly start: StartDeps;
+    /** Why no flow can start, and what to do; undefined where one can. */
+    readonly startRefusal: string | undefined;
     /** Where a browser goes after its flow. */
     readonly successUrl: string;
   };

@@ -1,4 +1,5 @@
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
+import type { Deadline } from "../store/index.ts";
 import type { DistinctHeaders } from "../verify/index.ts";
 import { browserOf } from "./browser-cookie.ts";
 import { type Flow, openFlow } from "./flow.ts";
@@ -13,7 +14,7 @@ export async function expectedFlow(
   state: string,
   stateSha256: string,
   iss: string | undefined,
-  headers: DistinctHeaders,
+  { headers, deadline }: { readonly headers: DistinctHeaders; readonly deadline: Deadline },
   { receiver, platform, redirectUri }: Pick<RedirectDeps, "receiver" | "platform" | "redirectUri">,
 ): Promise<Flow | undefined | Refused | Failed> {
   const { store, clock, sealer } = receiver;
@@ -21,12 +22,12 @@ export async function expectedFlow(
   const flow = openFlow(state, redirectUri, browserOf(headers), { now, sealer });
   if (flow === "of another browser") return refused("state_of_another_browser");
   if (flow === "unknown") {
-    const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now));
+    const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now, deadline));
     if (!isExpected) return refused("state_unknown");
     // What the platform starts itself it may leave without an issuer, but not with another's.
     return iss === undefined ? undefined : issuerFault(iss, platform());
   }
-  if (await store.redirectStates.isSpent(stateSha256)) return refused("state_unknown");
+  if (await store.redirectStates.isSpent(stateSha256, deadline)) return refused("state_unknown");
   return (await issuerFault(iss, platform())) ?? flow;
 }
 

@@ -107,7 +107,7 @@ async function authenticate(
   const brought = verdict !== undefined && !isAbsent(verdict);
   if (brought) return verdict;
   try {
-    const flow = await expectedFlow(state, stateSha256, parameters.get("iss"), redirect.headers, deps);
+    const flow = await expectedFlow(state, stateSha256, parameters.get("iss"), redirect, deps);
     return flow !== undefined && "ending" in flow ? flow : { by: "state", stateSha256, flow };
   } catch (error) {
     return failed(error instanceof StoreFault ? "store_unavailable" : "internal", error);

@@ -1,7 +1,6 @@
 import { longNumbers } from "./nesting.ts";
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-const QUOTE = Buffer.from('"');
 
 /** The numbers of a valid JSON text that would not be the same as a JavaScript number, in their order. */
 export function inexactNumbers(json: Uint8Array): string[] {
@@ -15,15 +14,50 @@ export function inexactNumbers(json: Uint8Array): string[] {
  * a platform means by 9007199254740993 is the schema's to say: a double would make it another without a word.
  */
 export function withExactNumbers(json: Uint8Array): string | undefined {
+  return withInexactNumbers(json, (text) => `"${text}"`);
+}
+
+/** The same with other JSON in their place. */
+function withInexactNumbers(json: Uint8Array, replace: (text: string) => string): string | undefined {
   const parts: Uint8Array[] = [];
   let written = 0;
   for (const [start, end] of longNumbers(json)) {
-    if (isExact(textOf(json, start, end))) continue;
-    parts.push(json.subarray(written, start), QUOTE, json.subarray(start, end), QUOTE);
+    const text = textOf(json, start, end);
+    if (isExact(text)) continue;
+    parts.push(json.subarray(written, start), Buffer.from(replace(text)));
     written = end;
   }
   if (parts.length === 0) return undefined;
   return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
+}
+
+/** Numbers that a JavaScript number holds, of one sign and kind with an inexact one: integers stay integers. */
+const STAND_INS = {
+  integer: [Number.MAX_SAFE_INTEGER, 1, 0],
+  fraction: [0.5],
+} as const;
+
+/**
+ * A valid JSON text with numbers in the place of those that are inexact: rounded first, then such as any schema for
+ * numbers of their kind takes. Empty where there are none.
+ */
+export function* withShortNumbers(json: Uint8Array): Generator<string, void> {
+  for (let which = -1; which < STAND_INS.integer.length; which += 1) {
+    const replaced = withInexactNumbers(json, (text) => shortNumber(text, which));
+    if (replaced === undefined) return;
+    yield replaced;
+  }
+}
+
+function shortNumber(text: string, which: number): string {
+  const kind = STAND_INS[isInteger(text) ? "integer" : "fraction"];
+  const number = which < 0 ? text : String(kind[Math.min(which, kind.length - 1)]);
+  return which >= 0 && text.startsWith("-") ? `-${number}` : number;
+}
+
+function isInteger(text: string): boolean {
+  const [, exponent = "0"] = decimalOf(text).split("e");
+  return Number(exponent) >= 0;
 }
 
 function textOf(json: Uint8Array, start: number, end: number): string {

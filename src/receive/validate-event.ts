@@ -10,20 +10,21 @@ import {
 } from "../domain/index.ts";
 import { type Handler, validateData } from "../handlers/index.ts";
 import type { Receiver } from "./callback.ts";
-import { inexactNumbers } from "./exact-numbers.ts";
+import { inexactNumbers, withShortNumbers } from "./exact-numbers.ts";
 import type { Work } from "./work.ts";
 
 const NUMBERS_SHOWN = 3;
 
-/** `data` is valid but for numbers that the handler's schema takes as JavaScript numbers alone. */
+/** `data` is valid but for the digits of numbers, which the handler's schema takes as JavaScript numbers alone. */
 class NumberTooLong extends Error {
   override readonly name = "NumberTooLong";
 
-  constructor(numbers: readonly string[], message: string) {
+  constructor(numbers: readonly string[], { message }: Refused) {
+    const fields = message.split("; ").map((sentence) => sentence.split(": ", 1)[0]);
     super(
-      `${message}: the event has numbers with more digits than a JavaScript number holds (${numbers.slice(0, NUMBERS_SHOWN).join(", ")}), ` +
-        "which reach the schema as strings; let it take strings as well, such as z.union([z.number(), z.string()]), " +
-        "and replay the event",
+      `${fields.join(", ")}: numbers with more digits than a JavaScript number holds ` +
+        `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}) reach the schema as strings of their digits, and it takes numbers ` +
+        "alone; let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event",
     );
   }
 }
@@ -62,8 +63,8 @@ export async function validateEvent(
 }
 
 /**
- * A platform does not send again what was answered 400. An event that would be valid with its numbers rounded is our
- * fault: it is kept, and handled once the schema takes the digits.
+ * A platform does not send again what was answered 400. An event that would be valid with shorter numbers is our fault:
+ * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either.
  */
 async function lacksDigits(
   refusal: Refused,
@@ -73,9 +74,12 @@ async function lacksDigits(
 ): Promise<Refused | Failed> {
   const numbers = inexactNumbers(body);
   if (numbers.length === 0) return refusal;
-  const { data }: JsonObject = JSON.parse(Buffer.from(body).toString("utf8"));
-  const rounded = await validateData(handler.data, data as JsonObject, timeLimitMs);
-  return isRefused(rounded) ? refusal : failed("handler_failed", new NumberTooLong(numbers, refusal.message));
+  for (const text of withShortNumbers(body)) {
+    const { data }: JsonObject = JSON.parse(text);
+    if (!isRefused(await validateData(handler.data, data as JsonObject, timeLimitMs)))
+      return failed("handler_failed", new NumberTooLong(numbers, refusal));
+  }
+  return refusal;
 }
 
 function invalid(field: string, expected: string, got: unknown): Refused {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { type CallSite, callSite, callSiteNow, showCallSite } from "./call-site.ts";
 import type { TransactionWatch } from "./transaction.ts";
 
 const ENDS_TRANSACTION =
@@ -8,6 +9,8 @@ const ENDS_TRANSACTION =
 interface Call {
   /** The statement's text, or the method's name. */
   readonly what: string;
+  /** Where the handler made it; known in dry runs and tests. */
+  readonly site: CallSite | undefined;
   /** Set where the handler returned before it had ended: no code waits for its result. */
   isAbandoned: boolean;
 }
@@ -18,11 +21,11 @@ export interface Lending {
   /** Every call counts from the moment in which the handler makes it. */
   readonly pending: Set<Call>;
   /** What was called first after its end: the handler did not wait for what it had begun. */
-  usedLate: string | undefined;
+  usedLate: Pick<Call, "what" | "site"> | undefined;
   /** What failed, by its error: an error that no code awaits fails the event. */
-  readonly failed: Map<unknown, string>;
+  readonly failed: Map<unknown, Call>;
   /** What failed without code that awaited it. */
-  failedUnawaited: string | undefined;
+  failedUnawaited: Call | undefined;
   /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
   readonly isInTransaction: () => boolean;
   /** Only in dry runs. */
@@ -51,7 +54,7 @@ const lendingOf = new WeakMap<object, Lending>();
  */
 export async function counted<T>(lending: Lending, what: string, run: () => T | Promise<T>): Promise<T> {
   assertOpen(lending, what);
-  const call: Call = { what, isAbandoned: false };
+  const call: Call = { what, site: callSite(lending.watch !== undefined), isAbandoned: false };
   lending.pending.add(call);
   try {
     const value = await run();
@@ -61,7 +64,9 @@ export async function counted<T>(lending: Lending, what: string, run: () => T | 
     await microtasks();
     // Its rejection would be one that no code handles, and the event fails for the call already.
     if (call.isAbandoned) return new Promise<never>(() => {});
-    lending.failed.set(error, what);
+    lending.failed.set(error, call);
+    // Drivers that wait for an answer throw without a frame of the handler.
+    showCallSite(error, call.site ?? callSiteNow());
     if (typeof error === "object" && error !== null) lendingOf.set(error, lending);
     throw error;
   } finally {
@@ -93,17 +98,16 @@ export function takeBack(lending: Lending): void {
   lending.open = false;
   const [first] = lending.pending;
   for (const call of lending.pending) call.isAbandoned = true;
-  const unfinished = first?.what ?? lending.usedLate;
-  if (unfinished !== undefined) {
-    throw new Error(
-      `the handler returned before this was finished: ${shown(unfinished)}; await every use of \`tx\` and \`notify\``,
-    );
-  }
-  if (lending.failedUnawaited !== undefined) {
-    throw new Error(
-      `this failed and was not awaited: ${shown(lending.failedUnawaited)}; await every use of \`tx\` and \`notify\``,
-    );
-  }
+  const unfinished = first ?? lending.usedLate;
+  if (unfinished !== undefined) throw notAwaited("the handler returned before this was finished", unfinished);
+  if (lending.failedUnawaited !== undefined)
+    throw notAwaited("this failed and was not awaited", lending.failedUnawaited);
+}
+
+function notAwaited(problem: string, { what, site }: Pick<Call, "what" | "site">): Error {
+  const error = new Error(`${problem}: ${shown(what)}; await every use of \`tx\` and \`notify\``);
+  showCallSite(error, site);
+  return error;
 }
 
 const LONGEST_SHOWN = 300;
@@ -175,7 +179,7 @@ function isThenable(value: unknown): value is Promise<unknown> {
  */
 export function assertOpen(lending: Lending, what?: string): void {
   if (!lending.open) {
-    lending.usedLate ??= what ?? "tx";
+    lending.usedLate ??= { what: what ?? "tx", site: callSiteNow() };
     throw new Error(
       "the transaction has ended: `tx` may be used only until the handler returns, throws or exceeds its time limit",
     );

@@ -1,3 +1,4 @@
+export { keepCallSites, withHandlersFrames } from "./call-site.ts";
 export { CareRefused } from "./care-refused.ts";
 export type { CheckedDatabase, Contents } from "./checked-database.ts";
 export {

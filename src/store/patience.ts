@@ -29,6 +29,29 @@ export async function withPatience<T>(
   throw new TypeError("the pauses never end");
 }
 
+/**
+ * The same for a look-up of a request, which changes nothing: one that is under way at the deadline ends by itself later.
+ * @throws StoreFault `unavailable` where it has no answer until the deadline
+ */
+export function lookUpUntil<T>(
+  deadline: Deadline,
+  look: () => Promise<T>,
+  hindrance: (error: unknown) => StoreFaultReason | undefined,
+): Promise<T> {
+  const late = new Error("the look-up was not answered until the deadline");
+  const attempt = async () => {
+    const overdue = Promise.withResolvers<never>();
+    const giveUp = () => overdue.reject(new StoreFault("unavailable", SENTENCES.unavailable, late));
+    const timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
+    try {
+      return await Promise.race([look(), overdue.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return withPatience(deadline, attempt, hindrance);
+}
+
 /** Milliseconds between attempts. The jitter keeps many processes from asking a database that just came back all at once. */
 export function* pauses(): Generator<number, never> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {

@@ -121,8 +121,8 @@ export interface OnceOptions {
 export interface RedirectStateStore {
   /** Expects a state of a flow that the platform starts. */
   register(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
-  /** False when it was not registered, has expired or was consumed. */
-  isRegistered(stateSha256: string, now: Date): Promise<boolean>;
+  /** False when it was not registered, has expired or was consumed. @throws StoreFault at the deadline, as `find` does */
+  isRegistered(stateSha256: string, now: Date, deadline: Deadline): Promise<boolean>;
   /** Ends a registered flow without a code: its state is expected no more. */
   consume(stateSha256: string): Promise<void>;
   /**
@@ -130,7 +130,8 @@ export interface RedirectStateStore {
    * place of the one that expires first.
    */
   spend(stateSha256: string, expiresAt: Date, now: Date): Promise<void>;
-  isSpent(stateSha256: string): Promise<boolean>;
+  /** @throws StoreFault at the deadline, as `find` does */
+  isSpent(stateSha256: string, deadline: Deadline): Promise<boolean>;
 }
 
 /** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */

@@ -8,6 +8,7 @@ import {
 import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
 import type { Version } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
+import { keepCallSites, withHandlersFrames } from "../store/index.ts";
 import { type CapturedLog, capturedLog, type LogLine } from "./captured-log.ts";
 import { type Answer, postCallback } from "./post-callback.ts";
 import { dueWork, type Stored, storedIn } from "./stored.ts";
@@ -25,6 +26,8 @@ export interface TestReceiverOptions extends ConfigFile {
   readonly databaseUrl?: string | undefined;
   /** Where the clock begins: the time of the start when left out. */
   readonly now?: Date;
+  /** Whether `send` prints the error of a 5xx answer on standard error; true when left out. */
+  readonly printFailures?: boolean;
 }
 
 /** An event as a test writes it down; what is left out is made up. */
@@ -48,6 +51,11 @@ export interface Sending {
 export interface SentAnswer extends Answer {
   /** The event as it was sent: send it again for a redelivery. */
   readonly event: Required<TestEvent>;
+  /**
+   * The error behind a 5xx answer, masked, with the handler's lines of its stack; undefined for other answers. The answer
+   * itself says no more than "internal error".
+   */
+  readonly failure: string | undefined;
 }
 
 /** A real receiver on ports of its own. `await using` closes it. */
@@ -96,8 +104,9 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
 async function startOn(
   database: TemporaryDatabase,
   config: Config,
-  { handlers = [], migrations = [], now = new Date() }: TestReceiverOptions,
+  { handlers = [], migrations = [], now = new Date(), printFailures = true }: TestReceiverOptions,
 ): Promise<TestReceiver> {
+  keepCallSites();
   const log = capturedLog(config);
   const clock = createTestClock(now, () => dueWork(running.store, running.runDue));
   const running = await startInspectable(config, {
@@ -110,7 +119,7 @@ async function startOn(
     outboxPollMs: NEVER_MS,
     refreshPollMs: NEVER_MS,
   });
-  return receiverOf({ running, database, config, clock, log });
+  return receiverOf({ running, database, config, clock, log, printFailures });
 }
 
 interface Made {
@@ -119,9 +128,10 @@ interface Made {
   readonly config: Config;
   readonly clock: TestClock;
   readonly log: CapturedLog;
+  readonly printFailures: boolean;
 }
 
-function receiverOf({ running, database, config, clock, log }: Made): TestReceiver {
+function receiverOf({ running, database, config, clock, log, printFailures }: Made): TestReceiver {
   const url = `${running.publicOrigin}${config.basePath}/api/platform/callback`;
   const [signingSecret = ""] = config.authentication.signing.secrets;
   let closing: Promise<void> | undefined;
@@ -139,7 +149,11 @@ function receiverOf({ running, database, config, clock, log }: Made): TestReceiv
       ...sending.headers,
     };
     const callback = { body: Buffer.from(raw), type: event.event_type, headers };
-    return { ...(await postCallback(url, secret, callback)), event };
+    const answer = await postCallback(url, secret, callback);
+    const failure = failureOf(answer, log.lines);
+    if (failure !== undefined && printFailures)
+      process.stderr.write(`${event.event_type} was answered ${answer.status}: ${failure}\n`);
+    return { ...answer, event, failure };
   }
 
   return {
@@ -156,6 +170,14 @@ function receiverOf({ running, database, config, clock, log }: Made): TestReceiv
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Its log line is written in the turn of the answer. */
+function failureOf({ status, headers }: Answer, lines: readonly LogLine[]): string | undefined {
+  if (status < 500) return undefined;
+  const requestId = headers.get("x-request-id");
+  const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
+  return line === undefined ? undefined : withHandlersFrames(String(line.error));
 }
 
 function completed(event: TestEvent, now: Date): Required<TestEvent> {

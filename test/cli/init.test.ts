@@ -50,7 +50,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
 }
 
 describe("oncehook init", () => {
-  it("writes into an empty folder a project whose npm test passes, and fails where there is no test", () =>
+  it("writes into an empty folder a project whose npm test passes, and fails where there is no test, or with the line of a handler that throws", () =>
     inProject(async (folder, { code, stderr }) => {
       expect([code, stderr]).toEqual([0, ""]);
       const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
@@ -64,6 +64,15 @@ describe("oncehook init", () => {
           },
         });
       expect((await npmTest()).stdout).toMatch(/pass 3\n.+fail 0/);
+      const handler = join(folder, "handlers/parcel-shipped.ts");
+      const text = await readFile(handler, "utf8");
+      await writeFile(handler, text.replace('insertInto("parcels")', 'insertInto("parcel" as "parcels")'));
+      // Node's runner tells on standard output what a test prints on either stream.
+      await expect(npmTest()).rejects.toMatchObject({
+        stdout: expect.stringMatching(
+          /no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/,
+        ),
+      });
       await rm(join(folder, "test/parcel-shipped.test.ts"));
       await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
     }));

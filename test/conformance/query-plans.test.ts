@@ -107,8 +107,8 @@ async function everyOperation(store: Store): Promise<void> {
   await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
   await store.find(KEY, within(5_000));
   await store.redirectStates.register("c".repeat(64), LATER, NOON);
-  await store.redirectStates.isRegistered("c".repeat(64), NOON);
-  await store.redirectStates.isSpent("c".repeat(64));
+  await store.redirectStates.isRegistered("c".repeat(64), NOON, within(10_000));
+  await store.redirectStates.isSpent("c".repeat(64), within(10_000));
   await store.redirectStates.spend("d".repeat(64), LATER, NOON);
   await store.redirectStates.consume("c".repeat(64));
   await store.userTokens.get("u1");

@@ -16,6 +16,12 @@ const counted = defineHandler({
   data: z.object({ count: z.number() }),
   handle: ({ event }) => ({ count: event.data.count }),
 });
+/** One whose schema takes integers alone, which a rounded number is not for it: it is unsafe. */
+const whole = defineHandler({
+  type: "whole",
+  data: z.object({ count: z.number().int().positive(), note: z.string().optional() }),
+  handle: ({ event }) => ({ count: event.data.count }),
+});
 /** One that keeps the digits of both. */
 const exact = defineHandler({
   type: "exact",
@@ -42,7 +48,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   beforeAll(async () => {
     const ready = Promise.withResolvers<void>();
     serving = withDatabase(dialect, async (target) => {
-      receiver = await startReceiver(target, { handlers: [counted, exact, later] });
+      receiver = await startReceiver(target, { handlers: [counted, whole, exact, later] });
       ready.resolve();
       await done.promise;
       await receiver.stop();
@@ -122,6 +128,32 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   it("that are wrong for another reason than their digits are refused for good", async () => {
     const answer = await send("counted", `{"count":"many","id":${BEYOND}}`);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining("data.count") } });
+  });
+
+  it.each([BEYOND, "1e400", "123456789012345678901234567890"])(
+    "are kept as a failure that names their digits where the schema takes integers alone: %s",
+    async (sent) => {
+      const { status, event_id } = await send("whole", `{"count":${sent}}`);
+      expect(status).toBe(500);
+      const [failure] = await rowsOf(
+        receiver.target,
+        `SELECT error FROM oncehook_failures WHERE event_id = '${event_id}'`,
+      );
+      expect(failure?.error).toContain("data.count: numbers with more digits than a JavaScript number holds");
+      expect(failure?.error).toContain(`(${sent})`);
+      expect(failure?.error).not.toContain("received string");
+    },
+  );
+
+  it.each([
+    ["a fraction for an integer", '{"count":0.12345678901234567890}'],
+    ["a negative number for a positive one", `{"count":-${BEYOND}}`],
+    ["another field that is wrong", `{"count":${BEYOND},"note":5}`],
+  ])("that no digits would make valid are refused for good: %s", async (_title, data) => {
+    expect(await send("whole", data)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining("data.") },
+    });
   });
 
   it("that no schema reads may have any digits", async () => {

@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { checkOAuth } from "../../src/app/doctor/check-oauth.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { execute } from "../support/execute.ts";
-import { type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { withLock } from "../support/held-lock.ts";
+import { type TestReceiver, testConfig, withReceiver } from "../support/receiver.ts";
 
+const CLIENT = {
+  OAUTH_CLIENT_ID: "us",
+  OAUTH_CLIENT_SECRET: "secret-of-ours",
+  OAUTH_AUTHORIZATION_URL: "https://p.example/a",
+  OAUTH_TOKEN_URL: "https://p.example/t",
+};
 const STATE = "state-of-at-least-128-bits";
 
 async function expectState(receiver: TestReceiver): Promise<void> {
@@ -61,5 +69,48 @@ describe("the OAuth redirect beside a database in trouble", () => {
       },
       { handlers: [refusing], env: { HANDLERS: "none" } },
     );
+  });
+
+  it("is answered 503 at the request's deadline where the look-up of its state waits for a lock", () =>
+    withReceiver(
+      "postgres",
+      async (receiver) => {
+        await expectState(receiver);
+        await withLock(receiver.target, "LOCK TABLE oncehook_redirect_states", async () => {
+          const start = performance.now();
+          expect(await statusOf(receiver, { code: "c1" })).toBe(503);
+          expect(performance.now() - start).toBeLessThan(4_000);
+        });
+        expect(await statusOf(receiver, { code: "c1" })).toBe(200);
+      },
+      { env: { REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" } },
+    ));
+});
+
+describe("the start of an OAuth flow without a handler for user_authorized", () => {
+  it("is refused before the user consents, and says what to do, as JSON and as a page", () =>
+    withReceiver(
+      "sqlite",
+      async ({ publicOrigin }) => {
+        const start = (accept: string) =>
+          fetch(`${publicOrigin}/api/platform/oauth-start`, { redirect: "manual", headers: { accept } });
+        const answer = await start("application/json");
+        const error = expect.stringContaining("HANDLERS=user_authorized");
+        expect([answer.status, await answer.json()]).toEqual([404, { error }]);
+        const page = await start("text/html");
+        expect([page.status, await page.text()]).toEqual([404, error]);
+      },
+      { env: { HANDLERS: "payment_notify" } },
+    ));
+
+  it.each([
+    ["payment_notify", {}, "ok"],
+    ["payment_notify", CLIENT, "warning"],
+  ])("is named by doctor, with HANDLERS=%s and %j", async (HANDLERS, env, verdict) => {
+    const config = testConfig({ dialect: "sqlite", url: "sqlite:./none.db" }, { HANDLERS, ...env });
+    const named = { verdict, says: expect.stringContaining("no handler receives user_authorized") };
+    expect(await checkOAuth(config, [])).toContainEqual(expect.objectContaining(named));
+    const own = defineHandler({ type: "user_authorized", data: z.object({}), handle: () => ({}) });
+    expect(await checkOAuth(config, [own])).not.toContainEqual(expect.objectContaining(named));
   });
 });

@@ -48,6 +48,7 @@ describe.each(DIALECTS)("a test receiver on %s", (dialect) => {
   const start = (options: Parameters<typeof startTestReceiver>[0] = {}) =>
     startTestReceiver({
       databaseUrl: dialect === "sqlite" ? undefined : inject("postgresUrl"),
+      printFailures: false,
       ...parcels(),
       ...options,
     });

@@ -1,16 +1,17 @@
 import type { Config } from "../../config/index.ts";
+import type { Handler } from "../../handlers/index.ts";
 import { createPlatform } from "../../oauth/index.ts";
-import { startsFlows } from "../platform.ts";
+import { startsFlows, unhandledSignIn } from "../platform.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /** That the authorization server can be discovered, and which redirect address it must know. */
-export async function checkOAuth(config: Config): Promise<Finding[]> {
+export async function checkOAuth(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
   const about = "oauth";
   const { oauth, redirect } = config;
+  const unhandled = unhandledSignIn(handlesSignIns(config, handlers));
   if (oauth === null) {
-    return [
-      ok(about, config.environment === "production" ? "is not configured" : "the sandbox platform stands in"),
-    ];
+    if (config.environment === "production") return [ok(about, "is not configured")];
+    return [ok(about, unhandled ?? "the sandbox platform stands in")];
   }
   let server: { readonly token_endpoint?: string; readonly userinfo_endpoint?: string };
   try {
@@ -20,6 +21,7 @@ export async function checkOAuth(config: Config): Promise<Finding[]> {
     return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${why}`)];
   }
   const findings = [ok(about, `register this redirect address with the platform: ${redirect.uri}`)];
+  if (unhandled !== undefined) findings.push(warning(about, unhandled));
   if (!startsFlows(config))
     findings.push(warning(about, "OAUTH_AUTHORIZATION_URL is not set: no flow starts here"));
   if (server.token_endpoint === undefined)
@@ -28,6 +30,11 @@ export async function checkOAuth(config: Config): Promise<Finding[]> {
     );
   findings.push(ok(about, usersKnownBy(oauth, server.userinfo_endpoint)));
   return findings;
+}
+
+function handlesSignIns({ builtInHandlers }: Config, own: readonly Handler[]): boolean {
+  if (builtInHandlers.includes("user_authorized")) return true;
+  return own.some(({ type, versions }) => type === "user_authorized" && versions.includes("v1"));
 }
 
 /** Told before a code is spent on an answer that names no user. */

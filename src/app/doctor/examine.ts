@@ -29,7 +29,7 @@ export async function examine(
     ...(await checkAuthentication(config)),
     ...(await checkDatabase(config, destinationsOf(config), now, handlers)),
     ...(await checkCertificate(config, now)),
-    ...(await checkOAuth(config)),
+    ...(await checkOAuth(config, handlers)),
     ...(await checkAccess(config)),
     ...(await checkNotifications(config)),
     ...checkAddress(config, registered, handlers),

@@ -165,6 +165,7 @@ function accessOf(pool: pg.Pool, lockTimeoutMs: number, onStatement: PostgresOpt
     dialect: "postgres",
     read: query,
     write: query,
+    hindrance: passing,
     transact(work) {
       const limits = { deadline: performance.now() + PATIENCE_MS, lockTimeoutMs };
       const run = () =>

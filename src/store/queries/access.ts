@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { StoreFaultReason } from "../store-fault.ts";
 import type { Tables } from "../tables.ts";
 import type { Dialect } from "../transaction.ts";
 
@@ -7,6 +8,8 @@ export interface Access {
   readonly dialect: Dialect;
   readonly read: Kysely<Tables>;
   readonly write: Kysely<Tables>;
+  /** Whether an error passes by itself, as a busy database does. */
+  readonly hindrance: (error: unknown) => StoreFaultReason | undefined;
   /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
   transact<T>(work: (query: Kysely<Tables>) => Promise<T>): Promise<T>;
 }

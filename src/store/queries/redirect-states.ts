@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { atMost } from "../../domain/index.ts";
+import { lookUpUntil } from "../patience.ts";
 import type { RedirectStateStore } from "../store.ts";
 import type { Access } from "./access.ts";
 
@@ -13,7 +14,7 @@ const SPENT_FOR_MS = 600_000;
 const STEP = 100;
 
 /** OAuth states, by hash, in SQL that both databases speak. */
-export function redirectStateQueries({ read, write }: Access): RedirectStateStore {
+export function redirectStateQueries({ read, write, hindrance }: Access): RedirectStateStore {
   // Counted by the process: the database would have to walk through all of them.
   const mayStay = atMost(MOST_SPENT_STATES, SPENT_FOR_MS);
 
@@ -39,16 +40,15 @@ export function redirectStateQueries({ read, write }: Access): RedirectStateStor
         .onConflict((conflict) => conflict.column("state_sha256").doUpdateSet(values))
         .execute();
     },
-    async isRegistered(stateSha256, now) {
-      const row = await read
+    async isRegistered(stateSha256, now, deadline) {
+      const found = read
         .selectFrom(REGISTERED)
         .select("state_sha256")
         .where("state_sha256", "=", stateSha256)
         .where("expires_at", ">", now.toISOString())
         // A flow that an earlier version started is bound to a browser, and not open to any.
-        .where("sealed_flow", "is", null)
-        .executeTakeFirst();
-      return row !== undefined;
+        .where("sealed_flow", "is", null);
+      return (await lookUpUntil(deadline, () => found.executeTakeFirst(), hindrance)) !== undefined;
     },
     async consume(stateSha256) {
       await write.deleteFrom(REGISTERED).where("state_sha256", "=", stateSha256).execute();
@@ -61,9 +61,9 @@ export function redirectStateQueries({ read, write }: Access): RedirectStateStor
         .execute();
       await deleteSpent(now);
     },
-    async isSpent(stateSha256) {
+    async isSpent(stateSha256, deadline) {
       const found = read.selectFrom(SPENT).select("state_sha256").where("state_sha256", "=", stateSha256);
-      return (await found.executeTakeFirst()) !== undefined;
+      return (await lookUpUntil(deadline, () => found.executeTakeFirst(), hindrance)) !== undefined;
     },
   };
 }

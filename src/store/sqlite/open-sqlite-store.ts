@@ -153,6 +153,7 @@ function accessOf(writer: Connection, reader: Connection, queue: Writer): Access
       withPatience(performance.now() + PATIENCE_MS, () => reader.execute(query), busy),
     ),
     write: bindQuery<Tables>(sqliteSpelling, (query) => transact(async () => writer.execute(query))),
+    hindrance: busy,
     transact,
   };
 }
