@@ -40,10 +40,14 @@ const STAND_INS = {
 /**
  * A valid JSON text with numbers in the place of those that are inexact: rounded first, then such as any schema for
  * numbers of their kind takes. Empty where there are none.
+ * @param spelled writes one of them, as a number or as a string of its digits
  */
-export function* withShortNumbers(json: Uint8Array): Generator<string, void> {
+export function* withShortNumbers(
+  json: Uint8Array,
+  spelled: (number: string) => string,
+): Generator<string, void> {
   for (let which = -1; which < STAND_INS.integer.length; which += 1) {
-    const replaced = withInexactNumbers(json, (text) => shortNumber(text, which));
+    const replaced = withInexactNumbers(json, (text) => spelled(shortNumber(text, which)));
     if (replaced === undefined) return;
     yield replaced;
   }

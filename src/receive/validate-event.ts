@@ -64,7 +64,8 @@ export async function validateEvent(
 
 /**
  * A platform does not send again what was answered 400. An event that would be valid with shorter numbers is our fault:
- * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either.
+ * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either. A schema that
+ * takes digits as a string has had them, and means its refusal.
  */
 async function lacksDigits(
   refusal: Refused,
@@ -74,12 +75,15 @@ async function lacksDigits(
 ): Promise<Refused | Failed> {
   const numbers = inexactNumbers(body);
   if (numbers.length === 0) return refusal;
-  for (const text of withShortNumbers(body)) {
-    const { data }: JsonObject = JSON.parse(text);
-    if (!isRefused(await validateData(handler.data, data as JsonObject, timeLimitMs)))
-      return failed("handler_failed", new NumberTooLong(numbers, refusal));
+  async function takes(spelled: (number: string) => string): Promise<boolean> {
+    for (const text of withShortNumbers(body, spelled)) {
+      const { data }: JsonObject = JSON.parse(text);
+      if (!isRefused(await validateData(handler.data, data as JsonObject, timeLimitMs))) return true;
+    }
+    return false;
   }
-  return refusal;
+  const takesNumbersAlone = (await takes((number) => number)) && !(await takes((number) => `"${number}"`));
+  return takesNumbersAlone ? failed("handler_failed", new NumberTooLong(numbers, refusal)) : refusal;
 }
 
 function invalid(field: string, expected: string, got: unknown): Refused {

@@ -78,11 +78,14 @@ describe("HTTPS", () => {
         await writeFile(files.keyFile, second.key);
         await until(async () => (await request(url, { agent: false })).name === "second");
         expect((await request(url, { agent })).name).toBe("first");
+        // A look in the middle of the writing has told of it by itself.
         const [looks, told] = [warnings.length, reloads.length];
+        await new Promise((resolve) => setTimeout(resolve, 60));
         await rm(files.certFile);
         await until(() => warnings.length > looks);
         // Each look at files that have not changed is silent.
-        expect([told, reloads.length]).toEqual([1, 1]);
+        expect(told).toBeGreaterThanOrEqual(1);
+        expect(reloads.length).toBe(told);
         stop();
         const last = warnings.length;
         await new Promise((resolve) => setTimeout(resolve, 100));
