@@ -97,6 +97,7 @@ function wordsOf(place: Place, status: number): string {
   if (status === 429) return "Too many requests of this address: RATE_LIMIT_CALLBACK or RATE_LIMIT_DEFAULT.";
   switch (place) {
     case "start":
+      if (status === 404) return "The receiver starts no flow; its answer says what to do.";
       return status === 303
         ? "The receiver begins a flow: it keeps a state and a PKCE verifier, binds them to this browser with a cookie, and sends the browser to the platform."
         : "The receiver could not begin a flow; its log says why.";

@@ -248,13 +248,14 @@ describe("the sandbox", () => {
       );
     }));
 
-  it("shows how the flow ends that nothing handles", () =>
+  it("says that the receiver starts no flow without a handler of user_authorized", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
         const { signed_in, steps } = await clientOf(receiver).sandbox.oauth();
-        expect([signed_in, steps.length, steps[2]?.status]).toEqual([false, 3, 400]);
-        expect(steps[2]?.says).toMatch(/^The receiver refused the redirect/);
+        expect([signed_in, steps.length, steps[0]?.status]).toEqual([false, 1, 404]);
+        expect(steps[0]?.says).toBe("The receiver starts no flow; its answer says what to do.");
+        expect(steps[0]?.body).toContain("user_authorized");
       },
       { env: { HANDLERS: "payment_notify" } },
     ));
