@@ -128,29 +128,40 @@ export async function takeBackFinally(lending: Lending): Promise<void> {
   takeBack(lending);
 }
 
-/** What differs between the drivers. */
+/** What differs between the drivers, and between their objects. */
 export interface GuardRules {
-  /** Tells the objects that a connection hands out and that could outlive the transaction, such as statements. */
-  readonly isLentOn?: (value: unknown) => value is object;
+  /** The object's name in errors, such as `connection`. */
+  readonly name: string;
+  /** Every other member of the object is refused, those of later versions of the driver too. */
+  readonly allowed: readonly string[];
   /** Told of what a call began and has not ended yet. */
   readonly begun?: (pending: Promise<unknown>) => void;
   /** @throws TypeError for a call that no handler may make */
   readonly check?: (method: string | symbol, args: readonly unknown[]) => void;
+  /** Makes a call that needs more than the driver's own method; undefined leaves it to that method. */
+  readonly call?: (method: string | symbol, args: readonly unknown[]) => unknown;
 }
 
 /**
- * The driver's connection as a handler may use it: refused after the transaction has ended, and never able to
- * end it. It guards against mistakes; the store checks the transaction's state again before it commits.
+ * An object of the driver as a handler may use it: its allowed members until the transaction has ended. It guards
+ * against mistakes; the store checks the transaction's state again before it commits.
  */
-export function guarded<Connection extends object>(
-  connection: Connection,
-  lending: Lending,
-  { isLentOn, begun, check }: GuardRules = {},
-): Connection {
-  return new Proxy(connection, {
-    get(target, property) {
+export function guarded<Target extends object>(target: Target, lending: Lending, rules: GuardRules): Target {
+  const { name, allowed, begun, check, call } = rules;
+  const refuseChange = (_target: object, property?: unknown): never => {
+    const what = typeof property === "object" || property === undefined ? "" : `${String(property)} of `;
+    throw new TypeError(`the handler may not change ${what}the ${name}, which belongs to the driver`);
+  };
+  return new Proxy<Target>(target, {
+    get(_target, property) {
       assertOpen(lending, `tx.connection.${String(property)}`);
       const member: unknown = Reflect.get(target, property, target);
+      // `await` asks for `then`, query builders for the class.
+      if (member === undefined || property === "constructor") return member;
+      if (!allowed.includes(property as string) && member !== Reflect.get(Object.prototype, property)) {
+        const refused = `the handler may not use ${String(property)} of the ${name}`;
+        throw new TypeError(`${refused}; it may use ${allowed.join(", ")}`);
+      }
       if (typeof member !== "function") return member;
       return (...args: unknown[]) => {
         const text = textOf(args[0]);
@@ -158,14 +169,17 @@ export function guarded<Connection extends object>(
         assertOpen(lending, what);
         assertKeepsTransaction(text);
         check?.(property, args);
-        const value: unknown = Reflect.apply(member, target, args);
-        if (isThenable(value)) {
-          begun?.(value);
-          return counted(lending, what, () => value);
-        }
-        return isLentOn?.(value) ? guarded(value, lending) : value;
+        const value: unknown = call?.(property, args) ?? Reflect.apply(member, target, args);
+        if (!isThenable(value)) return value;
+        begun?.(value);
+        return counted(lending, what, () => value);
       };
     },
+    set: refuseChange,
+    defineProperty: refuseChange,
+    deleteProperty: refuseChange,
+    setPrototypeOf: refuseChange,
+    preventExtensions: refuseChange,
   });
 }
 
