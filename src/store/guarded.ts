@@ -142,6 +142,9 @@ export interface GuardRules {
   readonly call?: (method: string | symbol, args: readonly unknown[]) => unknown;
 }
 
+/** Without `valueOf`, which would return the unguarded object. */
+const OF_EVERY_OBJECT = new Set<string | symbol>(["constructor", "hasOwnProperty", "toString"]);
+
 /**
  * An object of the driver as a handler may use it: its allowed members until the transaction has ended. It guards
  * against mistakes; the store checks the transaction's state again before it commits.
@@ -155,14 +158,15 @@ export function guarded<Target extends object>(target: Target, lending: Lending,
   return new Proxy<Target>(target, {
     get(_target, property) {
       assertOpen(lending, `tx.connection.${String(property)}`);
-      const member: unknown = Reflect.get(target, property, target);
-      // `await` asks for `then`, query builders for the class.
-      if (member === undefined || property === "constructor") return member;
-      if (!allowed.includes(property as string) && member !== Reflect.get(Object.prototype, property)) {
+      // `await` asks every object for `then`.
+      if (!(property in target)) return undefined;
+      if (!allowed.includes(property as string) && !OF_EVERY_OBJECT.has(property)) {
         const refused = `the handler may not use ${String(property)} of the ${name}`;
         throw new TypeError(`${refused}; it may use ${allowed.join(", ")}`);
       }
-      if (typeof member !== "function") return member;
+      const member: unknown = Reflect.get(target, property, target);
+      // Query builders ask for the class.
+      if (typeof member !== "function" || property === "constructor") return member;
       return (...args: unknown[]) => {
         const text = textOf(args[0]);
         const what = text ?? `tx.connection.${String(property)}()`;

@@ -125,6 +125,8 @@ describe("tx.connection on SQLite", () => {
     ["applyChangeset", (connection) => connection.applyChangeset(new Uint8Array())],
     ["enableDefensive", (connection) => Reflect.get(connection, "enableDefensive").call(connection, false)],
     ["enableLoadExtension", (connection) => connection.enableLoadExtension(false)],
+    ["valueOf", (connection) => connection.valueOf()],
+    ["__defineGetter__", (connection) => Reflect.get(connection, "__defineGetter__")("exec", () => {})],
     ["loadExtension", (connection) => connection.loadExtension("/nowhere")],
   ])("refuses %s with a TypeError that names what may be used", async (member, use) => {
     const refused = handled(use);
@@ -204,47 +206,3 @@ describe("tx.connection on SQLite", () => {
     });
   });
 });
-
-it("a store on SQLite whose writer takes no savepoint any more is not ready, fails at once and says that it is broken", () =>
-  withStore("sqlite", async (store) => {
-    let own: DatabaseSync | undefined;
-    const { prepare } = Database.prototype;
-    await store.once(
-      newRecord("e1"),
-      async (scope) => {
-        // The guard hands the real connection to the driver's own method.
-        Database.prototype.prepare = function (this: DatabaseSync, ...args) {
-          own = this;
-          return prepare.apply(this, args);
-        };
-        try {
-          driver(scope).prepare("SELECT 1");
-        } finally {
-          Database.prototype.prepare = prepare;
-        }
-        return RESULT;
-      },
-      committing(),
-    );
-    const table = "CREATE TABLE things (id integer PRIMARY KEY)";
-    await store.once(
-      newRecord("e2"),
-      async ({ tx }) => {
-        await tx.execute(table);
-        return RESULT;
-      },
-      committing(),
-    );
-    const unfinished = own?.prepare("INSERT INTO things VALUES (1) RETURNING id").iterate();
-    unfinished?.next();
-    await store.ping();
-    const BROKEN = { name: "StoreFault", reason: "unavailable", message: expect.stringContaining("restart") };
-    for (const id of ["e3", "e4"])
-      await expect(store.once(newRecord(id), async () => RESULT, committing())).rejects.toMatchObject(BROKEN);
-    expect(await store.broken).toMatchObject({
-      ...BROKEN,
-      cause: { message: expect.stringContaining("SQL statements in progress") },
-    });
-    await expect(store.ping()).rejects.toMatchObject(BROKEN);
-    unfinished?.return?.();
-  }));
