@@ -128,44 +128,62 @@ export async function takeBackFinally(lending: Lending): Promise<void> {
   takeBack(lending);
 }
 
-/** What differs between the drivers. */
+/** What differs between the drivers, and between their objects. */
 export interface GuardRules {
-  /** Tells the objects that a connection hands out and that could outlive the transaction, such as statements. */
-  readonly isLentOn?: (value: unknown) => value is object;
+  /** The object's name in errors, such as `connection`. */
+  readonly name: string;
+  /** Every other member of the object is refused, those of later versions of the driver too. */
+  readonly allowed: readonly string[];
   /** Told of what a call began and has not ended yet. */
   readonly begun?: (pending: Promise<unknown>) => void;
   /** @throws TypeError for a call that no handler may make */
   readonly check?: (method: string | symbol, args: readonly unknown[]) => void;
+  /** Makes a call that needs more than the driver's own method; undefined leaves it to that method. */
+  readonly call?: (method: string | symbol, args: readonly unknown[]) => unknown;
 }
 
+/** Without `valueOf`, which would return the unguarded object. */
+const OF_EVERY_OBJECT = new Set<string | symbol>(["constructor", "hasOwnProperty", "toString"]);
+
 /**
- * The driver's connection as a handler may use it: refused after the transaction has ended, and never able to
- * end it. It guards against mistakes; the store checks the transaction's state again before it commits.
+ * An object of the driver as a handler may use it: its allowed members until the transaction has ended. It guards
+ * against mistakes; the store checks the transaction's state again before it commits.
  */
-export function guarded<Connection extends object>(
-  connection: Connection,
-  lending: Lending,
-  { isLentOn, begun, check }: GuardRules = {},
-): Connection {
-  return new Proxy(connection, {
-    get(target, property) {
+export function guarded<Target extends object>(target: Target, lending: Lending, rules: GuardRules): Target {
+  const { name, allowed, begun, check, call } = rules;
+  const refuseChange = (_target: object, property?: unknown): never => {
+    const what = typeof property === "object" || property === undefined ? "" : `${String(property)} of `;
+    throw new TypeError(`the handler may not change ${what}the ${name}, which belongs to the driver`);
+  };
+  return new Proxy<Target>(target, {
+    get(_target, property) {
       assertOpen(lending, `tx.connection.${String(property)}`);
+      // `await` asks every object for `then`.
+      if (!(property in target)) return undefined;
+      if (!allowed.includes(property as string) && !OF_EVERY_OBJECT.has(property)) {
+        const refused = `the handler may not use ${String(property)} of the ${name}`;
+        throw new TypeError(`${refused}; it may use ${allowed.join(", ")}`);
+      }
       const member: unknown = Reflect.get(target, property, target);
-      if (typeof member !== "function") return member;
+      // Query builders ask for the class.
+      if (typeof member !== "function" || property === "constructor") return member;
       return (...args: unknown[]) => {
         const text = textOf(args[0]);
         const what = text ?? `tx.connection.${String(property)}()`;
         assertOpen(lending, what);
         assertKeepsTransaction(text);
         check?.(property, args);
-        const value: unknown = Reflect.apply(member, target, args);
-        if (isThenable(value)) {
-          begun?.(value);
-          return counted(lending, what, () => value);
-        }
-        return isLentOn?.(value) ? guarded(value, lending) : value;
+        const value: unknown = call?.(property, args) ?? Reflect.apply(member, target, args);
+        if (!isThenable(value)) return value;
+        begun?.(value);
+        return counted(lending, what, () => value);
       };
     },
+    set: refuseChange,
+    defineProperty: refuseChange,
+    deleteProperty: refuseChange,
+    setPrototypeOf: refuseChange,
+    preventExtensions: refuseChange,
   });
 }
 

@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase } from "../support/databases.ts";
@@ -54,7 +54,20 @@ describe("a handler on postgres", () => {
     );
 
   it.each<[string, (scope: OnceScope) => unknown, string]>([
-    ["end", (scope) => driver(scope).end(), "may not call end() of the connection"],
+    ...["connect", "end", "release", "on", "removeAllListeners", "setTypeParser", "connection", "cancel"].map(
+      (member): [string, (scope: OnceScope) => unknown, string] => [
+        member,
+        (scope) => Reflect.get(driver(scope), member),
+        `may not use ${member} of the connection; it may use query, escapeIdentifier, escapeLiteral`,
+      ],
+    ),
+    ["a query of a class of its own", (scope) => driver(scope).query(new pg.Query("SELECT 1")), "submit"],
+    [
+      "a statement with a callback",
+      (scope) => driver(scope).query({ text: "SELECT 1", callback: () => {} } as pg.QueryConfig),
+      "with a callback",
+    ],
+    ["a property", (scope) => Object.assign(driver(scope), { query: () => {} }), "may not change"],
     ["query with a callback", (scope) => driver(scope).query("SELECT 1", () => {}), "with a callback"],
     ["RESET", ({ tx }) => tx.execute("RESET search_path"), 'may not run "RESET'],
     ["DISCARD", ({ tx }) => tx.execute("DISCARD TEMP"), 'may not run "DISCARD'],
@@ -62,6 +75,20 @@ describe("a handler on postgres", () => {
     ["SET SESSION", ({ tx }) => tx.execute("SET SESSION lock_timeout = 1"), "use SET LOCAL"],
   ])("is refused %s of its connection", async (_what, run, why) => {
     await expect(handled(run)).rejects.toThrow(why);
+  });
+
+  it("may use of its connection what changes nothing for later events", async () => {
+    await handled(async (scope) => {
+      const connection = driver(scope);
+      const { rows } = await connection.query("SELECT pg_backend_pid() AS pid");
+      expect(Reflect.get(connection, "processID")).toBe(rows[0].pid);
+      expect([connection.escapeIdentifier("a b"), connection.escapeLiteral("it's")]).toEqual([
+        '"a b"',
+        "'it''s'",
+      ]);
+      expect(connection.constructor).toBe(pg.Client);
+      expect(await connection).toBe(connection);
+    });
   });
 
   it("may set what ends with its transaction", async () => {

@@ -10,8 +10,8 @@ const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
 it("a handler on SQLite takes no guard from its connection, and detaches and copies nothing", () =>
   withStore("sqlite", async (store) => {
     const misuses: [(scope: OnceScope) => unknown, string][] = [
-      [(scope) => driver(scope).setAuthorizer(null), "may not call setAuthorizer()"],
-      [(scope) => driver(scope).open(), "may not call open()"],
+      [(scope) => driver(scope).setAuthorizer(null), "may not use setAuthorizer of the connection"],
+      [(scope) => driver(scope).open(), "may not use open of the connection"],
       [({ tx }) => tx.execute("DETACH main"), "another database would stay attached"],
       [({ tx }) => tx.execute("PRAGMA wal_checkpoint"), "PRAGMA wal_checkpoint would stay set"],
     ];

@@ -63,6 +63,14 @@ function beyondUndo({ connection, writer }: Opened, first: () => void): Promise<
 
 const BROKEN = { name: "StoreFault", reason: "unavailable", message: /could not be rolled back/ };
 const STUCK = 1_000;
+/** Iterators that are kept, so that no garbage collection finishes them. */
+const unfinished: Iterator<unknown>[] = [];
+/** Steps once, and leaves the statement in progress. */
+function start(database: DatabaseSync, sql: string): Iterator<unknown> {
+  const rows = database.prepare(sql).iterate();
+  rows.next();
+  return rows;
+}
 /** Longer than a group takes members in. */
 const GROUP_IS_OLD_MS = 30;
 /** A constraint that only COMMIT checks. */
@@ -127,6 +135,64 @@ describe("the writer of SQLite", () => {
         throw new Error("of its own");
       });
       for (const end of [first, second, opened.write(3)]) await expect(end).rejects.toThrow(BROKEN.message);
+    }));
+
+  it.each<[string, (connection: Connection) => void, RegExp]>([
+    [
+      "a statement in progress keeps it from a savepoint",
+      ({ database }) => void unfinished.push(start(database, "INSERT INTO t VALUES (9) RETURNING n")),
+      /statements in progress/,
+    ],
+    [
+      "it is inside a transaction that it did not begin",
+      ({ database }) => database.exec("BEGIN"),
+      /within a transaction/,
+    ],
+    [
+      "its connection reads an old snapshot that another process has moved on from",
+      ({ database }) => {
+        database.exec("INSERT INTO t VALUES (7), (8)");
+        unfinished.push(start(database, "SELECT n FROM t"));
+        const other = new DatabaseSync(database.location() ?? "");
+        other.exec("INSERT INTO t VALUES (9)");
+        other.close();
+      },
+      /locked/,
+    ],
+    ["its connection is closed", (connection) => connection.close(), /not open|finalized/],
+  ])("breaks the store at once, and fails all that wait, where %s", async (_why, disturb, cause) => {
+    await withWriter(async (opened) => {
+      await opened.write(1);
+      disturb(opened.connection);
+      const begun = performance.now();
+      const ends = await Promise.allSettled([opened.write(2), opened.write(3)]);
+      for (const { reason } of ends as PromiseRejectedResult[])
+        expect(reason).toMatchObject({
+          name: "StoreFault",
+          reason: "unavailable",
+          message: expect.stringContaining("restart"),
+        });
+      expect(performance.now() - begun).toBeLessThan(STUCK);
+      expect(opened.flusher.isIntact).toBe(false);
+      await expect(opened.flusher.broken).resolves.toMatchObject({
+        cause: { message: expect.stringMatching(cause) },
+      });
+      for (const rows of unfinished.splice(0)) rows.return?.();
+    });
+  });
+
+  it("fails the event at once that leaves a statement in progress, with its group, and breaks the store", () =>
+    withWriter(async ({ writer, connection, flusher, write, rows }) => {
+      const first = write(1);
+      const leaving = writer.submit("e2", SOON(), () => {
+        unfinished.push(start(connection.database, "INSERT INTO t VALUES (2) RETURNING n"));
+        return { value: 2, keep: true };
+      });
+      for (const one of [first, leaving])
+        await expect(one).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+      expect(flusher.isIntact).toBe(false);
+      for (const left of unfinished.splice(0)) left.return?.();
+      expect(rows()).toEqual([]);
     }));
 
   it("takes nothing that waits into the transaction of a member that runs alone", () =>

@@ -59,13 +59,30 @@ function refusalOf(words: Beginning): string | undefined {
     : undefined;
 }
 
+/** Others give the connection away, listen on it, or change it for later events. */
+const ALLOWED = [
+  "query",
+  "escapeIdentifier",
+  "escapeLiteral",
+  "getTypeParser",
+  "getTransactionStatus",
+  "processID",
+  "database",
+  "user",
+];
+
 const RULES: GuardRules = {
+  name: "connection",
+  allowed: ALLOWED,
   check(method, args) {
-    if (typeof args.at(-1) === "function") {
+    if (args.some((one) => typeof one === "function" || isMember(one, "callback"))) {
       throw new TypeError(`${String(method)}() with a callback cannot be waited for: await what it returns`);
     }
-    if (method === "release" || method === "end") {
-      throw new TypeError(`the handler may not call ${method}() of the connection; Oncehook gives it back`);
+    if (isMember(args[0], "submit")) {
+      throw new TypeError(
+        "query() takes a text, or an object with `text` and `values`; one with submit() (a cursor, a COPY stream) " +
+          "would go on past what Oncehook waits for",
+      );
     }
     const [statement] = args;
     const text =
@@ -73,6 +90,10 @@ const RULES: GuardRules = {
     if (typeof text === "string") assertHandlerMay(text);
   },
 };
+
+function isMember(of: unknown, name: string): boolean {
+  return typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";
+}
 
 export function isPlain(sql: string): boolean {
   return judge(sql).isPlain;

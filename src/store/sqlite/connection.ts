@@ -40,6 +40,14 @@ const PRAGMAS = new Set([
   "application_id",
 ]);
 
+/** What a statement that only reads asks for. */
+const READS = new Set([
+  constants.SQLITE_SELECT,
+  constants.SQLITE_READ,
+  constants.SQLITE_FUNCTION,
+  constants.SQLITE_RECURSIVE,
+]);
+
 function mayRun(pragma: string | null, value: string | null): boolean {
   const name = pragma?.toLowerCase() ?? "";
   return value === null ? name !== "wal_checkpoint" : PRAGMAS.has(name);
@@ -61,6 +69,8 @@ export class Connection {
   isLent = false;
   /** Why SQLite refused a statement since it was lent; the driver itself says no more than "not authorized". */
   refusal: string | undefined;
+  /** Set by each statement that a handler compiles and that does more than read. */
+  hasCompiledWrite = false;
   #reserved = "";
 
   constructor(path: string, onStatement?: (sql: string) => void) {
@@ -84,6 +94,7 @@ export class Connection {
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
     this.database.setAuthorizer((action, first, second, schema) => {
       if (!this.isLent) return constants.SQLITE_OK;
+      this.hasCompiledWrite ||= !READS.has(action);
       const refusal = this.#refusalOf(action, first, second, schema);
       this.refusal ??= refusal;
       return refusal === undefined ? constants.SQLITE_OK : constants.SQLITE_DENY;

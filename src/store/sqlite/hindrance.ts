@@ -1,6 +1,7 @@
 import { FaultInRun, StoreFault, type StoreFaultReason } from "../store-fault.ts";
 
 const SQLITE_BUSY = 5;
+const SQLITE_BUSY_SNAPSHOT = 517;
 const SQLITE_LOCKED = 6;
 const SQLITE_CONSTRAINT = 19;
 /** NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the machine's trouble, not the statement's. */
@@ -10,6 +11,15 @@ const MACHINE_TROUBLE = new Set([7, 8, 10, 13, 14, 15]);
 export function busy(error: unknown): StoreFaultReason | undefined {
   const code = primaryCode(error);
   return code === SQLITE_BUSY || code === SQLITE_LOCKED ? "unavailable" : undefined;
+}
+
+/**
+ * Whether BEGIN failed for a reason that passes by itself. A snapshot that is outdated at BEGIN is one that a statement in
+ * progress keeps open (https://sqlite.org/rescode.html#busy_snapshot).
+ */
+export function isBusyAtBegin(error: unknown): boolean {
+  const isSnapshot = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY_SNAPSHOT;
+  return busy(error) !== undefined && !isSnapshot;
 }
 
 /** The database cannot work just now (a full disk, a failing one), as opposed to a wrong statement. */

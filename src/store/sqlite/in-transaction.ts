@@ -1,8 +1,7 @@
-import { StatementSync } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
 import {
   assertKeepsTransaction,
   assertOpen,
-  type GuardRules,
   guarded,
   type Lending,
   newLending,
@@ -56,6 +55,7 @@ export async function lending<T>(
     connection.isLent = false;
     connection.refusal = undefined;
     lending.open = false;
+    finishIterators(lending);
   }
 }
 
@@ -66,24 +66,88 @@ function explained(error: unknown, refusal: string | undefined): unknown {
     : error;
 }
 
-/** They would end the connection for everybody, or hand out what the guard does not see. */
-const NOT_FOR_HANDLERS: ReadonlySet<string | symbol> = new Set([
-  "close",
-  "open",
-  Symbol.dispose,
-  "createTagStore",
-  "setAuthorizer",
-]);
+/** All others change the connection that all events share, end it, or return what the guard does not see. */
+const ALLOWED = ["prepare", "exec", "isOpen", "isTransaction", "location"];
+const ALLOWED_OF_STATEMENTS = [
+  "all",
+  "get",
+  "run",
+  "iterate",
+  "columns",
+  "setReadBigInts",
+  "setReturnArrays",
+  "setAllowBareNamedParameters",
+  "setAllowUnknownNamedParameters",
+  "sourceSQL",
+  "expandedSQL",
+];
 
-const RULES: GuardRules = {
-  isLentOn: (value) => value instanceof StatementSync,
-  check(method) {
-    if (!NOT_FOR_HANDLERS.has(method)) return;
-    throw new TypeError(
-      `the handler may not call ${String(method)}() of the connection; use prepare() or exec()`,
-    );
-  },
-};
+function guardedConnection(connection: Connection, lending: Lending): object {
+  const { database } = connection;
+  return guarded(database, lending, {
+    name: "connection",
+    allowed: ALLOWED,
+    call(method, args) {
+      if (method !== "prepare") return undefined;
+      connection.hasCompiledWrite = false;
+      // A new statement each time: no event meets the settings of another one's.
+      const statement = database.prepare(...(args as Parameters<typeof database.prepare>));
+      return guardedStatement(statement, lending, connection.hasCompiledWrite);
+    },
+  });
+}
+
+function guardedStatement(statement: StatementSync, lending: Lending, isWriting: boolean): StatementSync {
+  const iterate = isWriting ? rowsOfAll : rowsOneByOne;
+  return guarded(statement, lending, {
+    name: "statement",
+    allowed: ALLOWED_OF_STATEMENTS,
+    call: (method, args) =>
+      method === "iterate" ? iterate(statement, args as SQLInputValue[], lending) : undefined,
+  });
+}
+
+/**
+ * A writing statement in progress lets no savepoint begin, and its constraints are checked at its end. So it runs to its end
+ * at once.
+ */
+function rowsOfAll(statement: StatementSync, values: SQLInputValue[]): Iterator<unknown> {
+  const rows = statement.all(...values);
+  return (function* () {
+    yield* rows;
+  })();
+}
+
+/** What each handler reads row by row. */
+const iterators = new WeakMap<Lending, Set<Iterator<unknown>>>();
+
+function rowsOneByOne(
+  statement: StatementSync,
+  values: SQLInputValue[],
+  lending: Lending,
+): Iterator<unknown> {
+  const rows = statement.iterate(...values);
+  const open = iterators.get(lending) ?? new Set();
+  iterators.set(lending, open.add(rows));
+  return (function* () {
+    try {
+      for (;;) {
+        assertOpen(lending, statement.sourceSQL);
+        const { done, value } = rows.next();
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      open.delete(rows);
+      rows.return?.();
+    }
+  })();
+}
+
+/** Left in progress, a statement would keep the connection's snapshot of the database. */
+function finishIterators(lending: Lending): void {
+  for (const rows of iterators.get(lending) ?? []) rows.return?.();
+}
 
 const lenders = new WeakMap<Connection, Lender>();
 
@@ -95,7 +159,7 @@ function lenderOf(connection: Connection): Lender {
       spelling: sqliteSpelling,
       assertAllowed: assertKeepsTransaction,
       execute: (statement) => connection.execute(statement),
-      driver: (lending) => guarded(connection.database, lending, RULES),
+      driver: (lending) => guardedConnection(connection, lending),
     };
     lenders.set(connection, lender);
   }

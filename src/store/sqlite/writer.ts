@@ -1,11 +1,11 @@
-import type { StatementSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { pauses } from "../patience.ts";
 import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import type { Connection } from "./connection.ts";
 import type { Flusher } from "./flusher.ts";
-import { busy, isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
+import { GroupTransaction } from "./group-transaction.ts";
+import { isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
 import { type Member, WriterQueue } from "./writer-queue.ts";
 
 /** What a piece of work came to, and whether what it wrote shall stay. */
@@ -17,8 +17,6 @@ export interface Worked<T> {
 /** A group ends when it is this large, or this old: who is done must not wait long for who is not. */
 const MOST_MEMBERS = 256;
 const GROUP_MS = 20;
-const SAVEPOINT = "oncehook_member";
-const NOT_ENDED = "a transaction could not be rolled back; restart, and look at the disk";
 
 /** A member that had its turn. What it came to may rest on what the others wrote, so it is told when that is safe. */
 interface Ended {
@@ -32,31 +30,19 @@ interface Ended {
  * after the commit and its flush. Nobody waits for a group to fill.
  */
 export class Writer {
-  readonly #connection: Connection;
+  readonly #transaction: GroupTransaction;
   readonly #flusher: Flusher;
   readonly #committed: () => void;
   readonly #queue = new WriterQueue();
-  readonly #begin: StatementSync;
-  readonly #commit: StatementSync;
-  readonly #savepoint: StatementSync;
-  readonly #release: StatementSync;
-  readonly #undo: StatementSync;
   #working: Promise<void> | undefined;
   #atWork: Promise<void> = Promise.resolve();
   #resting: Promise<unknown> | undefined;
 
   /** @param committed told of each commit */
   constructor(connection: Connection, flusher: Flusher, committed: () => void) {
-    this.#connection = connection;
+    this.#transaction = new GroupTransaction(connection, flusher);
     this.#flusher = flusher;
     this.#committed = committed;
-    const { database } = connection;
-    this.#begin = database.prepare("BEGIN IMMEDIATE");
-    this.#commit = database.prepare("COMMIT");
-    this.#savepoint = database.prepare(`SAVEPOINT ${SAVEPOINT}`);
-    this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
-    this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
-    connection.reserve(SAVEPOINT);
   }
 
   /**
@@ -122,7 +108,7 @@ export class Writer {
     try {
       if (await this.#fill(done)) this.#close(done);
     } catch (cause) {
-      this.#fail(done, this.#flusher.failed(cause, NOT_ENDED));
+      this.#fail(done, this.#transaction.broken(cause));
     }
   }
 
@@ -133,8 +119,7 @@ export class Writer {
       const member = this.#queue.next();
       if (member === undefined) break;
       await this.#run(member, done);
-      // Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3).
-      if (!this.#connection.database.isTransaction) {
+      if (!this.#transaction.isOpen) {
         this.#lost(done);
         return false;
       }
@@ -148,17 +133,13 @@ export class Writer {
     for (const pause of pauses()) {
       if (this.#queue.length === 0) return false;
       try {
-        this.#flusher.assertIntact();
-        // IMMEDIATE takes the lock at once: who read first and wrote later could be refused in the middle.
-        this.#begin.run();
-        return true;
-      } catch (error) {
-        if (busy(error) === undefined) {
-          this.#queue.failAll(unavailableWhereTroubled(error));
-          return false;
-        }
-        this.#queue.hindered = error;
+        const hindered = this.#transaction.begin();
+        if (hindered === undefined) return true;
+        this.#queue.hindered = hindered;
         await sleep(pause);
+      } catch (error) {
+        this.#queue.failAll(error);
+        return false;
       }
     }
     return false;
@@ -167,49 +148,22 @@ export class Writer {
   async #run(member: Member, done: Ended[]): Promise<void> {
     this.#queue.atWork.add(member.topic);
     try {
-      this.#savepoint.run();
-      const keep = await member.run();
-      if (!keep) this.#undo.run();
-      this.#release.run();
+      this.#transaction.beginMember();
+      this.#transaction.endMember(await member.run());
       done.push({ member, tell: () => member.settle() });
     } catch (error) {
       this.#queue.atWork.delete(member.topic);
       done.push({ member, tell: () => member.fail(unavailableWhereTroubled(error)) });
-      this.#undoMember();
+      this.#transaction.undoMember();
     }
-  }
-
-  /** What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group. */
-  #undoMember(): void {
-    const { database } = this.#connection;
-    if (!database.isTransaction) return;
-    try {
-      this.#undo.run();
-      this.#release.run();
-    } catch {
-      if (!this.#rollBack()) this.#flusher.assertIntact();
-    }
-  }
-
-  /** False where the transaction is still open, which breaks the store. */
-  #rollBack(): boolean {
-    const { database } = this.#connection;
-    try {
-      if (database.isTransaction) database.exec("ROLLBACK");
-    } catch (cause) {
-      if (database.isOpen && !database.isTransaction) return true;
-      this.#flusher.failed(cause, NOT_ENDED);
-      return false;
-    }
-    return true;
   }
 
   #close(done: readonly Ended[]): void {
     try {
-      this.#commit.run();
+      this.#transaction.commit();
     } catch (cause) {
       // Where it is not undone, the next process may find in the log what COMMIT wrote there.
-      const isUndone = this.#rollBack();
+      const isUndone = this.#transaction.rollBack();
       const reason = isUndone ? "commit_failed" : "commit_unknown";
       // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
       if (isUndone && isConstraint(cause) && done.length > 1) this.#again(done);

@@ -1,0 +1,113 @@
+import type { StatementSync } from "node:sqlite";
+import type { StoreFault } from "../store-fault.ts";
+import type { Connection } from "./connection.ts";
+import type { Flusher } from "./flusher.ts";
+import { busy, isBusyAtBegin, isMachineTrouble, unavailableWhereTroubled } from "./hindrance.ts";
+
+const SAVEPOINT = "oncehook_member";
+const NOT_ENDED = "a transaction could not be rolled back; restart, and look at the disk";
+const UNUSABLE = "the connection that writes takes no transaction or savepoint any more; restart";
+
+/** The transaction of a group with a savepoint for each member. An error that would come back at each event breaks the store. */
+export class GroupTransaction {
+  readonly #connection: Connection;
+  readonly #flusher: Flusher;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+  readonly #savepoint: StatementSync;
+  readonly #release: StatementSync;
+  readonly #undo: StatementSync;
+
+  constructor(connection: Connection, flusher: Flusher) {
+    this.#connection = connection;
+    this.#flusher = flusher;
+    const { database } = connection;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+    this.#savepoint = database.prepare(`SAVEPOINT ${SAVEPOINT}`);
+    this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
+    this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
+    connection.reserve(SAVEPOINT);
+  }
+
+  /** Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3). */
+  get isOpen(): boolean {
+    return this.#connection.database.isTransaction;
+  }
+
+  /**
+   * @returns what keeps the lock for now, where another process has it
+   * @throws StoreFault after which no transaction begins, or none until the machine is well
+   */
+  begin(): unknown {
+    this.#flusher.assertIntact();
+    try {
+      // IMMEDIATE takes the lock at once: who read first and wrote later could be refused in the middle.
+      this.#begin.run();
+      return undefined;
+    } catch (error) {
+      if (isBusyAtBegin(error)) return error;
+      throw this.#unusableUnlessTroubled(error);
+    }
+  }
+
+  /** @throws the driver's error */
+  commit(): void {
+    this.#commit.run();
+  }
+
+  /**
+   * The transaction has the lock already, so that nothing but a statement in progress makes a savepoint busy.
+   * @throws StoreFault
+   */
+  beginMember(): void {
+    try {
+      this.#savepoint.run();
+    } catch (cause) {
+      throw this.#unusableUnlessTroubled(cause);
+    }
+  }
+
+  /** @throws the driver's error */
+  endMember(keep: boolean): void {
+    if (!keep) this.#undo.run();
+    this.#release.run();
+  }
+
+  /**
+   * What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group.
+   * @throws StoreFault where that does not leave a connection that can be used
+   */
+  undoMember(): void {
+    if (!this.isOpen) return;
+    try {
+      this.endMember(false);
+    } catch (cause) {
+      // Within a transaction nothing but a statement in progress is busy, and the next savepoint would meet it again.
+      if (this.rollBack() && busy(cause) !== undefined) this.#flusher.failed(cause, UNUSABLE);
+      this.#flusher.assertIntact();
+    }
+  }
+
+  /** False where the transaction is still open, which breaks the store. */
+  rollBack(): boolean {
+    const { database } = this.#connection;
+    try {
+      if (database.isTransaction) database.exec("ROLLBACK");
+    } catch (cause) {
+      if (database.isOpen && !database.isTransaction) return true;
+      this.broken(cause);
+      return false;
+    }
+    return true;
+  }
+
+  /** An error after which it is unknown whether the transaction is still open. */
+  broken(cause: unknown): StoreFault {
+    return this.#flusher.failed(cause, NOT_ENDED);
+  }
+
+  #unusableUnlessTroubled(cause: unknown): unknown {
+    return isMachineTrouble(cause) ? unavailableWhereTroubled(cause) : this.#flusher.failed(cause, UNUSABLE);
+  }
+}
