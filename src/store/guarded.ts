@@ -134,8 +134,11 @@ export interface GuardRules {
   readonly isLentOn?: (value: unknown) => value is object;
   /** Told of what a call began and has not ended yet. */
   readonly begun?: (pending: Promise<unknown>) => void;
-  /** @throws TypeError for a call that no handler may make */
-  readonly check?: (method: string | symbol, args: readonly unknown[]) => void;
+  /**
+   * @returns the arguments that the driver gets
+   * @throws TypeError for a call that no handler may make
+   */
+  readonly check?: (method: string | symbol, args: readonly unknown[]) => readonly unknown[];
 }
 
 /**
@@ -157,8 +160,7 @@ export function guarded<Connection extends object>(
         const what = text ?? `tx.connection.${String(property)}()`;
         assertOpen(lending, what);
         assertKeepsTransaction(text);
-        check?.(property, args);
-        const value: unknown = Reflect.apply(member, target, args);
+        const value: unknown = Reflect.apply(member, target, check?.(property, args) ?? args);
         if (isThenable(value)) {
           begun?.(value);
           return counted(lending, what, () => value);

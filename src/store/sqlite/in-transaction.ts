@@ -77,8 +77,8 @@ const NOT_FOR_HANDLERS: ReadonlySet<string | symbol> = new Set([
 
 const RULES: GuardRules = {
   isLentOn: (value) => value instanceof StatementSync,
-  check(method) {
-    if (!NOT_FOR_HANDLERS.has(method)) return;
+  check(method, args) {
+    if (!NOT_FOR_HANDLERS.has(method)) return args;
     throw new TypeError(
       `the handler may not call ${String(method)}() of the connection; use prepare() or exec()`,
     );
