@@ -4,7 +4,7 @@ export type Beginning = readonly string[];
 const WORDS_KEPT = 3;
 const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y;
 /** An empty statement before the first one is none. */
-const SPACE = /(?:\s|--[^\n\r]*|;)+/y;
+const SPACE = /[\s;]+|--[^\n\r]*/y;
 
 /**
  * How the statement of a text begins, up to its first sign that is no word. Comments nest as PostgreSQL nests them (manual,
