@@ -136,8 +136,11 @@ export interface GuardRules {
   readonly allowed: readonly string[];
   /** Told of what a call began and has not ended yet. */
   readonly begun?: (pending: Promise<unknown>) => void;
-  /** @throws TypeError for a call that no handler may make */
-  readonly check?: (method: string | symbol, args: readonly unknown[]) => void;
+  /**
+   * @returns the arguments that the driver gets
+   * @throws TypeError for a call that no handler may make
+   */
+  readonly check?: (method: string | symbol, args: readonly unknown[]) => readonly unknown[];
   /** Makes a call that needs more than the driver's own method; undefined leaves it to that method. */
   readonly call?: (method: string | symbol, args: readonly unknown[]) => unknown;
 }
@@ -172,8 +175,8 @@ export function guarded<Target extends object>(target: Target, lending: Lending,
         const what = text ?? `tx.connection.${String(property)}()`;
         assertOpen(lending, what);
         assertKeepsTransaction(text);
-        check?.(property, args);
-        const value: unknown = call?.(property, args) ?? Reflect.apply(member, target, args);
+        const sent = check?.(property, args) ?? args;
+        const value: unknown = call?.(property, sent) ?? Reflect.apply(member, target, sent);
         if (!isThenable(value)) return value;
         begun?.(value);
         return counted(lending, what, () => value);

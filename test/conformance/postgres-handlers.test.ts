@@ -91,6 +91,60 @@ describe("a handler on postgres", () => {
     });
   });
 
+  it.each<[string, (scope: OnceScope) => unknown, string]>([
+    [
+      "a statement with NUL",
+      ({ tx }) => tx.execute("SELECT 1 -- \0"),
+      "a statement for PostgreSQL cannot hold NUL",
+    ],
+    [
+      "a statement with NUL in a comment in front",
+      ({ tx }) => tx.execute("/*\0*/ SELECT 1"),
+      "cannot hold NUL",
+    ],
+    [
+      "a value with NUL",
+      ({ tx }) => tx.execute("SELECT $1::text, $2::text", ["a", "b\0"]),
+      "value 2 holds NUL",
+    ],
+    [
+      "a value of a query with NUL",
+      ({ tx }) => tx.query.insertInto("effects").values({ event_id: "a\0" }).execute(),
+      "value 1 holds NUL",
+    ],
+    [
+      "a statement of its connection with NUL",
+      (scope) => driver(scope).query("SELECT '\0'"),
+      "cannot hold NUL",
+    ],
+    [
+      "a value of its connection with NUL",
+      (scope) => driver(scope).query("SELECT $1", ["\0"]),
+      "value 1 holds NUL",
+    ],
+    [
+      "values in an object with NUL",
+      (scope) => driver(scope).query({ text: "SELECT $1::text", values: ["\0"] }),
+      "value 1 holds NUL",
+    ],
+    ["a name with NUL", (scope) => driver(scope).query({ name: "\0", text: "SELECT 1" }), "cannot hold NUL"],
+    ["an array with NUL", ({ tx }) => tx.execute("SELECT $1::text[]", [["\0"]]), "value 1 holds NUL"],
+    ["too few values", ({ tx }) => tx.execute("SELECT $1::text, $2::text", ["a"]), "supplies 1 parameters"],
+    ["COPY FROM STDIN", ({ tx }) => tx.execute("COPY effects FROM STDIN"), "COPY"],
+    ["COPY FROM STDIN of its connection", (scope) => driver(scope).query("COPY effects FROM STDIN"), "COPY"],
+  ])("fails at once, and runs once, with %s", async (_what, run, why) => {
+    let runs = 0;
+    const began = performance.now();
+    const failed = handled((scope) => {
+      runs += 1;
+      return run(scope);
+    });
+    await expect(failed).rejects.toThrow(why);
+    await expect(failed).rejects.not.toMatchObject({ name: "StoreFault" });
+    expect(runs).toBe(1);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
   it("may set what ends with its transaction", async () => {
     const run = async ({ tx }: OnceScope) => {
       for (const what of ["CONSTRAINTS ALL IMMEDIATE", "LOCAL lock_timeout = 100", "TRANSACTION READ WRITE"])

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OnceScope, type OpenedStore, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
@@ -12,8 +13,24 @@ interface Queryable {
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as Queryable;
 const insert = (id: string) => `INSERT INTO effects (event_id) VALUES ('${id}')`;
-/** Reads as one string where backslashes mean nothing, and hides what it holds from whoever assumes that. */
-const hidden = (statements: string) => `${insert("hidden")}; SELECT 'a\\''; ${statements}; SELECT ''`;
+
+const CAUGHT = "SELECT 'caught'";
+
+/** Sends the statements past the guard, over the connection itself, as a library could that replaces the driver's methods. */
+async function sendUnseen(scope: OnceScope, statements: string): Promise<void> {
+  const { query } = pg.Client.prototype;
+  let connection: pg.Client | undefined;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    if ((args[0] as { text?: unknown } | undefined)?.text === CAUGHT) connection = this;
+    return Reflect.apply(query, this, args);
+  } as typeof query;
+  try {
+    await driver(scope).query(CAUGHT);
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  await connection?.query(`${insert("hidden")}; ${statements}`);
+}
 
 const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
@@ -29,10 +46,15 @@ const FUNCTIONS = {
       "shadow() RETURNS void",
       "CREATE TEMP TABLE IF NOT EXISTS effects (event_id text, note text);",
     );
-    await sql.raw("CREATE TABLE commits (synchronous text)").execute(query);
+    await define("take_lock() RETURNS void", "PERFORM pg_advisory_lock(8);");
+    await define("hold_cursor() RETURNS void", "EXECUTE 'DECLARE held CURSOR WITH HOLD FOR SELECT 1';");
+    await define("open_cursor() RETURNS void", "EXECUTE 'DECLARE opened CURSOR FOR SELECT 1';");
+    await define("listen() RETURNS void", "EXECUTE 'LISTEN shop';");
+    await sql.raw("CREATE TABLE commits (synchronous text, locks int)").execute(query);
     await define(
       "note_commit() RETURNS trigger",
-      "INSERT INTO commits VALUES (current_setting('synchronous_commit')); RETURN NULL;",
+      `INSERT INTO commits SELECT current_setting('synchronous_commit'), count(*)::int FROM pg_locks
+        WHERE locktype = 'advisory' AND objid = 8; RETURN NULL;`,
     );
     const trigger = `CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON effects
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_commit()`;
@@ -82,6 +104,24 @@ async function handled(run: (scope: OnceScope) => Promise<unknown>): Promise<str
   return id;
 }
 
+const IS_LOCK = "locktype = 'advisory' AND objid = 8";
+const heldLocks = (on: Target) => countOf(on, "pg_locks", IS_LOCK);
+
+async function locks({ tx }: OnceScope) {
+  await tx.execute("SELECT take_lock()");
+  return RESULT;
+}
+
+async function fails(scope: OnceScope): Promise<never> {
+  await locks(scope);
+  throw new Error("no");
+}
+
+async function breaksAtCommit(scope: OnceScope) {
+  await scope.tx.execute("INSERT INTO children (parent_id) VALUES (404)");
+  return locks(scope);
+}
+
 async function selected(statement: string): Promise<Record<string, unknown> | undefined> {
   let row: Record<string, unknown> | undefined;
   await handled(async ({ tx }) => {
@@ -93,12 +133,10 @@ async function selected(statement: string): Promise<Record<string, unknown> | un
 describe("a handler that ends the transaction through the driver on postgres", () => {
   it.each([
     "COMMIT",
-    "/* /* */ */ COMMIT AND CHAIN",
+    "; /* /* */ */ COMMIT AND CHAIN",
     "-- a line ends here too\rROLLBACK",
-    "SELECT 1; COMMIT; BEGIN",
-    "SELECT ';'; ROLLBACK; BEGIN",
-    "SELECT $a$ ' $a$; END",
-    "SELECT E'\\''; ABORT --'",
+    "END",
+    "ABORT/**/WORK",
     "PREPARE TRANSACTION 'p'",
   ])("is refused before the server has %j", async (text) => {
     const ways: ((scope: OnceScope) => unknown)[] = [
@@ -114,18 +152,35 @@ describe("a handler that ends the transaction through the driver on postgres", (
   });
 
   it.each([
-    "SELECT ';COMMIT;' AS \";commit\"; SELECT $$; COMMIT; $$ /* ; COMMIT */ -- ; COMMIT",
-    "SAVEPOINT a; SELECT 1; ROLLBACK TO a; ROLLBACK WORK TO SAVEPOINT a",
+    "SELECT 1; COMMIT; BEGIN",
+    "CREATE DOMAIN atomic AS int; CREATE TABLE zz(begin atomic); COMMIT; BEGIN",
+    "SET LOCAL standard_conforming_strings = off; SELECT 'a\\''; COMMIT; BEGIN; SELECT ''",
+  ])("is refused by the server, which takes one statement a text, with %j", async (text) => {
+    const ways: ((scope: OnceScope) => unknown)[] = [
+      (scope) => driver(scope).query(text),
+      ({ tx }) => (tx.connection as pg.Client).query({ text, values: [] }),
+      ({ tx }) => (tx.connection as pg.Client).query(text, []),
+      ({ tx }) => tx.execute(text),
+    ];
+    for (const way of ways) {
+      const run = handled(async (scope) => way(scope));
+      await expect(run).rejects.toMatchObject({ code: "42601" });
+    }
+    expect(await countOf(target, "oncehook_records", `event_id = 'e${events}'`)).toBe(0);
+  });
+
+  it.each([
+    "SELECT ';COMMIT;' AS \";commit\", $$; COMMIT; $$ /* ; COMMIT */ -- ; COMMIT",
+    "SAVEPOINT a; -- the end",
     "CREATE OR REPLACE FUNCTION one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 1; END",
-  ])("may run the statements of %j, which end nothing", async (text) => {
+  ])("may run %j, which ends nothing", async (text) => {
     const id = await handled((scope) => driver(scope).query(text));
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
   });
 
   it("fails where the guard did not see it, and no delivery of the event is acknowledged from then on", async () => {
     const committed = handled(async (scope) => {
-      await driver(scope).query("SET LOCAL standard_conforming_strings = off");
-      await driver(scope).query(hidden("COMMIT; BEGIN"));
+      await sendUnseen(scope, "COMMIT; BEGIN");
     });
     await expect(committed).rejects.toThrow("the transaction was ended inside the handler");
     const record = newRecord(`e${events}`);
@@ -141,8 +196,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
 
   it("fails where it rolled the record back unseen, and the redelivery has its one effect", async () => {
     const undone = handled(async (scope) => {
-      await driver(scope).query("SET LOCAL standard_conforming_strings = off");
-      await driver(scope).query(hidden("ROLLBACK; BEGIN"));
+      await sendUnseen(scope, "ROLLBACK; BEGIN");
     });
     await expect(undone).rejects.toThrow("the transaction was ended inside the handler");
     const id = `e${events}`;
@@ -234,6 +288,33 @@ describe("what a handler leaves on its connection to postgres", () => {
     expect(await selected(`SELECT count(*)::int AS n FROM ${view}`)).toEqual({ n: 0 });
   });
 
+  it.each([
+    ["an advisory lock", "SELECT take_lock()", `pg_locks WHERE ${IS_LOCK}`],
+    ["a held cursor", "SELECT hold_cursor()", "pg_cursors WHERE name = 'held'"],
+    ["a channel", "SELECT listen()", "pg_listening_channels()"],
+  ])("is not %s of a function that a plain statement calls", async (_, statement, view) => {
+    // The fourth of them has its text parsed already.
+    for (let event = 0; event < 4; event += 1) await handled(({ tx }) => tx.execute(statement));
+    expect(await selected(`SELECT count(*)::int AS n FROM ${view}`)).toEqual({ n: 0 });
+  });
+
+  it.each<[string, (eventId: string) => Promise<unknown>]>([
+    ["fails", (id) => store.once(newRecord(id), fails, committing())],
+    ["is refused at its COMMIT", (id) => store.once(newRecord(id), breaksAtCommit, committing())],
+    ["is a dry run", (id) => store.once(newRecord(id), locks, { ...committing(), mode: "rehearse" })],
+  ])("is no advisory lock where the event %s", async (what, run) => {
+    await run(`lock ${what}`).catch(() => {});
+    await handled(async () => {});
+    expect(await heldLocks(target)).toBe(0);
+  });
+
+  it("is an advisory lock for as long as its COMMIT takes", async () => {
+    await execute(target, "TRUNCATE commits");
+    await handled(({ tx }) => tx.execute("SELECT take_lock()"));
+    expect(await rowsOf(target, "SELECT locks FROM commits")).toEqual([{ locks: 1 }]);
+    expect(await heldLocks(target)).toBe(0);
+  });
+
   it("is a failure of its own where it makes the transaction read-only, and is not tried until the deadline", async () => {
     let runs = 0;
     const run = handled(async ({ tx }) => {
@@ -244,6 +325,44 @@ describe("what a handler leaves on its connection to postgres", () => {
     expect(runs).toBe(1);
     await handled(async () => {});
   });
+});
+
+describe("what a member of a group leaves on its connection to postgres", () => {
+  it("is no cursor that the next member would meet", () =>
+    withStore(
+      "postgres",
+      async (fresh) => {
+        let runs = 0;
+        const ids = ["c1", "c2", "c3", "c4"];
+        const deliveries = ids.map((id) =>
+          fresh.once(
+            newRecord(id),
+            async ({ tx }) => {
+              runs += 1;
+              await tx.execute("SELECT open_cursor()");
+              return RESULT;
+            },
+            committing(),
+          ),
+        );
+        for (const { ending } of await Promise.all(deliveries)) expect(ending).toBe("completed");
+        expect(runs).toBe(ids.length);
+      },
+      { migrations: [EFFECTS, FUNCTIONS] },
+    ));
+
+  it("is no advisory lock after the group, of a member that failed neither", () =>
+    withStore(
+      "postgres",
+      async (fresh, its) => {
+        const runs = ["l1", "l2", "l3", "l4"].map((id, index) =>
+          fresh.once(newRecord(id), index === 1 ? fails : locks, committing()),
+        );
+        await Promise.allSettled(runs);
+        expect(await heldLocks(its)).toBe(0);
+      },
+      { migrations: [EFFECTS, FUNCTIONS] },
+    ));
 });
 
 describe("a store on a postgres that takes no writes", () => {

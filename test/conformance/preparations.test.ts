@@ -75,6 +75,18 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       expect(await countOf(target, "oncehook_preparations")).toBe(0);
     }));
+
+  it("keeps the result of another source's event with the same id when an event is completed", () =>
+    withStore(dialect, async (store) => {
+      const other = { ...key, source: "other" };
+      for (const one of [key, other]) {
+        await store.preparations.claim(one, lease("a"));
+        await store.preparations.save(one, "a", Buffer.from(one.source));
+      }
+      await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
+      expect(await store.preparations.get(key)).toBeUndefined();
+      expect(Buffer.from((await store.preparations.get(other))!).toString()).toBe("other");
+    }));
 });
 
 describe("a claim on postgres", () => {

@@ -46,8 +46,21 @@ export function passing(error: unknown): StoreFaultReason | undefined {
   if (error instanceof EventLocked) return "in_progress";
   if (causes(error).some((cause) => outdated.has(cause))) return "unavailable";
   const state = sqlState(error);
-  if (state === undefined) return undefined;
+  if (state === undefined || isRefusedMessage(error)) return undefined;
   return PASSING.has(state) || state.startsWith("08") ? "unavailable" : undefined;
+}
+
+const PROTOCOL_VIOLATION = "08P01";
+
+/** Too few values, say: the connection goes on. Poolers give what they lost the same state, but end the connection. */
+function isRefusedMessage(error: unknown): boolean {
+  return causes(error).some(
+    (cause) =>
+      "code" in cause &&
+      cause.code === PROTOCOL_VIOLATION &&
+      "severity" in cause &&
+      cause.severity === "ERROR",
+  );
 }
 
 const STATEMENT_CANCELLED = "57014";

@@ -5,7 +5,7 @@ import { StoreFault } from "../store-fault.ts";
 import { type Answer, Exchange, type Sent } from "./exchange.ts";
 import { isLockTimeout, isReadOnlyServer, lasting, passing } from "./hindrance.ts";
 import { lent } from "./lent.ts";
-import { withClient } from "./pool.ts";
+import { resetBeforeReuse, withClient } from "./pool.ts";
 import { isOfAnotherTransaction } from "./records.ts";
 import { exchange } from "./statement.ts";
 import { unlessLate } from "./unless-late.ts";
@@ -24,7 +24,11 @@ export const RESETS: readonly Sent[] = [
   { name: "oncehook_reset_role", text: "RESET ROLE" },
   { name: "oncehook_reset", text: "RESET ALL" },
   { name: "oncehook_discard_temp", text: "DISCARD TEMP" },
+  { name: "oncehook_close", text: "CLOSE ALL" },
+  { name: "oncehook_unlisten", text: "UNLISTEN *" },
 ];
+/** Behind the end of a transaction: a lock of the session may guard what COMMIT makes visible. */
+const UNLOCK: Sent = { name: "oncehook_unlock", text: "SELECT pg_advisory_unlock_all()" };
 /** An answer may be overdue for so long, beyond what the server itself allows a statement. */
 const SILENCE_MS = 2_000;
 const LEAST_MS = 500;
@@ -77,7 +81,7 @@ export async function inTransaction<T>(
       const value = await run(open, answers.slice(begin.length));
       takeBack(lending);
       const last = closing(value);
-      if (last === "rollback") await exchange(client, [ROLLBACK]);
+      if (last === "rollback") await exchange(client, [ROLLBACK, UNLOCK]);
       else await commit(client, last, Math.max(LEAST_MS, limits.deadline - performance.now()));
       return value;
     } catch (error) {
@@ -105,15 +109,17 @@ function beginning({ deadline, lockTimeoutMs }: TransactionLimits): Sent[] {
  *   good; any other error means that it did not happen and may be tried again
  */
 export async function commit(client: pg.ClientBase, last: readonly Sent[], limitMs?: number): Promise<void> {
-  const closing = new Exchange([...last, COMMIT]);
+  const closing = new Exchange([...last, COMMIT, UNLOCK]);
   try {
     await exchange(client, closing, limitMs);
   } catch (cause) {
+    // The server skipped what stands behind the error.
+    resetBeforeReuse(client);
     // An error behind the answer to COMMIT takes nothing back.
     if (closing.answers.length <= last.length) throw refusal(client, closing, last, cause);
   }
   // PostgreSQL answers the COMMIT of a transaction with a failed statement with ROLLBACK, not with an error.
-  if (closing.answers.at(-1)?.command !== "COMMIT") {
+  if (closing.answers[last.length]?.command !== "COMMIT") {
     throw new Error("a statement of the handler failed and its error was swallowed: PostgreSQL rolled back");
   }
 }
@@ -136,6 +142,6 @@ function refusal(client: pg.ClientBase, closing: Exchange, last: readonly Sent[]
 export async function rollback(client: pg.ClientBase): Promise<void> {
   if (client.getTransactionStatus() === "I") return;
   // When it fails or is late, the transaction's state keeps the connection out of the pool.
-  const rolledBack = exchange(client, [ROLLBACK]).catch(() => {});
+  const rolledBack = exchange(client, [ROLLBACK, UNLOCK]).catch(() => {});
   await unlessLate(rolledBack, ROLLBACK_PATIENCE_MS, undefined);
 }

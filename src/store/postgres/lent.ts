@@ -5,7 +5,7 @@ import type { Transaction } from "../store.ts";
 import { resetBeforeReuse } from "./pool.ts";
 import { postgresSpelling } from "./spelling.ts";
 import { executeOn, waitsFor } from "./statement.ts";
-import { type Beginning, beginnings } from "./statement-words.ts";
+import { type Beginning, beginning } from "./statement-words.ts";
 
 /** What reads and writes rows; anything else may leave something behind for the rest of its transaction, or longer. */
 const READS_AND_WRITES = new Set(["INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "VALUES", "MERGE"]);
@@ -15,6 +15,10 @@ const LEAVES_SOMETHING =
 const ENDS_TRANSACTION = new Set(["BEGIN", "START", "COMMIT", "END", "ABORT"]);
 const OF_THE_TRANSACTION = new Set(["LOCAL", "CONSTRAINTS", "TRANSACTION"]);
 const OF_THE_SESSION = new Set(["RESET", "DISCARD", "DEALLOCATE"]);
+
+const NUL = "\0";
+const NUL_IN_STATEMENT =
+  "a statement for PostgreSQL cannot hold NUL: take it out of the text, and pass data as values";
 
 /** What the text of a statement tells. */
 interface Verdict {
@@ -32,11 +36,10 @@ const verdicts = new Map<string, Verdict>();
 function judge(sql: string): Verdict {
   const known = verdicts.get(sql);
   if (known !== undefined) return known;
-  const statements = beginnings(sql);
-  const [first = []] = statements;
+  const words = beginning(sql);
   const verdict = {
-    refusal: statements.map((words) => refusalOf(words)).find((refusal) => refusal !== undefined),
-    isPlain: statements.length <= 1 && READS_AND_WRITES.has(first[0] ?? "") && !LEAVES_SOMETHING.test(sql),
+    refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
+    isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql),
   };
   if (sql.length > LONGEST_KEPT) return verdict;
   if (verdicts.size >= VERDICTS_KEPT) verdicts.clear();
@@ -71,6 +74,13 @@ const ALLOWED = [
   "user",
 ];
 
+/** What a handler hands to the driver as a statement. */
+interface DriversStatement {
+  readonly text?: unknown;
+  readonly values?: unknown;
+  readonly name?: unknown;
+}
+
 const RULES: GuardRules = {
   name: "connection",
   allowed: ALLOWED,
@@ -84,10 +94,7 @@ const RULES: GuardRules = {
           "would go on past what Oncehook waits for",
       );
     }
-    const [statement] = args;
-    const text =
-      typeof statement === "string" ? statement : (statement as { text?: unknown } | undefined)?.text;
-    if (typeof text === "string") assertHandlerMay(text);
+    return method === "query" ? asOneStatement(args) : args;
   },
 };
 
@@ -95,11 +102,41 @@ function isMember(of: unknown, name: string): boolean {
   return typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";
 }
 
+/**
+ * The extended protocol takes one statement a text, so that no text can hide a COMMIT behind another statement.
+ * @returns the arguments with which the driver's `query` uses it
+ */
+function asOneStatement(args: readonly unknown[]): readonly unknown[] {
+  const [given, ...rest] = args;
+  if (typeof given !== "string" && (typeof given !== "object" || given === null)) return args;
+  const statement: DriversStatement = typeof given === "string" ? { text: given } : given;
+  const { text, values, name } = statement;
+  if (typeof text === "string") assertHandlerMay(text);
+  if (typeof name === "string") assertHandlerMay(name);
+  for (const list of [values, rest[0]]) if (Array.isArray(list)) assertValues(list);
+  // A prototype may hold what an object of a query builder gives.
+  return [{ ...statement, text, values, name, queryMode: "extended" }, ...rest];
+}
+
+/** @throws Error for a value that no type of PostgreSQL can hold; a JSON text holds NUL escaped */
+function assertValues(values: readonly unknown[]): void {
+  const at = values.findIndex(holdsNul);
+  if (at !== -1) {
+    throw new Error(
+      `value ${at + 1} holds NUL, which no text of PostgreSQL can: refuse it in the schema of \`data\`, or store JSON`,
+    );
+  }
+}
+
+function holdsNul(value: unknown): boolean {
+  return typeof value === "string" ? value.includes(NUL) : Array.isArray(value) && value.some(holdsNul);
+}
+
 export function isPlain(sql: string): boolean {
   return judge(sql).isPlain;
 }
 
-/** @throws Error for a text in which a statement would end the transaction, or outlive it on the connection */
+/** @throws Error for a statement that would end the transaction, outlive it on the connection, or holds NUL */
 export function assertHandlerMay(sql: string): void {
   const { refusal } = judge(sql);
   if (refusal !== undefined) throw new Error(refusal);
@@ -107,7 +144,11 @@ export function assertHandlerMay(sql: string): void {
 
 /** What an open transaction lends to a handler, in the ways that it allows. */
 export function lend(lending: Lending, ways: Omit<Lender, "dialect" | "spelling">): Transaction {
-  return lendTransaction(lending, { dialect: "postgres", spelling: postgresSpelling, ...ways });
+  const execute: Lender["execute"] = (statement) => {
+    assertValues(statement.parameters);
+    return ways.execute(statement);
+  };
+  return lendTransaction(lending, { dialect: "postgres", spelling: postgresSpelling, ...ways, execute });
 }
 
 /** A whole transaction for one handler. */
