@@ -32,3 +32,4 @@ export {
   type Span,
   slotOf,
 } from "./rollup.ts";
+export { createSparingLog, type SparingLog } from "./sparing-log.ts";

@@ -62,6 +62,17 @@ describe("the work of a diagnosis", () => {
     },
   );
 
+  it("ends at the first guess that it cannot pay for, however many guesses are left", () => {
+    const effort = new Effort();
+    const body = Buffer.alloc(1_024 * 1_024, "{");
+    const suspect = { headers: FORGED, body, method: "POST", url: URL_CALLED };
+    const steps = diagnoseSignature(suspect, { accepted: [CURRENT], named: NAMED }, effort);
+    while (!effort.isSpent) expect(steps.next().done).not.toBe(true);
+    const spent = effort.spent;
+    while (steps.next().done !== true);
+    expect(effort.spent - spent).toBeLessThanOrEqual(STEP_UNITS);
+  });
+
   it("leaves a nested body of some size its likeliest writings", () => {
     const sent = nested(8_000, 20, "1");
     const suspect = {
