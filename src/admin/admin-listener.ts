@@ -1,5 +1,5 @@
-import Fastify, { type FastifyInstance } from "fastify";
-import { ofSegment } from "../domain/index.ts";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { createSparingLog, ofSegment } from "../domain/index.ts";
 import { StoreFault } from "../store/index.ts";
 import { registerAuditList } from "./access/audit-routes.ts";
 import { createDoor, type Door } from "./access/door.ts";
@@ -30,6 +30,7 @@ import { validationInWords } from "./validation-words.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
+const LONG_SEGMENT = `a segment of the path is too long; at most ${MAX_PARAM_LENGTH} characters are expected`;
 /** For all of a request; an operator's is small, and who sends none of it has a connection no longer than that. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -66,6 +67,11 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS },
     schemaController: JSON_ALONE,
+    // What finds no route for the shape of its path reaches no handler of errors.
+    frameworkErrors: ({ statusCode = 400 }, _request, reply: FastifyReply) =>
+      reply
+        .code(statusCode)
+        .send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
   app.server.maxConnections = MOST_CONNECTIONS;
@@ -76,15 +82,19 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
   const door = createDoor(deps);
   registerGuard(app, deps, door);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
+  const sparing = createSparingLog(deps.log, deps.clock);
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
     if (statusCode < 500) {
       return reply.code(statusCode).send({ error: validationInWords(error, request) ?? message });
     }
-    deps.log.error(
-      { err: error, method: request.method, path: request.routeOptions.url },
-      "an admin request failed",
-    );
+    const { method, routeOptions } = request;
+    // A session's cookie is looked up for anybody.
+    sparing("error", {
+      fields: { err: error, method, path: routeOptions.url },
+      message: "an admin request failed",
+      cause: `${method} ${routeOptions.url}`,
+    });
     return error instanceof StoreFault
       ? reply.code(503).send({ error: `${NO_ANSWER}; what was asked may still be done` })
       : reply.code(500).send({ error: "internal error" });

@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/index.ts";
+import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import type { IsEndpointCheck } from "../http/index.ts";
 import type { Sealer } from "../seal/index.ts";
 
@@ -49,12 +49,12 @@ export function createEndpointChecks(sealer: Sealer, clock: Clock): EndpointChec
     isOne(headers) {
       const [text = "", ...others] = headers[HEADER] ?? [];
       if (text === "" || others.length > 0 || text.length > LONGEST_PROOF) return false;
-      const sealed = Buffer.from(text, "base64url");
+      const sealed = fromCanonicalBase64url(text);
+      if (sealed === undefined) return false;
       const now = clock.now().getTime();
       // Not a number fails this too.
       if (!(Math.abs(now - issuedAt(sealed)) <= VALID_MS)) return false;
-      // By its bytes: several texts decode to the same.
-      return isFirstUse(sealed.toString("base64url"), now);
+      return isFirstUse(text, now);
     },
   };
 }

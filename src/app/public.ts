@@ -1,6 +1,6 @@
 import type { TokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
+import { type Clock, createSparingLog, type Log } from "../domain/index.ts";
 import {
   addressesOf,
   createAllowList,
@@ -41,7 +41,7 @@ export function publicListener(
   const gate = gateRules(config, store, clock, log);
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
-    redirect: { receiver, source, platform, redirectUri },
+    redirect: { receiver, source, platform, redirectUri, sparing: createSparingLog(log, clock) },
     start: {
       platform,
       sealer: receiver.sealer,

@@ -7,6 +7,7 @@ export {
   type LeftOutReason,
   logRowBytes,
 } from "./callback-log.ts";
+export { fromCanonicalBase64url } from "./canonical-base64url.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Counted, type Counts, createCounts } from "./counts.ts";
 export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
@@ -31,3 +32,4 @@ export {
   type Span,
   slotOf,
 } from "./rollup.ts";
+export { createSparingLog, type SparingLog } from "./sparing-log.ts";

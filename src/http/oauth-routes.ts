@@ -1,4 +1,4 @@
-import { failed, refused } from "../domain/index.ts";
+import { createSparingLog, failed, refused } from "../domain/index.ts";
 import { receiveRedirect, startFlow } from "../oauth/index.ts";
 import type { Concluder, Render } from "./conclude.ts";
 import { concludedRoute, type Route } from "./concluded-route.ts";
@@ -39,6 +39,7 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
 export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
   const { startRefusal } = deps.oauth;
+  const sparing = createSparingLog(deps.log, deps.clock);
   return async (request) => {
     if (startRefusal !== undefined) {
       const outcome = refused("not_found", { message: startRefusal });
@@ -48,7 +49,7 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
       const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
       respond(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
     } catch (error) {
-      deps.log.error({ err: error }, "an OAuth flow could not be started");
+      sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });
       const outcome = failed("platform_unavailable", error);
       concluder.conclude(request, { outcome }, { render: renderFor(deps) });
     }

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { fromCanonicalBase64url } from "../domain/index.ts";
 import { SealBroken, type Sealer } from "../seal/index.ts";
 
 /** What a flow that was started here needs at its end. */
@@ -17,7 +18,7 @@ const TIME_BYTES = 6;
 const BINDING_BYTES = 16;
 const SEED_BYTES = 16;
 const STATE_BYTES = TIME_BYTES + BINDING_BYTES + SEED_BYTES;
-/** Of the sealed bytes as base64url; no other state has this shape and opens. */
+/** Of the sealed bytes as base64url. The text is the state's identity, so only the canonical one of its bytes opens. */
 const STATE = /^[\w-]{95}$/;
 
 /**
@@ -66,8 +67,10 @@ export function secret(): string {
 }
 
 function opened(state: string, redirectUri: string, sealer: Sealer): Buffer | undefined {
+  const sealed = fromCanonicalBase64url(state);
+  if (sealed === undefined) return undefined;
   try {
-    const plain = Buffer.from(sealer.open(Buffer.from(state, "base64url"), contextOf(redirectUri)));
+    const plain = Buffer.from(sealer.open(sealed, contextOf(redirectUri)));
     return plain.length === STATE_BYTES ? plain : undefined;
   } catch (error) {
     if (error instanceof SealBroken) return undefined;

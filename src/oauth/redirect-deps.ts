@@ -1,3 +1,4 @@
+import type { SparingLog } from "../domain/index.ts";
 import type { Receiver, Source } from "../receive/index.ts";
 import type { Platform } from "./platform.ts";
 
@@ -9,4 +10,6 @@ export interface RedirectDeps {
   readonly platform: () => Platform;
   /** Of the flows that are started here. */
   readonly redirectUri: string;
+  /** For what anybody who starts a flow can bring about. */
+  readonly sparing: SparingLog;
 }

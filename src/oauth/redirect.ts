@@ -61,15 +61,15 @@ export async function receiveRedirect(
   const code = codeOf(parameters);
   if (isRefused(code)) {
     // RFC 9700 §4.2.4: the state works once, an error included. A mistake in the address is no use of it.
-    if (parameters.has("error")) await consume(authentic, deps.receiver);
+    if (parameters.has("error")) await consume(authentic, deps);
     return { outcome: code };
   }
   const delivery = deliveryOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
   const reception = await deps.receiver.places.take(() => onceOnly(delivery, deps.receiver, rowOf));
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(reception.outcome)) {
-    await consume(authentic, deps.receiver);
-    await forgetFailure(delivery, deps.receiver);
+    await consume(authentic, deps);
+    await forgetFailure(delivery, deps);
   }
   return authentic.by === "state" ? asFirst(reception, authentic.flow) : reception;
 }
@@ -114,7 +114,10 @@ async function authenticate(
   }
 }
 
-async function consume(authentic: Authentic, { store, clock, log }: Receiver): Promise<void> {
+async function consume(
+  authentic: Authentic,
+  { receiver: { store, clock }, sparing }: RedirectDeps,
+): Promise<void> {
   if (authentic.by !== "state") return;
   const { stateSha256, flow } = authentic;
   const { redirectStates } = store;
@@ -123,12 +126,19 @@ async function consume(authentic: Authentic, { store, clock, log }: Receiver): P
       ? redirectStates.consume(stateSha256)
       : redirectStates.spend(stateSha256, flow.endsAt, clock.now());
   await ending.catch((error: unknown) =>
-    log.warn({ err: error }, "a used OAuth state could not be marked as spent; it expires"),
+    sparing("warn", {
+      fields: { err: error },
+      message: "a used OAuth state could not be marked as spent; it expires",
+    }),
   );
 }
 
 /** A failure of another code goes on: anybody may have come with a made-up one. */
-async function forgetFailure({ key, bodySha256 }: Delivery, { store, clock, log }: Receiver): Promise<void> {
+async function forgetFailure(
+  { key, bodySha256 }: Delivery,
+  { receiver, sparing }: RedirectDeps,
+): Promise<void> {
+  const { store, clock } = receiver;
   const now = clock.now();
   const lease = {
     owner: randomUUID(),
@@ -142,7 +152,10 @@ async function forgetFailure({ key, bodySha256 }: Delivery, { store, clock, log 
     if (failure.bodySha256 === bodySha256) await store.failures.remove(key);
     else await store.failures.release(key, lease.owner);
   } catch (error) {
-    log.warn({ err: error, event_id: key.eventId }, "the failure of a refused code could not be removed");
+    sparing("warn", {
+      fields: { err: error, event_id: key.eventId },
+      message: "the failure of a refused code could not be removed",
+    });
   }
 }
 

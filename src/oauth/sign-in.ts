@@ -1,5 +1,5 @@
 import * as oauth from "oauth4webapi";
-import type { Clock } from "../domain/index.ts";
+import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import type { Sealer } from "../seal/index.ts";
 import { authorizationAddress } from "./authorization-address.ts";
 import { requestTokens } from "./exchange-code.ts";
@@ -109,8 +109,9 @@ export function createSignIn(deps: SignInDeps): SignIn {
 
 function opened(flow: string | undefined, sealer: Sealer, clock: Clock): Flow {
   if (flow === undefined) throw new NoFlow("the browser brought none");
-  const read = (): Flow =>
-    JSON.parse(Buffer.from(sealer.open(Buffer.from(flow, "base64url"), CONTEXT)).toString("utf8"));
+  const sealed = fromCanonicalBase64url(flow);
+  if (sealed === undefined) throw new NoFlow("the flow was not begun here");
+  const read = (): Flow => JSON.parse(Buffer.from(sealer.open(sealed, CONTEXT)).toString("utf8"));
   let found: Flow;
   try {
     found = read();

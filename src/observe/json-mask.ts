@@ -1,9 +1,12 @@
 import { MASKED, type Shapes } from "./secret-shapes.ts";
+import type { PairMask } from "./text-mask.ts";
 import type { Work } from "./work.ts";
 
 interface Rules {
   readonly isSecretKey: (key: string) => boolean;
   readonly shapes: Shapes;
+  /** For strings, which may be texts or addresses. */
+  readonly pairs: PairMask;
 }
 
 /** Masks JSON text in place: what is shown stays as it was written. Undefined where the work would be too much. */
@@ -20,24 +23,27 @@ const LITERAL = /[^\s,:"{}[\]]+/y;
 const LONG_NUMBER = /-?\d[\d.eE+-]{7,}/g;
 const PLAIN_DIGITS = /^\d+$/;
 const SHORTEST_NUMBER = 8;
+const SEPARATOR = /[=:]/;
 const INNER = /^\s*(?:\{|\[(?!masked\]))/;
 
-/** What a string costs beside its characters, what a key does, what reading its escapes does, and what a look for shapes does. */
+/** What a string costs beside its characters; a key; reading its escapes; a look for shapes; a look for pairs. */
 const STRING = 12;
 const KEY = 60;
 const ESCAPED = 64;
 const SHAPED = 48;
+const PAIRED = 16;
 
 /**
  * One pass from quote to quote: a string before a colon is a key, and where it names a secret, its value is masked whole. Text
  * that was cut off, or is no JSON, takes no other way: what is open is masked to its end.
  */
-export function createJsonMask({ isSecretKey, shapes }: Rules): JsonMask {
+export function createJsonMask({ isSecretKey, shapes, pairs }: Rules): JsonMask {
   function mask(text: string, work: Work, level: number): string | undefined {
     if (!work.take(text.length)) return undefined;
     // One look at the whole text saves one at each string, save for those that are spelled with escapes.
     const isClean = !shapes.mayHold(text);
     const hasEscapes = text.includes("\\");
+    const mayPair = separatorsOf(text);
     let masked = "";
     let done = 0;
     let at = 0;
@@ -58,7 +64,7 @@ export function createJsonMask({ isSecretKey, shapes }: Rules): JsonMask {
       if (!work.take(STRING + (isKey ? KEY + close - open : 0))) return undefined;
       at = close;
       const isSecret = isKey && isSecretKey(unescaped(text.slice(open + 1, close - 1)));
-      if (!isClean || hasEscapes) {
+      if (!isClean || hasEscapes || (!isKey && mayPair(open, close))) {
         const raw = text.slice(open, close);
         const shown = string(raw, isClean, work, isKey ? MAX_LEVELS : level);
         if (shown === undefined) return undefined;
@@ -82,17 +88,20 @@ export function createJsonMask({ isSecretKey, shapes }: Rules): JsonMask {
     const end = raw.length > 1 && raw.endsWith('"') ? '"' : "";
     const content = raw.slice(1, raw.length - end.length);
     if (!content.includes("\\")) {
-      if (isClean) return raw;
-      if (!work.take(SHAPED + 4 * raw.length)) return undefined;
-      const shown = shapes.mask(content);
+      if (!isClean && !work.take(SHAPED + 4 * raw.length)) return undefined;
+      const shown = withoutPairs(isClean ? content : shapes.mask(content), work);
       return shown === content ? raw : `"${shown}${end}`;
     }
     if (!work.take(ESCAPED + 4 * raw.length)) return undefined;
     const text = unescaped(content);
     const inner = level < MAX_LEVELS && INNER.test(text) ? mask(text, work, level + 1) : text;
     if (inner === undefined) return undefined;
-    const shown = shapes.mask(inner);
+    const shown = withoutPairs(shapes.mask(inner), work);
     return shown === text ? raw : JSON.stringify(shown);
+  }
+
+  function withoutPairs(text: string, work: Work): string {
+    return SEPARATOR.test(text) && work.take(PAIRED + text.length) ? pairs(text, work) : text;
   }
 
   function withoutCards(gap: string, work: Work): string {
@@ -105,6 +114,22 @@ export function createJsonMask({ isSecretKey, shapes }: Rules): JsonMask {
   }
 
   return (text, work) => mask(text, work, 0);
+}
+
+/** Tells, for strings from the first to the last, whether one has a separator between its quotes. */
+function separatorsOf(text: string): (open: number, close: number) => boolean {
+  let colon = -1;
+  let equals = -1;
+  const next = (separator: string, from: number): number => {
+    const found = text.indexOf(separator, from);
+    return found === -1 ? Number.POSITIVE_INFINITY : found;
+  };
+  return (open, close) => {
+    if (equals < open) equals = next("=", open);
+    if (equals < close) return true;
+    if (colon < open) colon = next(":", open);
+    return colon < close;
+  };
 }
 
 /** The text of a string, also of one that was cut off inside an escape; what is no string of JSON stays as it is. */

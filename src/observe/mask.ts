@@ -4,7 +4,7 @@ import { createJsonMask } from "./json-mask.ts";
 import { createParameterMask } from "./parameter-mask.ts";
 import { createShapes, MASKED } from "./secret-shapes.ts";
 import { sensitiveHeaders, sensitiveKeys } from "./sensitive-names.ts";
-import { createTextMask } from "./text-mask.ts";
+import { createPairMask, createTextMask } from "./text-mask.ts";
 import { Work } from "./work.ts";
 
 export interface MaskOptions {
@@ -44,8 +44,9 @@ const MAX_JSON_CHARACTERS = 65_536;
 export function createMask({ headers = [], keys = [], secretValues = [] }: MaskOptions): Mask {
   const isSecretKey = sensitiveKeys(keys);
   const shapes = createShapes(secretValues);
-  const text = createTextMask({ isSecretKey, shapes });
-  const jsonText = createJsonMask({ isSecretKey, shapes });
+  const pairs = createPairMask({ isSecretKey });
+  const text = createTextMask(pairs, shapes);
+  const jsonText = createJsonMask({ isSecretKey, shapes, pairs });
   const { parameters, url } = createParameterMask({ isSecretKey, shapes, text });
   const body = createBodyMask({ json: jsonText, parameters, text, shapes });
   const json = (value: JsonValue): JsonValue => {

@@ -1,4 +1,5 @@
-const HEADER = /auth|token|secret|signature|hmac|-sig$|password|credential|api-?key|cookie|jwt/;
+const HEADER =
+  /auth|token|secret|signature|hmac|-sig$|password|credential|api-?key|cookie|jwt|client-?cert(?:ificate)?$/;
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
@@ -6,9 +7,9 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 const WHOLE = words("code state pan card sid phpsessid jsessionid csrfmiddlewaretoken");
 /** Secrets wherever they stand in a name. */
 const SECRET = words(`
-  password passwords passwd passw pwd passphrase passcode passkey pass secret secrets token credential credentials creds
+  password passwords passwd passw pwd pw passphrase passcode passkey pass secret secrets token credential credentials creds
   cookie cookies session sessid sessionid csrf xsrf csrftoken jwt otp totp hotp pin pincode cvv cvc cvn csc pan ssn iban
-  signature signatures sig hmac salt verifier bearer apikey privatekey secretkey accesskey signingkey encryptionkey`);
+  signature signatures sig sas hmac salt verifier bearer mnemonic dsn kubeconfig apikey privatekey secretkey accesskey signingkey encryptionkey`);
 /** Payments are authorized too: these are secrets at the end of a name, or before the words of the next list. */
 const AUTH = words("auth authorization oauth");
 const OF_AUTH = words(
@@ -25,6 +26,16 @@ const CODES = words(`
   confirmation mfa fa one time pairing enrollment unlock pickup invite invitation magic card grant oauth auth`);
 const NUMBERS = words("account card security iban");
 const NUMBER = words("number numbers no num nr");
+/** Words that name a secret behind these alone: an address with a password or a token in it, a wallet's words. */
+const BEHIND: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    string: words("connection conn"),
+    url: words("database db redis postgres postgresql mysql mongo mongodb amqp broker magic"),
+    uri: words("database db redis postgres postgresql mysql mongo mongodb amqp broker magic"),
+    link: words("magic"),
+    phrase: words("seed recovery mnemonic wallet"),
+  }),
+);
 /** `max_tokens` is a count. */
 const COUNTED = words("max min total used prompt completion input output cached remaining num number");
 /** A name that ends so tells of a secret, and holds none; the last ones end files, whose lines stand in stacks. */
@@ -38,10 +49,10 @@ const ABOUT = words(`
 
 /** The same words run together, in letters of one case: there they can be told at the end alone. */
 const RUN_TOGETHER =
-  /(?:token|secret|password|passwd|passphrase|apikey|privatekey|secretkey|accesskey|signingkey|encryptionkey|sessionkey|masterkey|sessionid|credentials?|authorization|cookie|signature|authcode|authorizationcode|accesscode|verificationcode|securitycode|codeverifier|tokenvalue|pincode|passcode|cardnumber|accountnumber|cvv2?|cvc2?)$/;
+  /(?:token|secret|password|passwd|passphrase|apikey|privatekey|secretkey|accesskey|signingkey|encryptionkey|sessionkey|masterkey|sessionid|credentials?|authorization|cookie|signature|authcode|authorizationcode|accesscode|verificationcode|securitycode|codeverifier|tokenvalue|pincode|passcode|cardnumber|accountnumber|cvv2?|cvc2?|connectionstring|databaseurl|kubeconfig|mnemonic|seedphrase|magiclink|track[123](?:equivalent)?(?:data)?)$/;
 /** Most names have none of these; it is quicker to see than their words are to split. */
 const MAY_BE =
-  /auth|token|secret|pass|pw|cred|cookie|sess|sid|csrf|xsrf|jwt|otp|pin|cv|csc|pan|ssn|iban|sig|hmac|salt|verifier|bearer|key|code|state|card|account|number|secur/;
+  /auth|token|secret|pass|pw|cred|cookie|sess|sid|csrf|xsrf|jwt|otp|pin|cv|csc|pan|ssn|iban|sig|hmac|salt|verifier|bearer|key|code|state|card|account|number|secur|dsn|conn|url|uri|sas|kubeconfig|mnemonic|phrase|magic|track[123]/;
 
 const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g;
 const BETWEEN_WORDS = /[_\-. ]/g;
@@ -95,7 +106,8 @@ function wordsNameSecret(found: readonly string[]): boolean {
     if (AUTH.has(word)) return at === last || OF_AUTH.has(found[at + 1] ?? "");
     if (word === "key" || word === "keys") return at > 0 && !SHOWN_KEYS.has(before);
     if (word === "code" || word === "codes") return CODES.has(before);
-    return NUMBER.has(word) && NUMBERS.has(before);
+    if (NUMBER.has(word)) return NUMBERS.has(before);
+    return BEHIND.get(word)?.has(before) ?? false;
   });
 }
 

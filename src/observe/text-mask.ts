@@ -1,5 +1,6 @@
 import { shownPart } from "./cut.ts";
 import { MASKED, type Shapes } from "./secret-shapes.ts";
+import type { Work } from "./work.ts";
 
 interface Rules {
   readonly isSecretKey: (key: string) => boolean;
@@ -23,33 +24,41 @@ const LONGEST_NAME = 64;
 /** Errors may quote whole answers of other servers. */
 const MAX_SHOWN_CHARACTERS = 16_384;
 
-/**
- * Masks free text, such as messages and stacks of errors: the shapes of secrets, and the values in pairs like
- * `code=…`, `"token":"…"` or `Cookie: …`. Each separator is looked at once, with the name before it.
- */
-export function createTextMask({ isSecretKey, shapes }: Rules): (text: string, most?: number) => string {
-  function masked(text: string): string {
-    const given = shapes.mask(text);
+/** What a pair costs beside the characters of its name, where work is counted. */
+const PAIR = 24;
+
+/** Without a work to count in, the text must be bounded; where the work is over, the text may be masked in part. */
+export type PairMask = (text: string, work?: Work) => string;
+
+/** Masks the values in pairs like `code=…`, `"token":"…"` or `Cookie: …`: looks once at each separator and the name before it. */
+export function createPairMask({ isSecretKey }: Pick<Rules, "isSecretKey">): PairMask {
+  return (given, work) => {
     let shown = "";
     let done = 0;
     SEPARATOR.lastIndex = 0;
     // Most header values hold no pair.
     for (let pair = SEPARATOR.exec(given); pair !== null; pair = SEPARATOR.exec(given)) {
       const name = nameBefore(given, pair.index, done);
+      if (work?.take(PAIR + name.length) === false) break;
       // Only a secret's value is taken whole; that of `error: token=…` holds a pair of its own.
       if (name === "" || !isSecretKey(name)) continue;
       let start = pair.index + 1;
       while (start < given.length && isBlank(given, start)) start += 1;
       const value = valueAt(given, start, TAKES_LINE.test(name) ? LINE : VALUE);
-      if (value === "") continue;
+      // Base64 ends in one or two of these, and what stands before them is no name.
+      if (value === "" || value === "=") continue;
       const quote = OPENING_QUOTE.exec(value)?.[0] ?? "";
       shown += `${given.slice(done, start)}${quote}${MASKED}${quote}`;
       done = start + value.length;
       SEPARATOR.lastIndex = done;
     }
     return done === 0 ? given : shown + given.slice(done);
-  }
+  };
+}
 
+/** Masks free text, such as messages and stacks of errors: the shapes of secrets, and the values in pairs. */
+export function createTextMask(pairs: PairMask, shapes: Shapes): (text: string, most?: number) => string {
+  const masked = (text: string): string => pairs(shapes.mask(text));
   return (text, most = MAX_SHOWN_CHARACTERS) =>
     text.length <= most ? masked(text).slice(0, most) : shownPart(text, most, shapes, masked);
 }

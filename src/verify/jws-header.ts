@@ -1,4 +1,4 @@
-import { type Refused, refused } from "../domain/index.ts";
+import { fromCanonicalBase64url, type Refused, refused } from "../domain/index.ts";
 
 /** The part of a JOSE header that is looked at before the signature: never to choose an algorithm. */
 export interface JwsHeader {
@@ -7,7 +7,6 @@ export interface JwsHeader {
 }
 
 const LONGEST = 8_192;
-const PART = /^[A-Za-z0-9_-]*$/;
 const LONGEST_KID = 256;
 
 /**
@@ -18,8 +17,9 @@ const LONGEST_KID = 256;
 export function headerOf(token: string): JwsHeader | Refused {
   const parts = token.split(".");
   if (token.length > LONGEST) return malformed("longer than 8192 characters");
-  if (parts.length !== 3 || !parts.every(isCanonical)) return malformed("not three parts of base64url");
-  const header = parse(parts[0] as string);
+  const [first, ...rest] = parts.length === 3 ? parts.map(fromCanonicalBase64url) : [];
+  if (first === undefined || rest.includes(undefined)) return malformed("not three parts of base64url");
+  const header = parse(first);
   if (header === undefined) return malformed("the header is not a JSON object");
   const { alg, kid } = header;
   if ("crit" in header) return malformed("crit: no extension is understood");
@@ -29,13 +29,9 @@ export function headerOf(token: string): JwsHeader | Refused {
   return { alg, kid };
 }
 
-function isCanonical(part: string): boolean {
-  return PART.test(part) && Buffer.from(part, "base64url").toString("base64url") === part;
-}
-
-function parse(part: string): Record<string, unknown> | undefined {
+function parse(part: Buffer): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    const value: unknown = JSON.parse(part.toString("utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

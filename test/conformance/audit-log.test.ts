@@ -48,9 +48,14 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
 
   it("takes what PostgreSQL's text cannot hold", () =>
     withStore(dialect, async ({ audit }) => {
-      await audit.begin({ ...ENTRY, who: "a\u0000", subject: "lone \ud800", detail: { text: "\u0000" } });
+      await audit.begin({
+        ...ENTRY,
+        who: "a\u0000b\u0000\u0000",
+        subject: "lone \ud800",
+        detail: { text: "\u0000" },
+      });
       expect(await audit.list({ limit: 1 }, {})).toMatchObject([
-        { who: "a\uFFFD", subject: "lone \uFFFD", detail: { text: "\u0000" } },
+        { who: "a\uFFFDb\uFFFD\uFFFD", subject: "lone \uFFFD", detail: { text: "\u0000" } },
       ]);
     }));
 

@@ -12,6 +12,16 @@ const key = randomBytes(32);
 const sealer = createSealer(key);
 const browser = secret();
 
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** The other texts of the alphabet that a lenient decoder reads as the same bytes. */
+function spellingsOf(text: string): string[] {
+  const bytes = Buffer.from(text, "base64url");
+  return [...ALPHABET]
+    .map((last) => text.slice(0, -1) + last)
+    .filter((other) => other !== text && Buffer.from(other, "base64url").equals(bytes));
+}
+
 describe("the state of a flow that was started here", () => {
   it("brings back verifier, nonce and end in its browser, and needs nothing that was kept", () => {
     const { state, flow } = newFlow(URI, browser, T0, sealer);
@@ -33,7 +43,7 @@ describe("the state of a flow that was started here", () => {
     expect(open(state, URI, T0, createSealer(randomBytes(32)))).toBe("unknown");
     expect(open(state, `${URI}2`)).toBe("unknown");
     expect(open(state, URI, at(600))).toBe("unknown");
-    for (let index = 0; index < state.length - 1; index += 1) {
+    for (let index = 0; index < state.length; index += 1) {
       const other = state[index] === "A" ? "B" : "A";
       expect(open(state.slice(0, index) + other + state.slice(index + 1)), `character ${index}`).toBe(
         "unknown",
@@ -41,6 +51,14 @@ describe("the state of a flow that was started here", () => {
     }
     for (const given of ["", "x", state.slice(1), `${state}A`, "A".repeat(95)])
       expect(open(given)).toBe("unknown");
+  });
+
+  it("is unknown in every other spelling of its bytes, of which the last character alone allows three", () => {
+    const { state } = newFlow(URI, browser, T0, sealer);
+    const others = spellingsOf(state);
+    expect(others).toHaveLength(3);
+    for (const other of others)
+      expect(openFlow(other, URI, browser, { now: T0, sealer }), other.slice(-1)).toBe("unknown");
   });
 
   it("does not last longer because the clock was set back", () => {
@@ -77,6 +95,22 @@ describe("the start of a flow", () => {
       }
       for (const table of ["oncehook_redirect_states", "oncehook_spent_states", "oncehook_callbacks"])
         expect([table, await receiver.count(table)]).toEqual([table, 0]);
+    }));
+
+  it("gives one state, which no other spelling of its bytes repeats under another event id", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const base = `${receiver.publicOrigin}/api/platform`;
+      const started = await fetch(`${base}/oauth-start`, { redirect: "manual" });
+      const cookie = started.headers.get("set-cookie")?.split(";")[0] ?? "";
+      const state = new URL(started.headers.get("location") ?? "").searchParams.get("state") ?? "";
+      const arrive = (given: string) =>
+        fetch(`${base}/oauth-callback?code=c1&state=${given}`, { headers: { cookie } });
+      expect((await arrive(state)).status).toBe(200);
+      for (const other of spellingsOf(state)) {
+        const answer = await arrive(other);
+        expect([answer.status, await answer.json()]).toEqual([401, { error: "invalid state" }]);
+      }
+      expect(await receiver.count("oncehook_records")).toBe(1);
     }));
 
   const cookieOf = async (origin: string, cookie = "") => {

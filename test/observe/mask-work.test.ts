@@ -89,6 +89,11 @@ const PARTS = [
   "a0000000-0000-4000-8411-111111111111",
   '"\\u0041"',
   "<a b='c'/>",
+  '"a=","a:",',
+  '"code=x",',
+  '"a":"https://h/?b=c",',
+  '"=:=:",',
+  '"a\\n=b c:d",',
 ];
 
 function shapesOf(bytes: number): Record<string, string> {
@@ -100,6 +105,12 @@ function shapesOf(bytes: number): Record<string, string> {
     "objects in objects": listOf('{"a":{"b":{"c":{}}}}', bytes),
     "many keys": keysOf((index) => `k${index}`, bytes),
     "many keys of many words": keysOf((index) => `authKey${index}TypeOfCodes`, bytes),
+    "pairs in strings": listOf('"a=b;code=c"', bytes),
+    "one string of pairs": `["${filled("a=b;pin=1&", bytes - 8)}"]`,
+    "pairs of many names": `["${Array.from({ length: bytes / 12 }, (_, index) => `authKeyOf${index}=`)
+      .join(" ")
+      .slice(0, bytes - 8)}"]`,
+    "pairs in JSON in a string": listOf('"{\\"a\\":\\"code=1:2\\"}"', bytes),
     "secret keys": listOf('{"pin":1}', bytes),
     "one long key": `{"${filled("aB", bytes)}":1}`,
     "JSON in a string in a string": nested,

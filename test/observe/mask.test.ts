@@ -37,6 +37,32 @@ describe("masked JSON", () => {
     expect(mask.json({ Message: '{ "id" : 1 }' })).toEqual({ Message: '{ "id" : 1 }' });
   });
 
+  it.each([
+    ["https://user:pw@h/?access_token=S&a=1", "https://user:[masked]@h/?access_token=[masked]&a=1"],
+    ["a=b&password=S", "a=b&password=[masked]"],
+    ["a=b&password=S\nnext", "a=b&password=[masked]\nnext"],
+    ["login failed, password: S", "login failed, password: [masked]"],
+    ["[info] token=S", "[info] token=[masked]"],
+    ["{x} token=S", "{x} token=[masked]"],
+    ["Cookie: a=b; c=S", "Cookie: [masked]"],
+    ['say \\"token\\": \\"S\\"', 'say \\"token\\": \\"[masked]\\"'],
+    ['{"url":"https://h/?sig=S","n":1}', '{"url":"https://h/?sig=[masked]","n":1}'],
+  ])("masks pairs in a string as in a text: %s", (text, masked) => {
+    expect(mask.json({ n: 1, data: { text } })).toEqual({ n: 1, data: { text: masked } });
+    expect(mask.json(masked)).toEqual(masked);
+  });
+
+  it.each([
+    "2026-01-01T00:00:00Z",
+    "https://shop.example/orders/7?page=2",
+    "c2lnUGlu==",
+    "a = b: c",
+    "=:=",
+    "x",
+  ])("leaves a string without a secret as it is: %s", (text) => {
+    expect(mask.json({ text, list: [text] })).toEqual({ text, list: [text] });
+  });
+
   it("shows what nests 1,000 levels deep, masked at the bottom, and hides what cannot be written at all", () => {
     const deep = (levels: number) => `${"[".repeat(levels)}{"token":"t"}${"]".repeat(levels)}`;
     expect(JSON.stringify(mask.json(JSON.parse(deep(1_000))))).toBe(deep(1_000).replace('"t"', '"[masked]"'));

@@ -93,6 +93,13 @@ const shownWords = fc.constantFrom(
   ["shipping", "state"],
   ["company"],
   ["opinion"],
+  ["return", "url"],
+  ["confirmation", "url"],
+  ["payment", "link"],
+  ["query", "string"],
+  ["track", "id"],
+  ["tracking", "number"],
+  ["phrase"],
 );
 
 const shownUnder = (name: string): string => JSON.stringify(mask.json({ [name]: SECRET }));
@@ -111,18 +118,38 @@ describe("names of secrets", () => {
     "signing_key",
     "encryption_key",
     "token_value",
+    "pw",
+    "user_pw",
+    "dsn",
+    "connection_string",
+    "connectionString",
+    "database_url",
+    "DATABASE_URL",
+    "redisUrl",
+    "kubeconfig",
+    "sas",
+    "mnemonic",
+    "seed_phrase",
+    "recoveryPhrase",
+    "magic_link",
+    "track2",
+    "track2Data",
   ])("%s is masked as a key, a parameter and in a text", (name) => {
     const shown = [shownUnder(name), mask.url(`/?${name}=${SECRET}`), mask.text(`${name}: ${SECRET}`)];
     shown.push(mask.body(Buffer.from(`a=1&${name}=${SECRET}`)));
     expect(shown.join()).not.toContain(SECRET);
   });
 
-  it.each(["x-access-key", "x-session-id", "X-Secret-Key", "x-signing-key"])(
-    "the header %s is masked",
-    (name) => {
-      expect(mask.headers({ [name]: SECRET })).toEqual({ [name]: "[masked]" });
-    },
-  );
+  it.each([
+    "x-access-key",
+    "x-session-id",
+    "X-Secret-Key",
+    "x-signing-key",
+    "X-Client-Cert",
+    "x-forwarded-client-cert",
+  ])("the header %s is masked", (name) => {
+    expect(mask.headers({ [name]: SECRET })).toEqual({ [name]: "[masked]" });
+  });
 
   it.each(["idempotency-key", "x-request-id", "content-type", "host", "x-event-type"])(
     "the header %s is shown",

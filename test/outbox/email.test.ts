@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
@@ -133,6 +134,40 @@ describe("the e-mail channel", () => {
         expect(server.mails).toEqual([]);
       }),
   );
+
+  it("destroys the connection of a mail that is given up, so that the server cannot answer it later", async () => {
+    const connections: { readonly socket: Socket; asked: boolean; hasEnded: boolean; error?: Error }[] = [];
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      const connection: (typeof connections)[number] = { socket, asked: false, hasEnded: false };
+      connections.push(connection);
+      socket
+        .once("data", () => Object.assign(connection, { asked: true }))
+        .once("close", () => Object.assign(connection, { hasEnded: true }))
+        .once("end", () => Object.assign(connection, { hasEnded: true }))
+        .once("error", (error) => Object.assign(connection, { error }));
+      socket.write("220 slow\r\n");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const giveUp = new AbortController();
+      const delivered = deliver({ port, ca: "" }, { scheme: "smtp", signal: giveUp.signal });
+      await until(() => connections[0]?.asked === true);
+      const reason = new Error("given up");
+      giveUp.abort(reason);
+      await expect(delivered).rejects.toBe(reason);
+      await until(() => connections[0]?.hasEnded === true);
+      // One that was destroyed is reset; one that the mailer ended politely takes what is sent for five seconds more.
+      await until(() => {
+        if (connections[0]?.socket.writable) connections[0].socket.write("250-slow\r\n");
+        return connections[0]?.error !== undefined;
+      }, 2_000);
+      expect(connections).toHaveLength(1);
+    } finally {
+      for (const { socket } of connections) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
 
   it.each([
     ["smtps", 465],

@@ -282,6 +282,14 @@ describe("the admin listener", () => {
     }),
   );
 
+  it("answers a path that it cannot read in the shape of its other errors, and repeats none of it", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const long = await receiver.admin(`/api/v1/events/platform/${"x".repeat(9_000)}`);
+      const broken = await receiver.admin("/api/v1/events/platform/%zz");
+      expect([long.status, long.body]).toEqual([414, { error: expect.stringContaining("at most 1024") }]);
+      expect([broken.status, broken.body]).toEqual([400, { error: "the path cannot be decoded" }]);
+    }));
+
   it("answers health, readiness and metrics without a token", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());

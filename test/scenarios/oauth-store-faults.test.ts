@@ -87,6 +87,49 @@ describe("the OAuth redirect beside a database in trouble", () => {
     ));
 });
 
+describe("errors that a stranger's requests bring about", () => {
+  const OIDC = {
+    ADMIN_BASE_URL: "http://127.0.0.1:9090",
+    ADMIN_OIDC_ISSUER: "http://127.0.0.1:1",
+    ADMIN_OIDC_CLIENT_ID: "us",
+    ADMIN_OIDC_CLIENT_SECRET: "another-secret-of-ours",
+    ADMIN_OIDC_OPERATORS: "ada@example.com",
+  };
+  const env = {
+    ...OIDC,
+    OAUTH_ISSUER: "http://127.0.0.1:1",
+    OAUTH_CLIENT_ID: "us",
+    OAUTH_CLIENT_SECRET: "secret-of-ours",
+  };
+  const timesAtOnce = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: 20 }, ask));
+
+  it("have one line a minute: a failing discovery, a sign-in without its provider, a session that cannot be read", () =>
+    withReceiver(
+      "sqlite",
+      async ({ publicOrigin, adminOrigin, target, lines }) => {
+        const port = new URL(adminOrigin).port;
+        const cookie = `oncehook-session-${port}=${"A".repeat(43)}`;
+        const statusesOf = async (url: string, headers: Record<string, string> = {}) => {
+          const asked = () => fetch(url, { headers, redirect: "manual" }).then(({ status }) => status);
+          return new Set(await timesAtOnce(asked));
+        };
+        await execute(target, "ALTER TABLE oncehook_sessions RENAME TO gone");
+        const start = await statusesOf(`${publicOrigin}/api/platform/oauth-start`);
+        const signIn = await statusesOf(`${adminOrigin}/sign-in/oidc`);
+        const session = await statusesOf(`${adminOrigin}/api/v1/failures`, { cookie });
+        await execute(target, "ALTER TABLE gone RENAME TO oncehook_sessions");
+        expect([...start, ...signIn, ...session].every((status) => status >= 500)).toBe(true);
+        const errors = lines.filter(({ level, err }) => level === 50 && err !== undefined);
+        expect(errors.map(({ msg }) => msg)).toEqual([
+          "an OAuth flow could not be started",
+          "nobody can sign in by OpenID Connect: the provider could not be asked",
+          "an admin request failed",
+        ]);
+      },
+      { env },
+    ));
+});
+
 describe("the start of an OAuth flow without a handler for user_authorized", () => {
   it("is refused before the user consents, and says what to do, as JSON and as a page", () =>
     withReceiver(

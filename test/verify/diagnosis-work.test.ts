@@ -62,6 +62,15 @@ describe("the work of a diagnosis", () => {
     },
   );
 
+  it("ends at the first guess that it cannot pay for, however many guesses are left", () => {
+    const effort = new Effort();
+    const body = Buffer.alloc(1_024 * 1_024, "{");
+    const suspect = { headers: FORGED, body, method: "POST", url: URL_CALLED };
+    atOnce(diagnoseSignature(suspect, { accepted: [CURRENT], named: NAMED }, effort));
+    expect(effort.spent).toBeGreaterThan(MOST_UNITS);
+    expect(effort.spent).toBeLessThanOrEqual(MOST_UNITS + 2 * body.length);
+  });
+
   it("leaves a nested body of some size its likeliest writings", () => {
     const sent = nested(8_000, 20, "1");
     const suspect = {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { createSparingLog, type SparingLog } from "../../domain/index.ts";
 import { NoFlow, SIGN_IN_SECONDS, type SignedIn, SignInRefused } from "../../oauth/index.ts";
 import type { AdminDeps } from "../admin-deps.ts";
 import type { Provider } from "./access.ts";
@@ -20,19 +21,21 @@ export function registerProvider(
   provider: Provider,
   door: Door,
 ): void {
-  const { access, log } = deps;
+  const { access, log, clock } = deps;
+  const sparing = createSparingLog(log, clock);
   app.get<{ Querystring: { back?: unknown } }>(SIGN_IN_PATH, PAGE, async (request, reply) => {
     try {
       const { location, flow } = await provider.signIn.begin(wayBackOf(request.query.back));
       const cookie = setCookie("flow", request, access.baseUrl, flow, SIGN_IN_SECONDS);
       return reply.code(303).headers({ location, "set-cookie": cookie }).send();
     } catch (error) {
-      log.error({ err: error }, "nobody can sign in by OpenID Connect: the provider could not be asked");
+      const message = "nobody can sign in by OpenID Connect: the provider could not be asked";
+      sparing("error", { fields: { err: error }, message });
       return show(reply, LATER);
     }
   });
   app.get(CALLBACK_PATH, PAGE, async (request, reply) => {
-    const page = await signIn(request, reply, provider, deps, door);
+    const page = await signIn(request, reply, provider, { ...deps, sparing }, door);
     // It is of no use any more, whatever came of it; `append` keeps the session's.
     reply.header("set-cookie", setCookie("flow", request, access.baseUrl, "", 0));
     return show(reply, page);
@@ -43,7 +46,7 @@ async function signIn(
   request: FastifyRequest,
   reply: FastifyReply,
   provider: Provider,
-  deps: AdminDeps,
+  deps: AdminDeps & { readonly sparing: SparingLog },
   door: Door,
 ): Promise<Page> {
   const remoteAddress = deps.access.remoteAddress(request.raw);
@@ -61,7 +64,8 @@ async function signIn(
       return NOT_SIGNED_IN;
     }
     if (!(error instanceof SignInRefused)) {
-      deps.log.error({ err: error }, "a sign-in by OpenID Connect could not be finished");
+      const message = "a sign-in by OpenID Connect could not be finished";
+      deps.sparing("error", { fields: { err: error }, message });
       return LATER;
     }
     if (door.tries.wrong(key, query)) door.noteRefusal({ remoteAddress, who: null, reason: error.message });

@@ -1,0 +1,43 @@
+import { atMost } from "./at-most.ts";
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
+interface Entry {
+  readonly fields: { readonly err: unknown; readonly [name: string]: unknown };
+  readonly message: string;
+  /** What else tells one cause from another, such as a route; of a fixed set, never a stranger's text. */
+  readonly cause?: string;
+}
+
+/** Writes errors that anybody's request can bring about. */
+export type SparingLog = (level: "warn" | "error", entry: Entry) => void;
+
+const MINUTE_MS = 60_000;
+/** Codes and names of errors are few; past this many, the rest counts as one cause. */
+const MOST_CAUSES = 100;
+
+/**
+ * Writes one line a minute for each message and cause, by the error's code or name. The next line of the cause says how many were
+ * left out before it.
+ */
+export function createSparingLog(log: Log, clock: Clock): SparingLog {
+  const causes = new Map<string, { readonly mayWrite: (now: Date) => boolean; leftOut: number }>();
+  return (level, { fields, message, cause = "" }) => {
+    const own = `${message}\n${cause}\n${nameOf(fields.err)}`;
+    const key = causes.has(own) || causes.size < MOST_CAUSES ? own : "";
+    const known = causes.get(key) ?? { mayWrite: atMost(1, MINUTE_MS), leftOut: 0 };
+    causes.set(key, known);
+    if (!known.mayWrite(clock.now())) {
+      known.leftOut += 1;
+      return;
+    }
+    const { leftOut } = known;
+    known.leftOut = 0;
+    log[level](leftOut === 0 ? fields : { ...fields, left_out_before: leftOut }, message);
+  };
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
