@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import Fastify, { type FastifyInstance } from "fastify";
 import { ofSegment } from "../domain/index.ts";
 import { StoreFault } from "../store/index.ts";
@@ -32,10 +33,13 @@ import { validationInWords } from "./validation-words.ts";
 const MAX_PARAM_LENGTH = 1024;
 /** For all of a request; an operator's is small, and who sends none of it has a connection no longer than that. */
 const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-const CHECK_CONNECTIONS_EVERY_MS = 5_000;
-/** The process takes callbacks too, and needs its file descriptors for them. */
-const MOST_CONNECTIONS = 512;
+const TIMEOUTS = {
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  headersTimeout: 10_000,
+  /** Longer than a proxy keeps an idle connection. */
+  keepAliveTimeout: 72_000,
+  connectionsCheckingInterval: 5_000,
+};
 const OPERATIONS = [
   registerHealth,
   registerCallbacks,
@@ -63,12 +67,15 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     forceCloseConnections: true,
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS },
+    // Called once for each address of ADMIN_HOST, such as both of localhost.
+    serverFactory(handler) {
+      const server = createServer(TIMEOUTS, handler);
+      deps.guard?.(server);
+      return server;
+    },
     schemaController: JSON_ALONE,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
-  app.server.maxConnections = MOST_CONNECTIONS;
   app.setValidatorCompiler(compileLater);
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
   app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));
