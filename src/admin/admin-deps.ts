@@ -1,3 +1,4 @@
+import type { Server } from "node:http";
 import type { Clock, EventKey, Log } from "../domain/index.ts";
 import type { CallbackLog, Mask, Metrics } from "../observe/index.ts";
 import type { Rehearsed, ReplayEnding } from "../retry/index.ts";
@@ -33,6 +34,8 @@ export interface Sandbox {
 
 /** What the admin listener works with; made once at the start. */
 export interface AdminDeps {
+  /** Bounds the connections of a server of this listener, and the requests over each. */
+  readonly guard?: ((server: Server) => void) | undefined;
   readonly access: Access;
   /** Shared with every other place where a token of the admin API opens something. */
   readonly tokenCheck: TokenCheck;

@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { createSparingLog, ofSegment } from "../domain/index.ts";
 import { StoreFault } from "../store/index.ts";
@@ -33,10 +34,13 @@ const MAX_PARAM_LENGTH = 1024;
 const LONG_SEGMENT = `a segment of the path is too long; at most ${MAX_PARAM_LENGTH} characters are expected`;
 /** For all of a request; an operator's is small, and who sends none of it has a connection no longer than that. */
 const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-const CHECK_CONNECTIONS_EVERY_MS = 5_000;
-/** The process takes callbacks too, and needs its file descriptors for them. */
-const MOST_CONNECTIONS = 512;
+const TIMEOUTS = {
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  headersTimeout: 10_000,
+  /** Longer than a proxy keeps an idle connection. */
+  keepAliveTimeout: 72_000,
+  connectionsCheckingInterval: 5_000,
+};
 const OPERATIONS = [
   registerHealth,
   registerCallbacks,
@@ -64,8 +68,12 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
     forceCloseConnections: true,
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_CONNECTIONS_EVERY_MS },
+    // Called once for each address of ADMIN_HOST, such as both of localhost.
+    serverFactory(handler) {
+      const server = createServer(TIMEOUTS, handler);
+      deps.guard?.(server);
+      return server;
+    },
     schemaController: JSON_ALONE,
     // What finds no route for the shape of its path reaches no handler of errors.
     frameworkErrors: ({ statusCode = 400 }, _request, reply: FastifyReply) =>
@@ -74,7 +82,6 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
         .send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
-  app.server.maxConnections = MOST_CONNECTIONS;
   app.setValidatorCompiler(compileLater);
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
   app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));

@@ -11,6 +11,7 @@ import { discard, rehearse, replay } from "../retry/index.ts";
 import { createSealer } from "../seal/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { adminAccess, ownVersion } from "./access.ts";
+import { createAdminConnections } from "./admin-connections.ts";
 import { assemble, type Inner } from "./assemble.ts";
 import { createBackground, type Polling } from "./background.ts";
 import { destinationsOf, notificationChannels } from "./channels.ts";
@@ -118,7 +119,9 @@ async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<I
   await warn(config, store, registry, destinations, logger);
   const state = { serving: false };
   const tokenUse = tokenUseOf(config, inner);
-  const adminParts = { ...inner, ...tokenUse, secrets };
+  const adminConnections = createAdminConnections(logger);
+  undo.push(async () => adminConnections.close());
+  const adminParts = { ...inner, ...tokenUse, secrets, guard: adminConnections.guard };
   const admin = await adminListener(config, adminParts, tokens, destinations, state, origins);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
@@ -172,15 +175,17 @@ function tokenUseOf(config: Config, { receiver }: Inner): Pick<AdminDeps, "acces
 
 async function adminListener(
   config: Config,
-  inner: Inner & Pick<AdminDeps, "access" | "tokenCheck"> & { readonly secrets: readonly ConfiguredSecret[] },
+  inner: Inner &
+    Pick<AdminDeps, "access" | "tokenCheck" | "guard"> & { readonly secrets: readonly ConfiguredSecret[] },
   tokens: KeptTokens,
   destinations: readonly string[],
   state: { readonly serving: boolean },
   origins: OwnOrigins,
 ): Promise<FastifyInstance> {
-  const { receiver, metrics, callbackLog, describe, mask, access, tokenCheck } = inner;
+  const { receiver, metrics, callbackLog, describe, mask, access, tokenCheck, guard } = inner;
   const timing = leaseTiming(config);
   return createAdminListener({
+    guard,
     access,
     tokenCheck,
     about: { environment: config.environment, version: await ownVersion() },

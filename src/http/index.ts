@@ -1,4 +1,6 @@
 export { addressesOf } from "./addresses.ts";
+export { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
+export { createConnectionLimit } from "./connection-limit.ts";
 export { createDiagnosing } from "./diagnosing.ts";
 export type { GateRules } from "./gate.ts";
 export { createOrigin } from "./incoming.ts";

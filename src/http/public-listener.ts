@@ -12,6 +12,7 @@ import type { ArrivedRequest } from "../trace/index.ts";
 import type { Addresses } from "./addresses.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { createConcluder, type Render } from "./conclude.ts";
+import { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
 import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
 import { createDoorway } from "./doorway.ts";
 import { passGate } from "./gate.ts";
@@ -33,6 +34,8 @@ export interface PublicOptions {
   readonly connections: Omit<ConnectionLimits, "isProxy">;
   readonly requestTimeoutMs: number;
   readonly tls: TlsPair | null;
+  /** 10 s unless given. */
+  readonly writeTimeoutMs?: number;
 }
 
 /** What listens, and can be closed: what is under way may end. */
@@ -43,6 +46,8 @@ export interface Listener {
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
+/** An answer of this listener is small: even a slow line takes it in a moment. */
+const WRITE_TIMEOUT_MS = 10_000;
 const CHECK_CONNECTIONS_EVERY_MS = 2_000;
 /** Longer than a proxy keeps an idle connection (nginx: 60 s), so that the proxy is the one to close it. */
 const KEEP_ALIVE_MS = 72_000;
@@ -64,12 +69,10 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const server = createServer(options, (message, response) => {
     const { socket } = message;
     clientErrors.begun(socket);
-    connections.began(socket);
     underWay.add(response);
     response.once("close", () => {
       underWay.delete(response);
       clientErrors.ended(socket);
-      connections.ended(socket);
     });
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;
@@ -81,6 +84,12 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   });
   server.on("secureConnection", connections.secured);
   server.on("clientError", clientErrors.answer);
+  const guard = guardConnections(server, {
+    limit: connections,
+    writeTimeoutMs: options.writeTimeoutMs ?? WRITE_TIMEOUT_MS,
+    report: (reason, closed) =>
+      deps.log.warn({ closed }, `connections to the public listener were closed: ${CLOSED_FOR[reason]}`),
+  });
   return {
     server,
     listen(where) {
@@ -96,6 +105,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
       for (const response of underWay) response.shouldKeepAlive = false;
       await once(server, "close");
       connections.close();
+      guard.close();
     },
   };
 

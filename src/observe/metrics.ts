@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { DIAGNOSES, type DiagnosisCode, type LeftOutReason, type Outcome } from "../domain/index.ts";
+import { sharedRender } from "./shared-render.ts";
 import { registerSurroundings, type Surroundings } from "./surroundings.ts";
 import { createTally } from "./tally.ts";
 import { unlessSlow } from "./unless-slow.ts";
@@ -93,9 +94,8 @@ export function createMetrics({
     bodyMismatch: () => counters.bodyMismatch(),
     typeMismatch: () => counters.typeMismatch(),
     logRowsDropped: (reason: LeftOutReason, rows: number) => counters.dropped([reason], rows),
-    async render(): Promise<{ contentType: string; text: string }> {
-      return { contentType: registry.contentType, text: await registry.metrics() };
-    },
+    /** Costs milliseconds, and is open to strangers of the admin listener: those who ask at once share one. */
+    render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
     close: () => registry.clear(),
   };
 }

@@ -40,7 +40,7 @@ describe("connections to the admin listener", () => {
   );
 
   it(
-    "are so many at once: one more is closed, callbacks go on, and another one has its place when one has gone",
+    "that say nothing lock no operator out: past the bound the one that was idle longest is closed, and callbacks go on",
     {
       timeout: 120_000,
     },
@@ -48,17 +48,10 @@ describe("connections to the admin listener", () => {
       withReceiver("sqlite", async (receiver) => {
         const sockets = await openMany(receiver.adminOrigin, MOST, "");
         try {
-          const [refused] = await openMany(receiver.adminOrigin, 1, "");
-          await until(() => refused?.closed === true);
-          expect(sockets.filter(({ closed }) => closed)).toEqual([]);
+          const { status } = await fetch(`${receiver.adminOrigin}/healthz`);
+          expect(status).toBe(200);
+          await until(() => sockets.filter(({ closed }) => closed).length === 1);
           expect((await receiver.send(payment())).status).toBe(200);
-          for (const socket of sockets.slice(0, 5)) socket.destroy();
-          await until(() =>
-            fetch(`${receiver.adminOrigin}/healthz`).then(
-              ({ status }) => status === 200,
-              () => false,
-            ),
-          );
         } finally {
           for (const socket of sockets) socket.destroy();
         }

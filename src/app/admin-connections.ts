@@ -1,0 +1,53 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Log } from "../domain/index.ts";
+import { CLOSED_FOR, createConnectionLimit, guardConnections } from "../http/index.ts";
+
+/** The process receives callbacks too, and needs its file descriptors for them. */
+const MOST_CONNECTIONS = 512;
+/** A file of the dashboard over a slow line. */
+const WRITE_TIMEOUT_MS = 30_000;
+
+export interface AdminConnections {
+  readonly guard: (server: Server) => void;
+  close(): void;
+}
+
+/** Bounds the connections of the admin listener as those of the public one are bounded, without a bound for one address. */
+export function createAdminConnections(log: Log, most = MOST_CONNECTIONS): AdminConnections {
+  const unfinished = new Set<IncomingMessage>();
+  const limit = createConnectionLimit({
+    limits: { most, mostPerAddress: most, isProxy: () => true },
+    endOldestBody() {
+      const [oldest] = unfinished;
+      if (oldest === undefined) return false;
+      unfinished.delete(oldest);
+      oldest.socket.destroy();
+      return true;
+    },
+    report: (closed) =>
+      log.warn(
+        { closed, most },
+        "connections to the admin listener were closed: as many were open as may be",
+      ),
+  });
+  const guards: { close(): void }[] = [limit];
+  const report = (reason: keyof typeof CLOSED_FOR, closed: number): void =>
+    log.warn({ closed }, `connections to the admin listener were closed: ${CLOSED_FOR[reason]}`);
+
+  return {
+    guard(server) {
+      server.on("connection", limit.accepted);
+      server.prependListener("request", (message: IncomingMessage) => {
+        const { headers } = message;
+        if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
+        unfinished.add(message);
+        const over = (): void => void unfinished.delete(message);
+        message.once("end", over).once("close", over);
+      });
+      guards.push(guardConnections(server, { limit, writeTimeoutMs: WRITE_TIMEOUT_MS, report }));
+    },
+    close() {
+      for (const guard of guards) guard.close();
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { createMinuteTally } from "../observe/index.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
+
+/** Why a connection was closed, as the log says it. */
+export const CLOSED_FOR = {
+  pipelined: "they sent further requests before the response to the first (HTTP pipelining)",
+  unread: "their clients did not read a response in time",
+} as const;
+
+type ClosedFor = keyof typeof CLOSED_FOR;
+
+export interface GuardOptions {
+  readonly limit: ConnectionLimit;
+  /** How long a client may take to read a response, from the moment it is complete. */
+  readonly writeTimeoutMs: number;
+  /** Receives, at most once a minute and reason, how many connections were closed. */
+  readonly report: (reason: ClosedFor, closed: number) => void;
+}
+
+export interface ConnectionGuard {
+  /** Reports what was not reported yet. */
+  close(): void;
+}
+
+type Handler = (message: IncomingMessage, response: ServerResponse) => void;
+
+/** The requests of one connection. */
+interface Turn {
+  /** The response that is not flushed yet. */
+  current: ServerResponse | undefined;
+  isNextWaiting: boolean;
+  /** It sent too many requests at once; the rest is dropped. */
+  isRefused: boolean;
+}
+
+/** Node's parser, as the socket carries it. Not documented: without it the rest is parsed, and dropped all the same. */
+interface WithParser {
+  readonly parser?: { onIncoming?: unknown } | null;
+}
+
+/** llhttp ends a chunk after a request with an upgrade; this is how `onIncoming` reports one. */
+const STOP_PARSING = (): number => 2;
+
+/**
+ * One request of a connection is at work at a time (decision 0052). Node parses a chunk of 64 KB in one turn of the event loop,
+ * which is thousands of requests. A second request before the response to the first is complete ends the connection, after that
+ * response. A response that the client does not read ends it too.
+ *
+ * Takes the place of the handlers that the server has for requests and for clients' errors.
+ */
+export function guardConnections(
+  server: Server,
+  { limit, writeTimeoutMs, report }: GuardOptions,
+): ConnectionGuard {
+  const pipelined = createMinuteTally((count) => report("pipelined", count));
+  const unread = createMinuteTally((count) => report("unread", count));
+  const deadline = createWriteDeadline(writeTimeoutMs, unread.add);
+  const turns = createTurns(limit, deadline, pipelined.add);
+  const handlers = server.listeners("request") as Handler[];
+  const handle: Handler = (message, response) => {
+    for (const handler of handlers) handler.call(server, message, response);
+  };
+
+  server.removeAllListeners("request");
+  server.on("request", (message: IncomingMessage, response: ServerResponse) =>
+    turns.arrived(message, response, lacksHost(message) ? refuseHost : handle),
+  );
+  // Node itself answers these two otherwise, as many as come at once.
+  server.on("checkExpectation", (message: IncomingMessage, response: ServerResponse) =>
+    turns.arrived(message, response, refuseExpectation),
+  );
+  Object.assign(server, { requireHostHeader: false });
+  // What is left of a chunk that was dropped is no request.
+  const onError = server.listeners("clientError");
+  server.removeAllListeners("clientError");
+  server.on("clientError", (error: Error, socket: Socket) => {
+    if (turns.isRefused(socket)) return;
+    for (const listener of onError) Reflect.apply(listener, server, [error, socket]);
+  });
+  return {
+    close() {
+      pipelined.close();
+      unread.close();
+    },
+  };
+}
+
+interface Turns {
+  /** @param run handles the request, now or once the response before it is flushed; never called for one that is dropped */
+  arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void;
+  isRefused(socket: Socket): boolean;
+}
+
+function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined: () => void): Turns {
+  const turns = new WeakMap<Socket, Turn>();
+
+  function arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void {
+    const { socket } = message;
+    const turn = turnOf(socket);
+    const { current } = turn;
+    if (turn.isRefused) return;
+    if (current === undefined) start(turn, message, response, run);
+    else if (!current.writableEnded || turn.isNextWaiting) refuse(turn, socket);
+    else {
+      // Over TLS a client can have read a response before it is reported as flushed.
+      turn.isNextWaiting = true;
+      current.once("close", () => {
+        turn.isNextWaiting = false;
+        if (!turn.isRefused && !socket.destroyed) start(turn, message, response, run);
+      });
+    }
+  }
+
+  function turnOf(socket: Socket): Turn {
+    let turn = turns.get(socket);
+    if (turn === undefined) {
+      turn = { current: undefined, isNextWaiting: false, isRefused: false };
+      turns.set(socket, turn);
+    }
+    return turn;
+  }
+
+  function start(turn: Turn, message: IncomingMessage, response: ServerResponse, run: Handler): void {
+    const { socket } = message;
+    turn.current = response;
+    limit.began(socket);
+    let isAtWork = true;
+    const done = (): void => {
+      if (isAtWork) limit.ended(socket);
+      isAtWork = false;
+    };
+    response.once("prefinish", () => {
+      done();
+      if (socket.writableLength > 0) unread.add(response, socket);
+    });
+    response.once("close", () => {
+      done();
+      unread.delete(response);
+      turn.current = undefined;
+    });
+    run(message, response);
+  }
+
+  function refuse(turn: Turn, socket: Socket): void {
+    const { current } = turn;
+    turn.isRefused = true;
+    onPipelined();
+    const { parser } = socket as WithParser;
+    if (parser) parser.onIncoming = STOP_PARSING;
+    // A stream would go on for as long as its reader stays.
+    if (current === undefined || (current.headersSent && !current.writableEnded)) {
+      socket.destroy();
+      return;
+    }
+    socket.pause();
+    current.shouldKeepAlive = false;
+    current.once("close", () => socket.destroySoon());
+  }
+
+  return { arrived, isRefused: (socket) => turns.get(socket)?.isRefused ?? false };
+}
+
+/** RFC 9112 §3.2: a request of HTTP/1.1 has a Host. */
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === "1.1";
+}
+
+function refuseHost(_message: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(400, { connection: "close" }).end();
+}
+
+/** RFC 9110 §10.1.1. */
+function refuseExpectation(_message: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(417).end();
+}
+
+interface WriteDeadline {
+  add(response: ServerResponse, socket: Socket): void;
+  delete(response: ServerResponse): void;
+}
+
+/** Ends connections whose response is not read in time. One timer for all: the order of the map is that of their ends. */
+function createWriteDeadline(ms: number, onLate: () => void): WriteDeadline {
+  const waiting = new Map<ServerResponse, { readonly socket: Socket; readonly endsAt: number }>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function look(): void {
+    timer = undefined;
+    const now = performance.now();
+    for (const [response, { socket, endsAt }] of waiting) {
+      if (endsAt > now) {
+        timer = setTimeout(look, endsAt - now).unref();
+        return;
+      }
+      waiting.delete(response);
+      onLate();
+      socket.destroy();
+    }
+  }
+
+  return {
+    add(response, socket) {
+      waiting.set(response, { socket, endsAt: performance.now() + ms });
+      if (timer === undefined) timer = setTimeout(look, ms).unref();
+    },
+    delete: (response) => void waiting.delete(response),
+  };
+}

@@ -1,0 +1,215 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { Agent, createServer as createHttpsServer, get } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createConnectionLimit, guardConnections } from "../../src/http/index.ts";
+import { signHmac } from "../../src/index.ts";
+import { certificate } from "../support/certificate.ts";
+import { lentReceiver } from "../support/lent-receiver.ts";
+import { rawExchange } from "../support/raw-exchange.ts";
+import { payment, SECRET } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const lent = lentReceiver();
+beforeAll(lent.begin);
+afterAll(lent.end);
+
+const GET = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
+/** As many as fit in the 64 KB that Node reads at once. */
+const MANY = 1_800;
+
+function signed(sent: object): string {
+  const body = JSON.stringify(sent);
+  const signature = signHmac(SECRET, Buffer.from(body));
+  const lines = `Host: x\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Signature: ${signature}`;
+  return `POST /api/platform/callback HTTP/1.1\r\n${lines}\r\n\r\n${body}`;
+}
+
+/** How many requests came to no address, so far. */
+async function worked(): Promise<number> {
+  const { text } = (await lent.receiver.admin("/metrics")).body;
+  return Number(/dropped_total\{reason="unknown_address"\} (\d+)/.exec(String(text))?.[1]);
+}
+
+interface Guarded {
+  readonly server: Server;
+  readonly port: number;
+  readonly closed: [reason: string, count: number][];
+  end(): Promise<void>;
+}
+
+/** A server with little else than the guard. */
+async function guarded(
+  server: Server,
+  { most = 100, writeTimeoutMs = 60_000 }: { most?: number; writeTimeoutMs?: number } = {},
+): Promise<Guarded> {
+  const closed: [string, number][] = [];
+  const limits = { most, mostPerAddress: most, isProxy: () => false };
+  const limit = createConnectionLimit({ limits, endOldestBody: () => false, report: () => {} });
+  server.on("connection", limit.accepted).on("secureConnection", limit.secured);
+  const guard = guardConnections(server, {
+    limit,
+    writeTimeoutMs,
+    report: (...report) => void closed.push(report),
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    server,
+    port: (server.address() as AddressInfo).port,
+    closed,
+    async end() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+      guard.close();
+    },
+  };
+}
+
+/** Sends a request and reads nothing of the response, which is more than both sides' buffers hold. */
+async function unreader({ server, port }: Guarded): Promise<Socket> {
+  const accepted = once(server, "connection");
+  const client = connect(port, "127.0.0.1").on("error", () => {});
+  client.pause().write(GET);
+  const [socket] = (await accepted) as [Socket];
+  await until(() => socket.writableLength > 0);
+  client.unref();
+  unread.push(client);
+  return socket;
+}
+
+const unread: Socket[] = [];
+const large: RequestListener = (_message, response) => void response.end(Buffer.alloc(33_554_432));
+
+describe("pipelined requests", () => {
+  it("get one response and Connection: close; the receiver works on no other one of them", async () => {
+    const before = await worked();
+    const answer = await rawExchange(lent.receiver.publicOrigin, GET.repeat(MANY));
+    expect(answer.match(/HTTP\/1\.1 404 /g)).toHaveLength(1);
+    expect(answer).toMatch(/\r\nConnection: close\r\n/);
+    expect(await worked()).toBe(before + 1);
+  });
+
+  it("that are callbacks: the first is handled and answered, and the second has to be sent again", async () => {
+    const [first, second] = [payment(), payment()];
+    const answer = await rawExchange(lent.receiver.publicOrigin, signed(first) + signed(second));
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
+    const handled = ({ event_id }: { event_id: string }) =>
+      lent.receiver.count("oncehook_records", `event_id = '${event_id}'`);
+    expect([await handled(first), await handled(second)]).toEqual([1, 0]);
+    expect(await rawExchange(lent.receiver.publicOrigin, signed(second))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it("are parsed no further than the second one, over TLS too", async () => {
+    const { cert, key } = await certificate("pipelined");
+    let served = 0;
+    const serve: RequestListener = async (_message, response) => {
+      served += 1;
+      await nextTurn();
+      response.end("answered");
+    };
+    for (const server of [createServer(serve), createHttpsServer({ cert, key }, serve)]) {
+      const target = await guarded(server);
+      let parsed = 0;
+      served = 0;
+      server.prependListener("request", () => (parsed += 1));
+      const client =
+        "setSecureContext" in server
+          ? connectTls({ port: target.port, rejectUnauthorized: false })
+          : connect(target.port, "127.0.0.1");
+      client.on("error", () => {}).resume();
+      client.write(GET.repeat(MANY));
+      await once(client, "close");
+      expect([parsed, served]).toEqual([2, 1]);
+      await target.end();
+      expect(target.closed).toEqual([["pipelined", 1]]);
+    }
+  });
+
+  it.each([
+    ["an unknown expectation", GET.replace("\r\n\r\n", "\r\nExpect: 200-ok\r\n\r\n"), 417],
+    ["no Host", GET.replace("Host: x\r\n", ""), 400],
+  ])("with %s get one response too", async (_title, request, status) => {
+    const answer = await rawExchange(lent.receiver.publicOrigin, request.repeat(MANY));
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  it("to the admin listener get one response", async () => {
+    const request = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    const answer = await rawExchange(lent.receiver.adminOrigin, request.repeat(MANY));
+    expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(1);
+    expect(answer).toMatch(/\r\nConnection: close\r\n/i);
+  });
+
+  it("behind a stream end it", async () => {
+    const target = await guarded(createServer((_message, response) => void response.write("stream")));
+    const client = connect(target.port, "127.0.0.1").on("error", () => {});
+    client.write(GET);
+    await once(client, "data");
+    client.write(GET);
+    await once(client.resume(), "close");
+    await target.end();
+    expect(target.closed).toEqual([["pipelined", 1]]);
+  });
+});
+
+describe("requests one after the other over one connection", () => {
+  it("are all served over TLS, where a response is read before it counts as flushed", async () => {
+    const { cert, key } = await certificate("keep-alive");
+    const sockets = new Set<Socket>();
+    const target = await guarded(
+      createHttpsServer({ cert, key }, async ({ socket }: IncomingMessage, response) => {
+        sockets.add(socket);
+        await nextTurn();
+        response.end("answered");
+      }),
+    );
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
+    for (let sent = 0; sent < 200; sent += 1) {
+      const [response] = (await once(get({ port: target.port, agent }), "response")) as [IncomingMessage];
+      await once(response.resume(), "end");
+    }
+    agent.destroy();
+    await target.end();
+    expect(sockets.size).toBe(1);
+    expect(target.closed).toEqual([]);
+  });
+});
+
+describe("connections that do not read their responses", () => {
+  afterAll(() => {
+    for (const socket of unread) socket.destroy();
+  });
+
+  it("give way to new ones as idle ones do, the oldest first", async () => {
+    const target = await guarded(createServer(large), { most: 2 });
+    const [first, second] = [await unreader(target), await unreader(target)];
+    const third = await unreader(target);
+    expect([first, second, third].map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
+    await target.end();
+  });
+
+  it("give way though further requests wait behind the response", async () => {
+    const target = await guarded(createServer(large), { most: 1 });
+    const first = await unreader(target);
+    unread.at(-1)?.write(GET);
+    await once(target.server, "request");
+    await unreader(target);
+    expect(first.destroyed).toBe(true);
+    await target.end();
+  });
+
+  it("are closed after the write timeout, and counted in the log", async () => {
+    const target = await guarded(createServer(large), { writeTimeoutMs: 100 });
+    const sockets = [await unreader(target), await unreader(target)];
+    await until(() => sockets.every(({ destroyed }) => destroyed));
+    await target.end();
+    expect(target.closed).toEqual([["unread", 2]]);
+  });
+});
