@@ -222,18 +222,21 @@ describe("requests that wait to be turned away", () => {
       async (receiver) => {
         const request = "POST /api/platform/callback HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
         const { hostname, port } = new URL(receiver.publicOrigin);
-        const socket = connect(Number(port), hostname);
         let text = "";
-        socket.on("error", () => {}).on("data", (chunk) => (text += chunk));
+        // More than are turned away at once.
+        const sockets = Array.from({ length: 400 }, () =>
+          connect(Number(port), hostname)
+            .on("error", () => {})
+            .on("data", (chunk) => (text += chunk)),
+        );
         await whileFull(receiver, holder, async () => {
-          // More than are turned away at once.
-          socket.write(request.repeat(400));
+          for (const socket of sockets) socket.write(request);
           await until(() => text.includes("HTTP/1.1 503 "));
         });
         // They bring no signature, and are asked for it once they are let in.
         await until(() => text.split("HTTP/1.1 ").length === 401);
         expect(text).toContain("HTTP/1.1 401 ");
-        socket.destroy();
+        for (const socket of sockets) socket.destroy();
       },
       { handlers: [holder.handler], env: ONE },
     );
