@@ -1,24 +1,21 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { unlessSlow } from "../observe/index.ts";
 import type { AdminDeps } from "./admin-deps.ts";
 
 export const NO_ANSWER = "the database does not answer";
 
-const PING_LIMIT_MS = 2_000;
 /** A list over a large log may take longer, so that the database is asked before it is blamed. */
 const SLOW_MS = 1_500;
 
+/** False also where the answer takes longer than `unlessSlow` waits. */
 export async function answers(ping: Promise<void>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), PING_LIMIT_MS);
-  const answered = ping.then(
-    () => true,
-    () => false,
+  const answered = await unlessSlow(() =>
+    ping.then(
+      () => true,
+      () => false,
+    ),
   );
-  try {
-    return await Promise.race([answered, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return answered ?? false;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Config } from "../config/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
 
 /** The configured authorization server, or the sandbox platform, whose address is known once it listens. */
@@ -11,6 +12,17 @@ export function configuredPlatform(
     platform ??= createPlatform(oauth ?? sandboxSettings(adminOrigin()), environment === "production");
     return platform;
   };
+}
+
+/** The event of OAuth redirects, which are of version v1 (SPEC 6). */
+export const SIGNED_IN = "user_authorized";
+
+/** Whether a handler receives what redirects bring, where no registry was made. */
+export function handlesSignIns({ builtInHandlers }: Config, own: readonly Handler[]): boolean {
+  return (
+    builtInHandlers.includes(SIGNED_IN) ||
+    own.some(({ type, versions }) => type === SIGNED_IN && versions.includes("v1"))
+  );
 }
 
 /** Where redirects have no handler: what to do, for an operator and for the browser that would start a flow. */

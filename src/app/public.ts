@@ -19,7 +19,7 @@ import type { Platform } from "../oauth/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Expected, NamedSecret } from "../verify/index.ts";
 import type { Inner } from "./assemble.ts";
-import { startsFlows, unhandledSignIn } from "./platform.ts";
+import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 
 /** The public listener as the configuration describes it. */
 export function publicListener(
@@ -50,7 +50,7 @@ export function publicListener(
       responseMode,
     },
     // Refused before the user consents, and not when the browser comes back.
-    startRefusal: unhandledSignIn(receiver.registry.find("v1", "user_authorized") !== undefined),
+    startRefusal: unhandledSignIn(receiver.registry.find("v1", SIGNED_IN) !== undefined),
     successUrl: successUrl ?? options.addresses.done,
   };
   const deps = {

@@ -7,7 +7,7 @@ import type { SeenCredential } from "../store/index.ts";
 import type { Inner } from "./assemble.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
 import { adviceOn } from "./doctor/check-secrets.ts";
-import { startsFlows } from "./platform.ts";
+import { SIGNED_IN, startsFlows } from "./platform.ts";
 import { methodsInWords } from "./platform-scheme.ts";
 import { type RegisteredAddress, registeredAddresses } from "./registered.ts";
 import type { OwnOrigins } from "./sandbox.ts";
@@ -15,8 +15,7 @@ import { secretName } from "./secret-name.ts";
 
 type SourceView = SourcesView["items"][number];
 
-/** The event of OAuth redirects (SPEC 6), and the source under which they are logged. */
-const SIGNED_IN = "user_authorized";
+/** The source under which OAuth redirects are logged. */
 const OAUTH = "oauth";
 
 /** What platforms register, and whether it leads here. */

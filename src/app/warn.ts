@@ -2,7 +2,7 @@ import type { Config } from "../config/index.ts";
 import type { Log } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
 import type { Store } from "../store/index.ts";
-import { unhandledSignIn } from "./platform.ts";
+import { SIGNED_IN, unhandledSignIn } from "./platform.ts";
 import { unprotectedBody } from "./platform-scheme.ts";
 import { unserved } from "./unserved.ts";
 import { warnUnhandled } from "./warn-unhandled.ts";
@@ -18,9 +18,7 @@ export async function warn(
   await warnUnhandled(store.failures, registry, log);
   const openBody = unprotectedBody(config);
   const stuck = unserved(await store.outbox.waitingByChannel(), destinations);
-  const signIn = unhandledSignIn(
-    config.oauth === null || registry.find("v1", "user_authorized") !== undefined,
-  );
+  const signIn = unhandledSignIn(config.oauth === null || registry.find("v1", SIGNED_IN) !== undefined);
   const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
     (warning) => warning !== undefined,
   );

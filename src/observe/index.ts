@@ -13,3 +13,4 @@ export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";
 export { createMinuteTally } from "./minute-tally.ts";
 export { createRollupCounts, type RollupCounts } from "./rollup-counts.ts";
 export { createRowBuffer } from "./row-buffer.ts";
+export { unlessSlow } from "./unless-slow.ts";

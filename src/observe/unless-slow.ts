@@ -1,4 +1,4 @@
-/** Below the time after which Prometheus gives a scrape up, 10 s unless it is told otherwise. */
+/** Below the time after which Prometheus gives a scrape up (10 s by default), and operators a probe. */
 const WITHIN_MS = 2_000;
 
 /** Undefined when the work takes too long; it is not waited for any longer. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deadline } from "./store.ts";
 import { StoreFault, type StoreFaultReason } from "./store-fault.ts";
+import { unlessLate } from "./unless-late.ts";
 
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 200;
@@ -38,16 +39,15 @@ export function lookUpUntil<T>(
   look: () => Promise<T>,
   hindrance: (error: unknown) => StoreFaultReason | undefined,
 ): Promise<T> {
-  const late = new Error("the look-up was not answered until the deadline");
+  const late = new StoreFault(
+    "unavailable",
+    SENTENCES.unavailable,
+    new Error("the look-up was not answered until the deadline"),
+  );
   const attempt = async () => {
-    const overdue = Promise.withResolvers<never>();
-    const giveUp = () => overdue.reject(new StoreFault("unavailable", SENTENCES.unavailable, late));
-    const timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
-    try {
-      return await Promise.race([look(), overdue.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const found = await unlessLate(look(), Math.max(0, deadline - performance.now()), late);
+    if (found === late) throw late;
+    return found as T;
   };
   return withPatience(deadline, attempt, hindrance);
 }

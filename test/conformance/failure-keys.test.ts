@@ -3,6 +3,7 @@ import type { FailureFilter, Lease, NewFailure, Store } from "../../src/store/in
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { newFailure } from "../support/failure.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -15,17 +16,7 @@ const of = (source: string, eventId = "e1") => ({ source, eventId });
 const AGAIN = { kind: "retry", code: "handler_failed", error: "2", now: at(61) } as const;
 
 async function fail({ failures }: Pick<Store, "failures">, over: Partial<NewFailure> = {}): Promise<void> {
-  const failure = {
-    ...of("platform"),
-    eventType: "payment_notify",
-    version: "v1",
-    code: "handler_failed",
-    error: "down",
-    sealedBody: Buffer.of(1),
-    bodySha256: "ab".repeat(32),
-    nextAttemptAt: at(60),
-  } as const;
-  await failures.record({ ...failure, ...over }, T0);
+  await failures.record(newFailure(of("platform"), at(60), over), T0);
 }
 
 const complete = (store: Store, source: string) =>

@@ -3,6 +3,7 @@ import type { FailureLease, Lease, NewFailure, Store } from "../../src/store/ind
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { newFailure } from "../support/failure.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -22,17 +23,7 @@ const recover = ({ failures }: Store, seconds: number) =>
   });
 
 async function fail({ failures }: Store, over: Partial<NewFailure> = {}): Promise<void> {
-  const failure = {
-    ...KEY,
-    eventType: "payment_notify",
-    version: "v1",
-    code: "handler_failed",
-    error: "down",
-    sealedBody: Buffer.of(1),
-    bodySha256: "ab".repeat(32),
-    nextAttemptAt: at(60),
-  } as const;
-  await failures.record({ ...failure, ...over }, T0);
+  await failures.record(newFailure(KEY, at(60), over), T0);
 }
 
 const leaseOf = ({ failures }: Store, seconds: number, over: Partial<FailureLease>) =>

@@ -3,6 +3,7 @@ import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { newFailure } from "../support/failure.ts";
 import { withLock } from "../support/held-lock.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -19,17 +20,7 @@ const recover = ({ failures }: Store, seconds: number, policy = POLICY) =>
   failures.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
 
 async function fail({ failures }: Store, eventId: string, over: Partial<NewFailure> = {}): Promise<void> {
-  const failure = {
-    ...key(eventId),
-    eventType: "payment_notify",
-    version: "v1",
-    code: "handler_failed",
-    error: "down",
-    sealedBody: Buffer.of(1),
-    bodySha256: "ab".repeat(32),
-    nextAttemptAt: at(60),
-  } as const;
-  await failures.record({ ...failure, ...over }, T0);
+  await failures.record(newFailure(key(eventId), at(60), over), T0);
 }
 
 describe.each(DIALECTS)("a failure on %s whose process ended during its attempt", (dialect) => {

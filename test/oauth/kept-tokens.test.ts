@@ -3,21 +3,13 @@ import { describe, expect, it } from "vitest";
 import { createSealer } from "../../src/seal/index.ts";
 import type { UserTokenStore } from "../../src/store/index.ts";
 import { DIALECTS } from "../support/databases.ts";
-import { newTokens, withTokens } from "../support/token-endpoint.ts";
+import { newTokens, refreshedBeforeLease, withTokens } from "../support/token-endpoint.ts";
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
   it("are not refreshed again when another process did so between our look and our lease", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
-      const { userTokens } = test.store;
-      // The other process is done in the very moment between the two.
-      const late: UserTokenStore = {
-        ...userTokens,
-        async leaseOne(userId, lease) {
-          await test.keeper().for(userId);
-          return userTokens.leaseOne(userId, lease);
-        },
-      };
+      const late = refreshedBeforeLease(test);
       expect(await test.keeper(late).for("ada")).toMatchObject({ accessToken: "new-1" });
       expect(test.asked).toBe(1);
     }));

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { UserTokensMissing } from "../../src/handlers/index.ts";
 import type { UserTokenStore } from "../../src/store/index.ts";
 import { DIALECTS } from "../support/databases.ts";
-import { newTokens, type TokenTest, withTokens } from "../support/token-endpoint.ts";
+import { newTokens, refreshedBeforeLease, type TokenTest, withTokens } from "../support/token-endpoint.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -44,17 +44,10 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
   it("are free again for a revocation where another process had refreshed them before our lease", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
-      const { userTokens } = test.store;
-      const late: UserTokenStore = {
-        ...userTokens,
-        async leaseOne(userId, lease) {
-          await test.keeper().for(userId);
-          return userTokens.leaseOne(userId, lease);
-        },
-      };
+      const late = refreshedBeforeLease(test);
       await test.keeper(late).for("ada");
       const until = new Date(Date.now() + 1_000);
-      const lease = await userTokens.leaseOne("ada", { owner: "another", now: new Date(), until });
+      const lease = await test.store.userTokens.leaseOne("ada", { owner: "another", now: new Date(), until });
       expect(lease).toMatchObject({ userId: "ada" });
     }));
 

@@ -1,9 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Receiver } from "../../src/receive/index.ts";
 import { createBulkReplayLoop, createRetryLoop, discard, replay } from "../../src/retry/index.ts";
+import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { CONFIG, failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
+
+/** The rooms with a failed event that is leased from second 60 to 90 by a process that has ended. */
+async function leasedByAnEndedProcess(store: Store) {
+  const inner = rooms(store, { times: 1 });
+  await failInline(inner);
+  const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
+  expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+  return inner;
+}
 
 describe("a failure whose process ended during its attempt", () => {
   const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
@@ -41,10 +51,7 @@ describe("a failure whose process ended during its attempt", () => {
 
   it("is discarded once the lease is over, also where no other process has looked at it", () =>
     withStore("sqlite", async (store) => {
-      const inner = rooms(store, { times: 1 });
-      await failInline(inner);
-      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+      const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
       expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("leased");
       inner.time.seconds = 90;
@@ -53,10 +60,7 @@ describe("a failure whose process ended during its attempt", () => {
 
   it("is replayed once the lease is over, also where no other process has looked at it", () =>
     withStore("sqlite", async (store) => {
-      const inner = rooms(store, { times: 1 });
-      await failInline(inner);
-      const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+      const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
       expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toBe("leased");
       inner.time.seconds = 90;

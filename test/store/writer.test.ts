@@ -42,6 +42,18 @@ async function withWriter(run: (opened: Opened) => Promise<void>, committed = ()
   }
 }
 
+/** Submits members by name, and writes down the order in which they ran. */
+function recorded(writer: Writer) {
+  const runs: string[] = [];
+  const run = (name: string, work = () => {}) =>
+    writer.submit(name, SOON(), () => {
+      runs.push(name);
+      work();
+      return { value: name, keep: true };
+    });
+  return { runs, run };
+}
+
 /** SQLite itself refuses this from here on; a savepoint can still be undone. */
 function refuse({ database }: Connection, what: "COMMIT" | "ROLLBACK"): void {
   database.setAuthorizer((action, operation) =>
@@ -198,13 +210,7 @@ describe("the writer of SQLite", () => {
   it("takes nothing that waits into the transaction of a member that runs alone", () =>
     withWriter(async ({ writer, connection }) => {
       connection.database.exec(DEFERRED);
-      const runs: string[] = [];
-      const run = (name: string, work = () => {}) =>
-        writer.submit(name, SOON(), () => {
-          runs.push(name);
-          work();
-          return { value: name, keep: true };
-        });
+      const { runs, run } = recorded(writer);
       let late: Promise<string> | undefined;
       const first = run("first");
       const refused = run("refused", () => {
@@ -239,13 +245,7 @@ describe("the writer of SQLite", () => {
   it("runs the members of a group that was lost again before those that came after them", () =>
     withWriter(async ({ writer, connection }) => {
       connection.database.exec(DEFERRED);
-      const runs: string[] = [];
-      const run = (name: string, work = () => {}) =>
-        writer.submit(name, SOON(), () => {
-          runs.push(name);
-          work();
-          return { value: name, keep: true };
-        });
+      const { runs, run } = recorded(writer);
       const first = run("first");
       const refused = run("refused", () => {
         const old = performance.now() + GROUP_IS_OLD_MS;

@@ -87,3 +87,14 @@ export function newTokens(_request: IncomingMessage, response: ServerResponse, {
   response.setHeader("content-type", "application/json");
   response.end(JSON.stringify({ access_token: `new-${asked}`, token_type: "Bearer", expires_in: 3600 }));
 }
+
+/** The store of tokens where another process refreshes in the very moment between our look and our lease. */
+export function refreshedBeforeLease({ store: { userTokens }, keeper }: TokenTest): UserTokenStore {
+  return {
+    ...userTokens,
+    async leaseOne(userId, lease) {
+      await keeper().for(userId);
+      return userTokens.leaseOne(userId, lease);
+    },
+  };
+}

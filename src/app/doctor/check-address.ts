@@ -1,5 +1,6 @@
 import type { Config } from "../../config/index.ts";
 import type { Handler } from "../../handlers/index.ts";
+import { handlesSignIns } from "../platform.ts";
 import { registeredAddresses } from "../registered.ts";
 import { type Finding, failure, ok } from "./finding.ts";
 
@@ -15,7 +16,7 @@ export function checkAddress(
 ): Finding[] {
   const about = "address";
   const callbacks = registeredAddresses(config).map(({ url }) => url);
-  const redirects = takesRedirects(config, handlers) ? [config.redirect.uri] : [];
+  const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
   const served = [...callbacks, ...redirects];
   if (registered.length === 0) {
     return [
@@ -27,15 +28,5 @@ export function checkAddress(
     served.includes(address)
       ? ok(about, `${address} is registered and served`)
       : failure(about, `${address} is registered, but not served; served are: ${served.join(" ")}`),
-  );
-}
-
-/** The event of OAuth redirects, which are of version v1 (SPEC 6). */
-const SIGNED_IN = "user_authorized";
-
-function takesRedirects({ builtInHandlers }: Config, handlers: readonly Handler[]): boolean {
-  return (
-    builtInHandlers.includes(SIGNED_IN) ||
-    handlers.some(({ type, versions }) => type === SIGNED_IN && versions.includes("v1"))
   );
 }

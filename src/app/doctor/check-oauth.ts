@@ -1,7 +1,7 @@
 import type { Config } from "../../config/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import { createPlatform } from "../../oauth/index.ts";
-import { startsFlows, unhandledSignIn } from "../platform.ts";
+import { handlesSignIns, startsFlows, unhandledSignIn } from "../platform.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /** That the authorization server can be discovered, and which redirect address it must know. */
@@ -30,11 +30,6 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
     );
   findings.push(ok(about, usersKnownBy(oauth, server.userinfo_endpoint)));
   return findings;
-}
-
-function handlesSignIns({ builtInHandlers }: Config, own: readonly Handler[]): boolean {
-  if (builtInHandlers.includes("user_authorized")) return true;
-  return own.some(({ type, versions }) => type === "user_authorized" && versions.includes("v1"));
 }
 
 /** Told before a code is spent on an answer that names no user. */

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { EventKey } from "../../domain/index.ts";
 import type { Deadline, StoredRecord } from "../store.ts";
+import { unlessLate } from "../unless-late.ts";
 import { NoConnection } from "./hindrance.ts";
 import { withClient } from "./pool.ts";
 import { selectRecord, toStoredRecord } from "./records.ts";
 import { exchange } from "./statement.ts";
-import { unlessLate } from "./unless-late.ts";
 
 interface Search {
   readonly key: EventKey;

@@ -2,13 +2,13 @@ import pg from "pg";
 import { type Lending, newLending, takeBack } from "../guarded.ts";
 import type { Deadline, Transaction, TransactionWatch } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
+import { unlessLate } from "../unless-late.ts";
 import { type Answer, Exchange, type Sent } from "./exchange.ts";
 import { isLockTimeout, isReadOnlyServer, lasting, passing } from "./hindrance.ts";
 import { lent } from "./lent.ts";
 import { resetBeforeReuse, withClient } from "./pool.ts";
 import { isOfAnotherTransaction } from "./records.ts";
 import { exchange } from "./statement.ts";
-import { unlessLate } from "./unless-late.ts";
 
 /** A rollback that does not answer in this time waits behind a statement that is still running. */
 const ROLLBACK_PATIENCE_MS = 500;

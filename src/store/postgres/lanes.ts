@@ -3,11 +3,11 @@ import type pg from "pg";
 import { type Clock, keyText } from "../../domain/index.ts";
 import { inOwnContext } from "../own-context.ts";
 import type { Completion, Deadline, NewRecord, OnceEnding, OnceScope } from "../store.ts";
+import { unlessLate } from "../unless-late.ts";
 import { Group } from "./group.ts";
 import { withClient } from "./pool.ts";
 import type { Candidate } from "./seat.ts";
 import { Temper } from "./temper.ts";
-import { unlessLate } from "./unless-late.ts";
 
 /** PostgreSQL keeps 64 savepoints of a transaction where others see them at no cost. */
 const MOST_MEMBERS = 32;

@@ -2,13 +2,13 @@ import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
 import { type Lending, newLending, takeBack } from "../guarded.ts";
 import type { Completion, Deadline, NewRecord, OnceEnding, OnceScope, Transaction } from "../store.ts";
+import { unlessLate } from "../unless-late.ts";
 import type { Sent } from "./exchange.ts";
 import { passing } from "./hindrance.ts";
 import { assertHandlerMay, isPlain, lend } from "./lent.ts";
 import { scopeOf } from "./once.ts";
 import type { Notification } from "./records.ts";
 import { executeOn } from "./statement.ts";
-import { unlessLate } from "./unless-late.ts";
 
 /** A delivery that waits for a group, or is in one. */
 export interface Candidate {

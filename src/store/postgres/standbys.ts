@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Deadline } from "../store.ts";
+import { unlessLate } from "../unless-late.ts";
 import { NoConnection } from "./hindrance.ts";
 import { withClient } from "./pool.ts";
-import { unlessLate } from "./unless-late.ts";
 
 /** So long a server is taken to have the standbys it had. */
 const KNOWN_FOR_MS = 1_000;

@@ -1,0 +1,17 @@
+import type { EventKey } from "../../src/domain/index.ts";
+import type { NewFailure } from "../../src/store/index.ts";
+
+/** A failure of this event as a store gets it, to be retried then. */
+export function newFailure(key: EventKey, nextAttemptAt: Date, over: Partial<NewFailure> = {}): NewFailure {
+  return {
+    ...key,
+    eventType: "payment_notify",
+    version: "v1",
+    code: "handler_failed",
+    error: "down",
+    sealedBody: Buffer.of(1),
+    bodySha256: "ab".repeat(32),
+    nextAttemptAt,
+    ...over,
+  };
+}
