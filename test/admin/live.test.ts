@@ -241,8 +241,9 @@ function deafListener({ adminOrigin }: TestReceiver, headers = "") {
   return socket;
 }
 
-describe("a live stream", () => {
-  it("cuts off who does not read, and leaves the others as they are", { timeout: 120_000 }, () =>
+// Each waits until the receiver gives up on a client, and uses nothing of the other.
+describe.concurrent("a live stream", () => {
+  it("cuts off who does not read, and leaves the others as they are", { timeout: 120_000 }, ({ expect }) =>
     withReceiver("sqlite", async (receiver) => {
       await withListening(receiver.adminOrigin, { text: "short" }, async (listening) => {
         const deaf = deafListener(receiver);
@@ -275,7 +276,7 @@ describe("a live stream", () => {
     {
       timeout: 120_000,
     },
-    () =>
+    ({ expect }) =>
       withReceiver("sqlite", async (receiver) => {
         const requestBody = "x".repeat(60_000);
         for (let round = 0; round < 5; round += 1)
@@ -303,7 +304,9 @@ describe("a live stream", () => {
         for (const socket of deaf) socket.destroy();
       }),
   );
+});
 
+describe("a live stream", () => {
   it("is given to so many at once, and to another one when one has gone", () =>
     withReceiver("sqlite", async (receiver) => {
       const overs: AbortController[] = [];

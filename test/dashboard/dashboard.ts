@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { withBrowser } from "../support/browser.ts";
 import { type ReceiverOptions, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
+import { until } from "../support/until.ts";
 
 /** A browser on a busy machine takes its time. */
 const PATIENCE_MS = 60_000;
@@ -74,4 +75,21 @@ export async function signIn(page: Page, token = TOKEN): Promise<void> {
 /** Waits until it is seen, as an assertion. */
 export async function expectShown(locator: Locator): Promise<void> {
   await expect.poll(() => locator.isVisible(), { timeout: PATIENCE_MS }).toBe(true);
+}
+
+/** Lets the page's time run, two seconds at a look, until this is so. Its clock has to be installed before the page is opened. */
+export function untilInItsTime(page: Page, condition: () => Promise<boolean>): Promise<void> {
+  return until(async () => {
+    await page.clock.runFor(2_000);
+    return condition();
+  }, PATIENCE_MS);
+}
+
+/** A page whose clock the test moves, and whose requests are given up after a twentieth of their time. */
+export async function inItsOwnTime(page: Page): Promise<void> {
+  await page.clock.install();
+  await page.addInitScript(() => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    AbortSignal.timeout = (ms) => timeout(ms / 20);
+  });
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { event, payment } from "../support/receiver.ts";
 import { unreliable } from "../support/unreliable.ts";
 import { until } from "../support/until.ts";
-import { expectShown, signIn, withDashboard } from "./dashboard.ts";
+import { expectShown, inItsOwnTime, signIn, untilInItsTime, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
@@ -17,6 +17,7 @@ it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, (
     async ({ page, receiver }) => {
       for (let at = 0; at < 60; at += 1)
         await receiver.send(event("unreliable", {}, { event_id: `evt_${at}` }));
+      await inItsOwnTime(page);
       await page.goto("/failures");
       await signIn(page);
       const rows = page.getByRole("table").locator("tbody tr");
@@ -24,7 +25,7 @@ it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, (
       await page.getByRole("button", { name: "Show older ones" }).click();
       await until(async () => (await rows.count()) === 60, PATIENCE_MS);
       expect((await receiver.admin(...discarded("evt_59"))).status).toBe(204);
-      await until(async () => (await rows.count()) === 59, PATIENCE_MS);
+      await untilInItsTime(page, async () => (await rows.count()) === 59);
     },
     { handlers: [unreliable().handler], env: OPEN },
   ),
@@ -51,11 +52,14 @@ it("goes on with the story of an event as long as it has failed", { timeout: LIM
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_story" }));
+      await inItsOwnTime(page);
       await page.goto("/events/platform/evt_story");
       await signIn(page);
       await page.getByText("none: it failed, and waits for a person").waitFor();
       await receiver.admin(...discarded("evt_story"));
-      await expectShown(page.getByText("none: it was not handled here"));
+      const over = page.getByText("none: it was not handled here");
+      await untilInItsTime(page, () => over.isVisible());
+      expect(await over.count()).toBe(1);
     },
     { handlers: [unreliable().handler], env: OPEN },
   ),

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { payment } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-import { expectShown, signIn } from "./dashboard.ts";
+import { expectShown, inItsOwnTime, signIn, untilInItsTime } from "./dashboard.ts";
 import { withTroubledDashboard } from "./troubled-way.ts";
 
 const LIMIT_MS = 180_000;
@@ -10,34 +10,40 @@ const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 it("does not say for ever that nothing needs a person when the overview hangs", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
+    await inItsOwnTime(page);
     await page.goto("/");
     await signIn(page);
     await page.getByText("Nothing does.").waitFor();
     troubles.set("/api/v1/overview", "hangs");
-    await page.getByText("newer numbers do not come").waitFor({ timeout: PATIENCE_MS });
+    await untilInItsTime(page, () => page.getByText("newer numbers do not come").isVisible());
     expect(await page.getByText("Nothing does.").count()).toBe(0);
   }),
 );
 
 it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
+    await inItsOwnTime(page);
     await page.goto("/sources");
     await signIn(page);
     await expectShown(page.getByRole("button", { name: "Check that they are reachable" }));
     troubles.set("/api/v1/failures", "hangs");
     await page.getByRole("link", { name: "Failures" }).click();
-    await page.getByText("The receiver did not answer").waitFor({ timeout: 2 * PATIENCE_MS });
+    const told = page.getByText("The receiver did not answer");
+    await untilInItsTime(page, () => told.isVisible());
+    expect(await told.count()).toBe(1);
   }),
 );
 
 it("tries the live stream again when its first answer is an error", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
+    await inItsOwnTime(page);
     troubles.set("/api/v1/live", 500);
     await page.goto("/");
     await signIn(page);
-    await page.getByText("live numbers are away").waitFor();
+    const away = page.getByText("live numbers are away");
+    await away.waitFor();
     troubles.clear();
-    await page.getByText("live numbers are away").waitFor({ state: "hidden" });
+    await untilInItsTime(page, async () => !(await away.isVisible()));
     await page.getByRole("link", { name: "Callbacks" }).click();
     await expectShown(page.getByText("Live", { exact: true }));
   }),

@@ -39,8 +39,9 @@ it("finds the row of its request below those of a busy log", () =>
     );
   }));
 
-describe("the check of a registered address that leads nowhere", () => {
-  it("says that the name does not resolve, and gives back the address", async () => {
+// Each waits for seconds, and uses nothing of the others.
+describe.concurrent("the check of a registered address that leads nowhere", () => {
+  it("says that the name does not resolve, and gives back the address", async ({ expect }) => {
     const found = await reach(`https://nobody.invalid${PATH}`);
     expect(found).toMatchObject({ url: `https://nobody.invalid${PATH}`, warning: null });
     // Without any DNS server nobody can say more than that none answers.
@@ -49,14 +50,14 @@ describe("the check of a registered address that leads nowhere", () => {
     );
   });
 
-  it("says that nothing listens, and names the port", async () => {
+  it("says that nothing listens, and names the port", async ({ expect }) => {
     const port = await freePort();
     expect(await reach(`http://127.0.0.1:${port}${PATH}`)).toMatchObject(
       notReached(new RegExp(`^127\\.0\\.0\\.1:${port} refuses connections: nothing listens there`)),
     );
   });
 
-  it("gives up after five seconds, and says so", async () => {
+  it("gives up after five seconds, and says so", async ({ expect }) => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as { port: number };
@@ -66,7 +67,7 @@ describe("the check of a registered address that leads nowhere", () => {
     expect(found.tookMs).toBeGreaterThan(4_900);
   });
 
-  it("says that the connection was ended without an answer", async () => {
+  it("says that the connection was ended without an answer", async ({ expect }) => {
     const rude = createServer((socket) => socket.once("data", () => socket.destroy()));
     await new Promise<void>((resolve) => rude.listen(0, "127.0.0.1", resolve));
     const { port } = rude.address() as { port: number };
@@ -149,8 +150,8 @@ describe("the check of a registered address with a certificate that no platform 
   });
 });
 
-describe("the check of a registered address where somebody else answers", () => {
-  it("does not follow a redirect, and says where it leads, without its query", () => {
+describe.concurrent("the check of a registered address where somebody else answers", () => {
+  it("does not follow a redirect, and says where it leads, without its query", ({ expect }) => {
     const asked: string[] = [];
     return withHttpServer(
       (request, response) => {
@@ -166,7 +167,7 @@ describe("the check of a registered address where somebody else answers", () => 
     );
   });
 
-  it.each([502, 503, 504])("says that a proxy does not get through: %d", (status) =>
+  it.for([502, 503, 504])("says that a proxy does not get through: %d", (status, { expect }) =>
     withHttpServer(
       (_request, response) => response.writeHead(status, { server: "nginx/1.22.1" }).end("<html>"),
       async (origin) => {
@@ -176,7 +177,7 @@ describe("the check of a registered address where somebody else answers", () => 
     ),
   );
 
-  it("says what another server calls itself, and how it answered", () =>
+  it("says what another server calls itself, and how it answered", ({ expect }) =>
     withHttpServer(
       (_request, response) => response.writeHead(404, { server: "Apache" }).end("no such page"),
       async (origin) => {
@@ -190,7 +191,7 @@ describe("the check of a registered address where somebody else answers", () => 
       },
     ));
 
-  it("reads no more than the beginning of an answer that has no end", () =>
+  it("reads no more than the beginning of an answer that has no end", ({ expect }) =>
     withHttpServer(
       (request, response) => {
         const more = () => {
@@ -206,7 +207,7 @@ describe("the check of a registered address where somebody else answers", () => 
       },
     ));
 
-  it("tells a limit on the way from the receiver's own", () =>
+  it("tells a limit on the way from the receiver's own", ({ expect }) =>
     withHttpServer(
       (_request, response) => response.writeHead(429, { "retry-after": "7" }).end(),
       async (origin) => {

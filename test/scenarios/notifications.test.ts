@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 import { mailLogin, WEBHOOK_SECRET, withMailServer, withWebhookReceiver } from "../support/notified.ts";
 import { startServer } from "../support/process.ts";
 import { payment, type ReceiverOptions, startReceiver, withReceiver } from "../support/receiver.ts";
@@ -58,6 +59,8 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
             await until(async () => (await countOf(target, "oncehook_deliveries", "attempts = 1")) === 1);
             first.child.kill("SIGKILL");
             await first.ended;
+            // As if the time had passed for which the process that is dead had leased it.
+            await execute(target, "UPDATE oncehook_deliveries SET leased_until = next_attempt_at");
             const second = await startServer(target, env);
             await until(() => webhook.accepted.length > 0, 90_000);
             expect((await second.send(sent)).body).toEqual({ status: "already_processed" });
