@@ -12,7 +12,9 @@ const NOW = ago(0);
 const OLD = ago(25);
 
 function insert(table: string, values: Values): string {
-  const texts = Object.values(values).map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
+  const texts = Object.values(values).map((value) =>
+    typeof value === "string" ? `'${value}'` : String(value),
+  );
   return `INSERT INTO oncehook_${table} (${Object.keys(values).join(", ")}) VALUES (${texts.join(", ")})`;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Store, sql } from "../../src/store/index.ts";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
-import { committing, newRecord, within } from "../support/effects.ts";
+import { committing, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { withWire } from "../support/wire.ts";
 
 const SETUP = {
@@ -40,6 +40,26 @@ describe("a statement that is kept parsed on postgres", () => {
         }
       },
       { migrations: [SETUP], poolSize: 1 },
+    ));
+
+  it("is parsed anew, and runs once, on a connection that was reset after a COMMIT that was refused", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const select = "SELECT count(*)::int AS n FROM children";
+        for (const id of ["e1", "e2", "e3"]) await run(store, id, select);
+        const refused = run(store, "e4", "INSERT INTO children (parent_id) VALUES (404)");
+        await expect(refused).rejects.toMatchObject({ reason: "commit_failed" });
+        let runs = 0;
+        const counting = async ({ tx }: OnceScope) => {
+          runs += 1;
+          await tx.execute(select);
+          return { result: {} };
+        };
+        await store.once(newRecord("e5"), counting, committing());
+        expect(runs).toBe(1);
+      },
+      { migrations: [EFFECTS], poolSize: 1 },
     ));
 
   it("means the real table where a temporary one has its name, unless it names pg_temp", () =>

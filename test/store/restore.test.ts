@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { backupSqlite } from "../../src/store/sqlite/backup.ts";
+import { checkSqlite } from "../../src/store/sqlite/check-invariants.ts";
 import { restoreSqlite } from "../../src/store/sqlite/restore.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { openTarget, STAMP } from "../support/open-target.ts";
@@ -92,6 +93,45 @@ describe("a restore of an SQLite database", () => {
       }
     },
   );
+
+  it.each([
+    ["no page", (file: Buffer) => file.fill(0xff, 100), 1],
+    ["no header", (file: Buffer) => file.fill("x"), 1],
+  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, broken) => {
+    writeFileSync(at("copy.db"), spoil(readFileSync(at("copy.db"))));
+    expect(checkSqlite(at("copy.db"))).toMatchObject({
+      contents: undefined,
+      invariants: [{ name: "file-intact", broken }],
+    });
+    await expect(restore()).rejects.toThrow("is damaged, or no database at all");
+    expect(await records(live())).toBe(2);
+  });
+
+  it("refuses a copy that SQLite does not find intact, of which it counts all and names five", async () => {
+    const database = new DatabaseSync(at("copy.db"));
+    database.enableDefensive(false);
+    // The index misses seven rows, which were written while it was not known.
+    database.exec(`CREATE TABLE spoiled (a integer); CREATE INDEX spoiled_a ON spoiled (a);
+      CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'spoiled_a';
+      PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'spoiled_a'; PRAGMA writable_schema = RESET;
+      INSERT INTO spoiled VALUES (1), (2), (3), (4), (5), (6), (7);
+      PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept; PRAGMA writable_schema = RESET`);
+    database.close();
+    const [intact] = checkSqlite(at("copy.db")).invariants;
+    expect(intact).toMatchObject({ name: "file-intact", broken: 8 });
+    expect(intact?.examples).toHaveLength(5);
+    await expect(restore()).rejects.toThrow(/is damaged.*row 1 missing from index spoiled_a/);
+  });
+
+  it("tells of rows that point to nothing, and takes the copy", async () => {
+    change(
+      at("copy.db"),
+      "PRAGMA foreign_keys = OFF; CREATE TABLE item (id integer PRIMARY KEY, box integer REFERENCES item); INSERT INTO item VALUES (1, 7)",
+    );
+    const { copy } = await restore();
+    const broken = copy.invariants.filter((one) => one.broken > 0);
+    expect(broken).toMatchObject([{ name: "foreign-keys", broken: 1, examples: ["item 1"] }]);
+  });
 
   it("takes a copy of before databases belonged to an environment", async () => {
     change(at("copy.db"), "DELETE FROM oncehook_settings");
