@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
@@ -124,4 +125,31 @@ describe("searches for records at the same time on postgres", () => {
       expect(found[0]).toMatchObject({ status: "completed", result: {}, version: "v1" });
       expect(found[0]?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     }));
+
+  it("wait no longer than a moment for others whose connections are dead without a word", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) });
+        const find = (id: string, ms: number) => store.find(newRecord(id), within(ms));
+        try {
+          await Promise.all([store.ping(), find("e1", 5_000)]);
+          wire.silence();
+          const stuck = [find("e1", 5_000)];
+          await nextTurn();
+          await nextTurn();
+          stuck.push(find("e2", 5_000));
+          await nextTurn();
+          await nextTurn();
+          const ended: string[] = [];
+          const all = Promise.allSettled(stuck).then(() => ended.push("stuck"));
+          expect(await find("e3", 5_000)).toBeUndefined();
+          expect(ended).toEqual([]);
+          wire.cutAll();
+          await all;
+        } finally {
+          wire.cutAll();
+          await store.close();
+        }
+      }),
+    ));
 });
