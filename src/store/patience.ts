@@ -6,6 +6,11 @@ import { unlessLate } from "./unless-late.ts";
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 200;
 
+/** What a try fails with that had no time left to begin; it says less than the try before it. */
+export class OutOfTime extends Error {
+  override readonly name = "OutOfTime";
+}
+
 /**
  * Repeats what a passing hindrance stopped (a busy database, a restart, a deadlock) until the deadline. A first
  * look that met a busy database must not become a verdict on the event.
@@ -16,10 +21,14 @@ export async function withPatience<T>(
   attempt: () => T | Promise<T>,
   hindrance: (error: unknown) => StoreFaultReason | undefined,
 ): Promise<T> {
+  let before: unknown;
   for (const pause of pauses()) {
     try {
       return await attempt();
-    } catch (error) {
+    } catch (thrown) {
+      const hadNoTime = thrown instanceof Error && thrown.cause instanceof OutOfTime;
+      const error = hadNoTime ? (before ?? thrown) : thrown;
+      before = error;
       const reason = hindrance(error);
       if (reason === undefined) throw error;
       const remaining = deadline - performance.now();

@@ -13,7 +13,7 @@ export class StoreFault extends Error {
   override readonly name = "StoreFault";
   readonly reason: StoreFaultReason;
 
-  /** Whether the handler had begun in the last try, so that it may itself be what does not pass. */
+  /** Whether the handler had begun in the last try that had time to begin, so that it may itself be what does not pass. */
   readonly ran: boolean;
 
   constructor(reason: StoreFaultReason, message: string, cause: unknown) {

@@ -73,9 +73,23 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
   it("are looked around for no longer than they are kept", () =>
     withStore(dialect, async (store) => {
       await outage(store);
-      const sweep = () => store.sweep({ callbacks: at(86_400), strangersKept: 0, now: at(0) });
-      expect((await sweep()).stale).toBe(1);
-      expect((await sweep()).stale).toBe(0);
+      const sweep = (seconds: number) =>
+        store.sweep({ callbacks: at(seconds), strangersKept: 0, now: at(0) });
+      // Others that came as late are kept still.
+      expect((await sweep(33 * MINUTE)).stale).toBe(0);
+      expect((await sweep(86_400)).stale).toBe(1);
+      expect((await sweep(86_400)).stale).toBe(0);
+    }));
+
+  it("are found as well where they could not be stored at the first try", () =>
+    withStore(dialect, async (store) => {
+      await fresh(store, 0, 20);
+      await store.callbacks.noteLate(at(10 * MINUTE), at(20 * MINUTE));
+      await fresh(store, 20, 50);
+      await storeCallbacks(store, [cameAt("waited", 10 * MINUTE)], at(50 * MINUTE));
+      await fresh(store, 50, 70);
+      const filter = { from: at(10 * MINUTE).toISOString(), to: at(11 * MINUTE).toISOString() };
+      expect(await found(store, filter)).toEqual(["fresh 10", "waited"]);
     }));
 });
 

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
 import { keyIdOf } from "../../src/seal/index.ts";
+import { durabilityWarnings as warningsOf } from "../../src/store/postgres/durability.ts";
 import { KEY } from "../support/configuration.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -13,6 +14,23 @@ const PRODUCTION = {
   TRUST_PROXY: "127.0.0.1",
   HANDLERS: "payment_notify",
 };
+
+async function withClient(use: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: inject("postgresUrl") });
+  await client.connect();
+  try {
+    await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** For this session the server has another setting: a temporary view hides the one of the catalog. */
+async function pretend(client: pg.Client, name: string, setting: string): Promise<void> {
+  await client.query(`CREATE OR REPLACE TEMP VIEW pg_settings AS
+    SELECT name, CASE name WHEN '${name}' THEN '${setting}' ELSE setting END AS setting
+    FROM pg_catalog.pg_settings`);
+}
 
 describe("what PostgreSQL must promise", () => {
   it("is warned about outside production and refused in production", () =>
@@ -35,20 +53,47 @@ describe("what PostgreSQL must promise", () => {
       await receiver.stop();
     }));
 
-  it("includes every character: another encoding is refused", async () => {
-    const client = new pg.Client({ connectionString: inject("postgresUrl") });
-    await client.connect();
-    const name = `test_encoding_${process.pid}`;
-    await client.query(`CREATE DATABASE ${name} ENCODING 'SQL_ASCII' TEMPLATE template0`);
-    const url = new URL(inject("postgresUrl"));
-    url.pathname = `/${name}`;
-    try {
-      await expect(openTarget({ dialect: "postgres", url: url.href })).rejects.toThrow(
-        "the database's encoding is SQL_ASCII; create it with ENCODING 'UTF8'",
-      );
-    } finally {
-      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-      await client.end();
-    }
-  });
+  it("includes the disk of a synchronous standby: a COMMIT that waits for this server alone is warned about", () =>
+    withClient(async (client) => {
+      const warnings: Record<string, number> = {};
+      for (const setting of ["off", "local", "on", "remote_write", "remote_apply"]) {
+        await client.query(`SET synchronous_commit = ${setting}`);
+        warnings[setting] = (await warningsOf(client)).length;
+      }
+      expect(warnings).toEqual({ off: 1, local: 1, on: 0, remote_write: 0, remote_apply: 0 });
+    }));
+
+  it.each(["fsync", "full_page_writes"])(
+    "includes %s, which only a restarted server could turn off",
+    (name) =>
+      withClient(async (client) => {
+        await pretend(client, name, "off");
+        expect(await warningsOf(client)).toEqual([
+          expect.stringContaining(`PostgreSQL runs with ${name}=off`),
+        ]);
+      }),
+  );
+
+  it("is version 14 or newer", () =>
+    withClient(async (client) => {
+      await pretend(client, "server_version_num", "139999");
+      await expect(warningsOf(client)).rejects.toThrow("the server is older than PostgreSQL 14");
+      await pretend(client, "server_version_num", "140000");
+      expect(await warningsOf(client)).toEqual([]);
+    }));
+
+  it("includes every character: another encoding is refused", () =>
+    withClient(async (client) => {
+      const name = `test_encoding_${process.pid}`;
+      await client.query(`CREATE DATABASE ${name} ENCODING 'SQL_ASCII' TEMPLATE template0`);
+      const url = new URL(inject("postgresUrl"));
+      url.pathname = `/${name}`;
+      try {
+        await expect(openTarget({ dialect: "postgres", url: url.href })).rejects.toThrow(
+          "the database's encoding is SQL_ASCII; create it with ENCODING 'UTF8'",
+        );
+      } finally {
+        await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      }
+    }));
 });

@@ -143,6 +143,32 @@ describe("faults that only PostgreSQL has", () => {
       { migrations },
     ));
 
+  it("tells that the handler ran where its own statement cuts its connection off each time, whatever it throws then", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        let runs = 0;
+        const cutOff = store.once(
+          newRecord("e1"),
+          async (scope) => {
+            runs += 1;
+            await addEffect(scope, "e1");
+            const cause: unknown = await scope.tx
+              .execute("SELECT pg_terminate_backend(pg_backend_pid())")
+              .catch((error: unknown) => error);
+            throw new Error("the stock could not be counted", { cause });
+          },
+          committing(200),
+        );
+        const fault = { name: "StoreFault", reason: "unavailable", ran: true };
+        await expect(cutOff).rejects.toMatchObject(fault);
+        expect(runs).toBeGreaterThan(1);
+        expect(await countOf(target, "effects")).toBe(0);
+        expect(await countOf(target, "oncehook_records")).toBe(0);
+      },
+      { migrations },
+    ));
+
   it("replaces idle connections that the server has closed", () =>
     withStore("postgres", async (store, target) => {
       await store.ping();

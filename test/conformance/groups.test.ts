@@ -194,6 +194,21 @@ describe("a group of events on sqlite", () => {
       { migrations },
     ));
 
+  it("ends after 20 ms, so that its first members do not wait for all who came with them", () =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const path = target.url.slice("sqlite:".length);
+        const before = walCommits(path);
+        await together(store, async (scope, eventId) => {
+          await sleep(25);
+          return addEffect(scope, eventId);
+        });
+        expect(walCommits(path) - before).toBeGreaterThan(1);
+      },
+      { migrations },
+    ));
+
   it("is made of the store's own statements too, of which none waits for another's flush", () =>
     withStore("sqlite", async ({ preparations }, target) => {
       const path = target.url.slice("sqlite:".length);

@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type Store, sql } from "../../src/store/index.ts";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
-import { committing, newRecord, within } from "../support/effects.ts";
+import { committing, EFFECTS, newRecord, within } from "../support/effects.ts";
 import { withWire } from "../support/wire.ts";
 
 const SETUP = {
@@ -40,6 +41,26 @@ describe("a statement that is kept parsed on postgres", () => {
         }
       },
       { migrations: [SETUP], poolSize: 1 },
+    ));
+
+  it("is parsed anew, and runs once, on a connection that was reset after a COMMIT that was refused", () =>
+    withStore(
+      "postgres",
+      async (store) => {
+        const select = "SELECT count(*)::int AS n FROM children";
+        for (const id of ["e1", "e2", "e3"]) await run(store, id, select);
+        const refused = run(store, "e4", "INSERT INTO children (parent_id) VALUES (404)");
+        await expect(refused).rejects.toMatchObject({ reason: "commit_failed" });
+        let runs = 0;
+        const counting = async ({ tx }: OnceScope) => {
+          runs += 1;
+          await tx.execute(select);
+          return { result: {} };
+        };
+        await store.once(newRecord("e5"), counting, committing());
+        expect(runs).toBe(1);
+      },
+      { migrations: [EFFECTS], poolSize: 1 },
     ));
 
   it("means the real table where a temporary one has its name, unless it names pg_temp", () =>
@@ -104,4 +125,31 @@ describe("searches for records at the same time on postgres", () => {
       expect(found[0]).toMatchObject({ status: "completed", result: {}, version: "v1" });
       expect(found[0]?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     }));
+
+  it("wait no longer than a moment for others whose connections are dead without a word", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) });
+        const find = (id: string, ms: number) => store.find(newRecord(id), within(ms));
+        try {
+          await Promise.all([store.ping(), find("e1", 5_000)]);
+          wire.silence();
+          const stuck = [find("e1", 5_000)];
+          await nextTurn();
+          await nextTurn();
+          stuck.push(find("e2", 5_000));
+          await nextTurn();
+          await nextTurn();
+          const ended: string[] = [];
+          const all = Promise.allSettled(stuck).then(() => ended.push("stuck"));
+          expect(await find("e3", 5_000)).toBeUndefined();
+          expect(ended).toEqual([]);
+          wire.cutAll();
+          await all;
+        } finally {
+          wire.cutAll();
+          await store.close();
+        }
+      }),
+    ));
 });

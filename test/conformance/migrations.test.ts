@@ -144,6 +144,14 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name")).toEqual(before);
     }));
 
+  it("refuse a database into which a copy has not finished, other than for the copy itself", () =>
+    withDatabase(dialect, async (target) => {
+      await (await openTarget(target)).store.close();
+      await execute(target, "INSERT INTO oncehook_settings VALUES ('unfinished_copy', '{}')");
+      await expect(openTarget(target)).rejects.toThrow("a copy into this database has not finished");
+      await (await openTarget(target, { stamp: { ...STAMP, continuesCopy: true } })).store.close();
+    }));
+
   it("refuse another environment's database", () =>
     withDatabase(dialect, async (target) => {
       await (await openTarget(target)).store.close();

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
@@ -76,6 +76,21 @@ describe("a group of events on postgres", () => {
         };
         expect(await endings(IDS.map((id) => deliver(store, id, run)))).toEqual(ALL_COMPLETED);
         expect(await countOf(target, "effects")).toBe(2 * MEMBERS);
+      },
+      { migrations },
+    ));
+
+  it("ends after 80 ms, so that its first members do not wait for all who came with them", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const unhurried: Run = async (scope, eventId) => {
+          await sleep(12);
+          return addEffect(scope, eventId);
+        };
+        expect(await endings(IDS.map((id) => deliver(store, id, unhurried)))).toEqual(ALL_COMPLETED);
+        const rows = await rowsOf(target, "SELECT DISTINCT xmin::text FROM oncehook_records");
+        expect(rows.length).toBeGreaterThan(1);
       },
       { migrations },
     ));

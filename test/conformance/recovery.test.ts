@@ -127,3 +127,29 @@ describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
       expect(await bulkReplays.finish(id, "a", at(1))).toMatchObject({ total: 0, succeeded: 1, already: 1 });
     }));
 });
+
+describe.each(DIALECTS)("the retry of a failure on %s that is further away than the delay", (dialect) => {
+  const nextAttempt = async ({ failures }: Store) => (await failures.get(KEY))?.nextAttemptAt;
+
+  it.each([
+    [61, 61, "stays where it is: the clocks of two machines may differ by a second"],
+    [62, 60, "comes after the delay, since the clock was set back by more than a second"],
+  ])("in %d s comes in %d s: it %s", (before, after) =>
+    withStore(dialect, async (store) => {
+      await fail(store, { nextAttemptAt: at(before) });
+      await recover(store, 0);
+      expect(await nextAttempt(store)).toBe(at(after).toISOString());
+    }),
+  );
+
+  it("keeps its time while another attempt is at work on the failure, and comes sooner after that", () =>
+    withStore(dialect, async (store) => {
+      await fail(store, { nextAttemptAt: at(7_200) });
+      await leaseOf(store, 0, { kind: "replay" });
+      await recover(store, 0);
+      expect(await nextAttempt(store)).toBe(at(7_200).toISOString());
+      await store.failures.release(KEY, "ended");
+      await recover(store, 0);
+      expect(await nextAttempt(store)).toBe(at(60).toISOString());
+    }));
+});

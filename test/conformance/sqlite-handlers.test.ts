@@ -1,8 +1,8 @@
 import { DatabaseSync as Database, type DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import type { OnceScope } from "../../src/store/index.ts";
+import type { OnceScope, Store } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
-import { committing, newRecord } from "../support/effects.ts";
+import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
@@ -39,6 +39,56 @@ it("a disk that fails under a handler's statement on SQLite is no failure of its
     const lost = store.once(newRecord("e1"), () => Promise.reject(error), committing());
     await expect(lost).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: true });
   }));
+
+/** The driver's own connection, which a store gives to no handler. */
+async function connectionOf(store: Store): Promise<DatabaseSync> {
+  const { exec } = Database.prototype;
+  let found: DatabaseSync | undefined;
+  Database.prototype.exec = function (this: DatabaseSync, sql: string) {
+    found = this;
+    return Reflect.apply(exec, this, [sql]);
+  };
+  const run = async (scope: OnceScope) => {
+    driver(scope).exec("SELECT 1");
+    return RESULT;
+  };
+  try {
+    await store.once(newRecord("e0"), run, { ...committing(), mode: "rehearse" });
+  } finally {
+    Database.prototype.exec = exec;
+  }
+  if (found === undefined) throw new Error("the handler's statement did not reach the driver");
+  return found;
+}
+
+it.each([
+  ["is full", { errcode: 13, ran: true }, "PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"],
+  ["takes no writes", { errcode: 8, ran: false }, "PRAGMA query_only = ON", "PRAGMA query_only = OFF"],
+])(
+  "a database on SQLite that %s is unavailable to an event, tells whether the handler ran, and takes the event when it is well",
+  (_, { errcode, ran }, spoil, mend) =>
+    withStore(
+      "sqlite",
+      async (store, target) => {
+        const database = await connectionOf(store);
+        const run = async ({ tx }: OnceScope) => {
+          await tx.execute("INSERT INTO effects (event_id, note) VALUES ('e1', hex(zeroblob(100000)))");
+          return RESULT;
+        };
+        database.exec(spoil);
+        await expect(store.once(newRecord("e1"), run, committing())).rejects.toMatchObject({
+          name: "StoreFault",
+          reason: "unavailable",
+          ran,
+          cause: ran ? { cause: { errcode } } : { errcode },
+        });
+        database.exec(mend);
+        expect((await store.once(newRecord("e1"), run, committing())).ending).toBe("completed");
+        expect(await countOf(target, "effects")).toBe(1);
+      },
+      { migrations: [EFFECTS] },
+    ),
+);
 
 it("a record on SQLite that is not completed answers no delivery as done", () =>
   withStore("sqlite", async (store, target) => {

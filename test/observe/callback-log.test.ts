@@ -317,10 +317,13 @@ describe("refused callbacks", () => {
     add(1);
     expect(callbackLog.admitRejected(stranger)).toBe(false);
     await vi.advanceTimersByTimeAsync(61_000);
-    expect(callbackLog.admitRejected(stranger)).toBe(false);
+    expect(callbackLog.admitRejected({ ...stranger, remoteAddress: "192.0.2.2" })).toBe(false);
+    const [first, last] = [START.toISOString(), new Date().toISOString()];
     store.broken = false;
     await vi.advanceTimersByTimeAsync(61_000);
-    expect(store.rows.map(({ leftOut }) => leftOut?.count)).toEqual([undefined, 2]);
+    const leftOut = { reason: "rejected_bound", count: 2, addresses: 2, first, last };
+    expect(store.rows).toMatchObject([{}, { leftOut, receivedAt: last }]);
+    expect(store.rows).toHaveLength(2);
   });
 
   it("take so many bytes of standard output a minute, and have short lines after that", async () => {

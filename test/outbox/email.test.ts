@@ -1,7 +1,9 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
+import { certificate } from "../support/certificate.ts";
 import { MAIL_USER, type MailServer, mailLogin, withMailServer } from "../support/notified.ts";
 import { until } from "../support/until.ts";
 
@@ -88,6 +90,37 @@ describe("the e-mail channel", () => {
       ).rejects.toThrow(/certificate/);
       await channel.close?.();
     }));
+
+  it.each([
+    ["localhost", "localhost"],
+    // RFC 6066, section 3: no address stands there.
+    ["127.0.0.1", false],
+  ])("names the server %s in its TLS handshake as %j", async (host, expected) => {
+    const pair = await certificate("mail");
+    const server = createTlsServer(pair);
+    const named = new Promise((resolve) => {
+      server.once("secureConnection", (socket) => {
+        resolve(Reflect.get(socket, "servername"));
+        socket.destroy();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, resolve));
+    const { port } = server.address() as AddressInfo;
+    const channel = emailChannel({
+      url: `smtps://${host}:${port}`,
+      from: "a@example.com",
+      to: ["b@example.com"],
+      addresses: createAllowedAddresses(["127.0.0.0/8", "::1/128"]),
+      ca: [pair.cert],
+    });
+    try {
+      const delivered = channel.deliver(NOTIFICATION, AbortSignal.timeout(5_000), "email:b@example.com");
+      await expect(delivered).rejects.toThrow();
+      expect(await named).toBe(expected);
+    } finally {
+      server.close();
+    }
+  });
 
   it("may succeed later after a 4yz and after a wrong password, and not after a 5yz", () =>
     withMailServer({ secure: true }, async (server) => {

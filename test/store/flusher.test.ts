@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
-import { Flusher, type LogFile } from "../../src/store/sqlite/flusher.ts";
+import { Flusher, type LogFile, logFileOf } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
 /** A disk whose flushes end when the test says so. */
@@ -122,5 +122,18 @@ describe("a commit on SQLite", () => {
     expect(flusher.failed(second)).toMatchObject({ cause: first });
     expect(() => flusher.assertIntact()).toThrow(expect.objectContaining({ cause: first }));
     expect(await flusher.broken).toMatchObject({ cause: first });
+  });
+
+  it("is not called durable where its log is there and cannot be opened", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "oncehook-flusher-"));
+    const log = logFileOf(join(folder, "x.db"));
+    try {
+      await log.sync();
+      await mkdir(join(folder, "x.db-wal"));
+      await expect(log.sync()).rejects.toMatchObject({ code: "EISDIR" });
+    } finally {
+      await log.close();
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { connect, isIP, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { StoredNotification } from "../../store/index.ts";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
 import { type Channel, DeliveryRefused } from "../channel.ts";
@@ -73,7 +73,7 @@ async function send(mail: object, { url, addresses, ca }: EmailOptions, signal: 
     socketTimeout: SILENCE_LIMIT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-    tls: { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca: [...ca] }) },
+    ...(ca === undefined ? {} : { tls: { ca: [...ca] } }),
     ...(username === ""
       ? {}
       : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),

@@ -4,10 +4,17 @@ import { pauses } from "../patience.ts";
 import { connectionTo, type SessionSettings } from "./connection-to.ts";
 import { durabilityWarnings } from "./durability.ts";
 
-/** A server that does not answer at all, or a wrong port: whoever waits at a terminal reads why. */
-const UNANSWERED_MS = 2_500;
-/** A server that says that it starts, or is full, will answer soon. */
-const STARTING_MS = 10_000;
+/** How long a first connection is tried. */
+interface Limits {
+  /** One try, and each of its statements. */
+  readonly tryMs: number;
+  /** A server that does not answer at all, or a wrong port: whoever waits at a terminal reads why. */
+  readonly unansweredMs: number;
+  /** A server that says that it starts, or is full, will answer soon. */
+  readonly startingMs: number;
+}
+
+const LIMITS: Limits = { tryMs: 2_500, unansweredMs: 2_500, startingMs: 10_000 };
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
 /** Refused for as long as the address stays as it is: the role or its password, the database, the host's name. */
 const FINAL = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
@@ -23,16 +30,20 @@ export interface Server {
  * Connects once, makes the schema where it is missing, and settles what every session begins with.
  * @throws the driver's own error: at once where it would come again, after 2.5 s without an answer
  */
-export async function firstConnection(url: string, schema: string | undefined): Promise<Server> {
+export async function firstConnection(
+  url: string,
+  schema: string | undefined,
+  { tryMs, unansweredMs, startingMs } = LIMITS,
+): Promise<Server> {
   const begun = performance.now();
   for (const pause of pauses()) {
     try {
-      return await withConnection(url, { connectMs: UNANSWERED_MS, queryMs: UNANSWERED_MS }, (client) =>
+      return await withConnection(url, { connectMs: tryMs, queryMs: tryMs }, (client) =>
         settle(client, schema),
       );
     } catch (error) {
       const code = codeOf(error);
-      const limit = STARTING.includes(code) ? STARTING_MS : UNANSWERED_MS;
+      const limit = STARTING.includes(code) ? startingMs : unansweredMs;
       if (FINAL.test(code) || code === "" || performance.now() - begun + pause > limit) throw error;
       await sleep(pause);
     }
@@ -94,7 +105,7 @@ async function settle(client: pg.Client, schema: string | undefined): Promise<Se
 }
 
 function withoutTemp(path: string): string {
-  return path.replaceAll(/,\s*"?pg_temp"?\s*(?=,|$)/g, "");
+  return path.replaceAll(/(?:^|,)\s*"?pg_temp"?\s*(?=,|$)/g, "").replace(/^\s*,\s*/, "");
 }
 
 async function createSchema(client: pg.Client, schema: string): Promise<void> {

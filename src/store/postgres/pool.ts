@@ -1,4 +1,5 @@
 import pg from "pg";
+import { OutOfTime } from "../patience.ts";
 import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
 import { connectionTo, type SessionSettings } from "./connection-to.ts";
@@ -105,7 +106,7 @@ async function connect(pool: pg.Pool, deadline: Deadline): Promise<pg.PoolClient
   const connecting = pool.connect();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new Error("no connection was free until the deadline")),
+    () => late.reject(new OutOfTime("no connection was free until the deadline")),
     Math.max(0, deadline - performance.now()),
   );
   try {

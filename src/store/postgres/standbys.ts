@@ -31,8 +31,6 @@ export class Standbys {
    */
   async confirm(deadline: Deadline): Promise<void> {
     const confirming = this.#confirm();
-    // It goes on when nobody waits for it any more.
-    confirming.catch(() => {});
     if ((await unlessLate(confirming, Math.max(0, deadline - performance.now()), LATE)) !== LATE) return;
     throw new NoConnection("PostgreSQL's synchronous standbys have not confirmed until the deadline");
   }

@@ -1,0 +1,198 @@
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import type { CopyPair, CopyTarget, Fingerprint, SourceRow } from "../../src/store/copying.ts";
+import { FingerprintSum } from "../../src/store/copying.ts";
+import { openCopyTarget } from "../../src/store/postgres/copy-target.ts";
+import { type Target, withMigrated } from "../support/databases.ts";
+import { countOf, rowsOf } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { withLock } from "../support/held-lock.ts";
+import { openTarget } from "../support/open-target.ts";
+
+const TABLES = `CREATE TABLE kinds (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, gone text, at timestamptz, raw bytea,
+    ratio double precision, parent bigint REFERENCES kinds (id));
+  ALTER TABLE kinds DROP COLUMN gone;
+  CREATE TABLE days (day date) PARTITION BY RANGE (day);
+  CREATE TABLE days_2026 PARTITION OF days FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');`;
+/** What a database may have been set to, whose values still have to be read in one form. */
+const UNUSUAL = {
+  TimeZone: "'Asia/Tokyo'",
+  DateStyle: "'German'",
+  extra_float_digits: "-10",
+  bytea_output: "'escape'",
+};
+const ROWS: SourceRow[] = [
+  ["1", "2026-01-02T03:04:05.678Z", new Uint8Array([0, 255, 92]), 0.1 + 0.2, null],
+  // Without a zone it is UTC.
+  ["2", "2026-01-02 03:04:05", null, null, "1"],
+].map((values, index) => ({ position: String(index + 1), values: values as SourceRow["values"] }));
+const PROGRESS = { from: "a.db", positions: {} };
+
+let database: Target;
+const ended = Promise.withResolvers<void>();
+let lending: Promise<void>;
+
+beforeAll(async () => {
+  const ready = Promise.withResolvers<void>();
+  lending = withMigrated("postgres", async (fresh) => {
+    database = fresh;
+    await (await openTarget(fresh)).store.close();
+    await execute(fresh, TABLES);
+    const name = new URL(fresh.url).pathname.slice(1);
+    for (const [setting, value] of Object.entries(UNUSUAL))
+      await execute(fresh, `ALTER DATABASE ${name} SET ${setting} = ${value}`);
+    ready.resolve();
+    await ended.promise;
+  });
+  await Promise.race([ready.promise, lending]);
+});
+
+afterAll(async () => {
+  ended.resolve();
+  await lending;
+});
+
+beforeEach(() =>
+  execute(database, "TRUNCATE kinds RESTART IDENTITY; DELETE FROM oncehook_settings WHERE name LIKE 'u%'"),
+);
+
+async function withTarget(use: (target: CopyTarget) => Promise<void>): Promise<void> {
+  const target = await openCopyTarget(database.url);
+  try {
+    await use(target);
+  } finally {
+    await target.close();
+  }
+}
+
+function pairOf({ tables }: CopyTarget, rows = ROWS.length): CopyPair {
+  const columns = tables.find(({ name }) => name === "kinds")?.columns ?? [];
+  const names = columns.map(({ name }) => name);
+  return {
+    from: { name: "kinds", columns: names, rows },
+    fromColumns: names,
+    to: "kinds",
+    toColumns: columns,
+  };
+}
+
+function expected(rows: readonly SourceRow[]): (pair: CopyPair) => Fingerprint {
+  return ({ toColumns }) => {
+    const sum = new FingerprintSum();
+    const hex = (value: unknown) =>
+      value instanceof Uint8Array
+        ? `\\x${Buffer.from(value).toString("hex")}`
+        : value === null
+          ? null
+          : String(value);
+    for (const { values } of rows) sum.add(values.map(hex), toColumns);
+    return sum.result();
+  };
+}
+
+describe("the target of a copy", () => {
+  it("compares values in one form, whatever its database is set to, and gives ids beyond the copied ones", () =>
+    withTarget(async (target) => {
+      const pair = pairOf(target);
+      await target.begin(PROGRESS);
+      await target.write(pair, ROWS, PROGRESS);
+      const settings = new Map([
+        ["environment", "another"],
+        ["key_id", "another"],
+        ["base_url", "https://a.example"],
+        ["unfinished_copy", "of the source"],
+      ]);
+      expect(await target.finish([pair], settings, expected(ROWS))).toMatchObject([{ rows: 2 }]);
+      const stored = await rowsOf(database, "SELECT name, value FROM oncehook_settings ORDER BY name");
+      expect(stored).toMatchObject([
+        { name: "base_url", value: "https://a.example" },
+        { name: "environment", value: "test" },
+        { name: "key_id", value: "key-1" },
+      ]);
+      expect(stored).toHaveLength(3);
+      await execute(database, "INSERT INTO kinds DEFAULT VALUES");
+      expect(await countOf(database, "kinds", "id = 3")).toBe(1);
+    }));
+
+  it("gives ids beyond the only row that was copied", () =>
+    withTarget(async (target) => {
+      const pair = pairOf(target, 1);
+      await target.write(pair, ROWS.slice(0, 1), PROGRESS);
+      await target.finish([pair], new Map(), expected(ROWS.slice(0, 1)));
+      await execute(database, "INSERT INTO kinds DEFAULT VALUES");
+      expect(await countOf(database, "kinds", "id = 2")).toBe(1);
+    }));
+
+  it("knows each table once with its columns, and what it points to apart from itself", () =>
+    withTarget(async ({ tables }) => {
+      const own = tables.filter(({ name }) => !name.startsWith("oncehook_"));
+      expect(own.map(({ name }) => name)).toEqual(["days", "kinds"]);
+      expect(own[1]?.columns.map(({ name }) => name)).toEqual(["id", "at", "raw", "ratio", "parent"]);
+      expect(own[1]?.pointsTo).toEqual([]);
+    }));
+
+  it("tells a copy that has finished from one of which a row differs, or is missing", () =>
+    withTarget(async (target) => {
+      const pair = pairOf(target);
+      await target.write(pair, ROWS, PROGRESS);
+      const [one] = ROWS as [SourceRow];
+      expect(await target.completed([pair], expected(ROWS))).toMatchObject([{ rows: 2 }]);
+      expect(await target.completed([pairOf(target, 3)], expected(ROWS))).toBeUndefined();
+      expect(await target.completed([pair], expected([one, { ...one, position: "2" }]))).toBeUndefined();
+    }));
+
+  it("reads tables of more rows than it fetches at a time, whole", () =>
+    withTarget(async (target) => {
+      const rows = Array.from({ length: 120 }, (_, index) => ({
+        position: String(index + 1),
+        values: [String(index + 1), null, null, null, null],
+      }));
+      const pair = pairOf(target, rows.length);
+      await target.write(pair, rows, PROGRESS);
+      expect(await target.completed([pair], expected(rows))).toMatchObject([{ rows: 120 }]);
+    }));
+
+  it("is compared after the last write of another session, whose table it locks until the end", () =>
+    withTarget(async (target) => {
+      const pair = pairOf(target);
+      await target.write(pair, ROWS, PROGRESS);
+      const finished = await withLock(database, "UPDATE kinds SET ratio = 7 WHERE id = 1", async () => {
+        const finishing = target.finish([pair], new Map(), expected(ROWS)).catch((error: unknown) => error);
+        const early = await Promise.race([
+          finishing.then(() => "finished"),
+          new Promise((resolve) => setTimeout(resolve, 100, "waiting")),
+        ]);
+        return { early, finishing };
+      });
+      expect(finished.early).toBe("waiting");
+      expect(await finished.finishing).toMatchObject([{ rows: 2 }]);
+    }));
+
+  it("receives one copy at a time", () =>
+    withTarget(async () => {
+      await expect(openCopyTarget(database.url)).rejects.toThrow(
+        "another copy into this database is running",
+      );
+    }));
+
+  it("waits for the sessions of receivers in this database, and for no other one's", async () => {
+    const elsewhere = await receiverOn(inject("postgresUrl"));
+    const here = await receiverOn(database.url);
+    const opening = openCopyTarget(database.url);
+    const early = await Promise.race([
+      opening.then(() => "opened"),
+      new Promise((resolve) => setTimeout(resolve, 250, "waiting")),
+    ]);
+    await here.end();
+    await (await opening).close();
+    await elsewhere.end();
+    expect(early).toBe("waiting");
+  });
+});
+
+/** A session as receivers have them. */
+async function receiverOn(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString, application_name: "oncehook" });
+  await client.connect();
+  return client;
+}
