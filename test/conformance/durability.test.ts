@@ -35,6 +35,17 @@ describe("what PostgreSQL must promise", () => {
       await receiver.stop();
     }));
 
+  it("is warned about where COMMIT waits for no standby", () =>
+    withDatabase("postgres", async (target) => {
+      const name = new URL(target.url).pathname.slice(1);
+      await execute(target, `ALTER DATABASE ${name} SET synchronous_commit = local`);
+      const { store, durabilityWarnings } = await openTarget(target);
+      await store.close();
+      expect(durabilityWarnings).toEqual([
+        "PostgreSQL runs with synchronous_commit=local: an acknowledged event may be lost in a crash; set it on",
+      ]);
+    }));
+
   it("includes every character: another encoding is refused", async () => {
     const client = new pg.Client({ connectionString: inject("postgresUrl") });
     await client.connect();
