@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
@@ -100,6 +100,19 @@ describe("a group of events on postgres", () => {
       },
       { migrations },
     ));
+
+  it("ends when it has gone on for long, so that who is done is answered before all others have begun", () =>
+    withStore("postgres", async (store) => {
+      const order: string[] = [];
+      const run: Run = async () => {
+        order.push("begun");
+        await sleep(20);
+        return { result: {} };
+      };
+      const ids = Array.from({ length: 16 }, (_, number) => `e${number}`);
+      await Promise.all(ids.map((id) => deliver(store, id, run).then(() => order.push("answered"))));
+      expect(order.indexOf("answered")).toBeLessThan(order.lastIndexOf("begun"));
+    }));
 
   it("refuses a member that did not await its statement, and keeps the others", () =>
     withStore(
