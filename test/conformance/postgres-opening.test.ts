@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
+import type { OnceScope } from "../../src/store/index.ts";
 import { openTarget, STAMP, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 
@@ -101,3 +102,21 @@ describe("a statement on postgres", () => {
 
 type Tx = { execute(statement: string): Promise<unknown> };
 const SLOW = "SELECT pg_sleep(0.15)";
+
+it("a session on postgres whose process falls silent within a transaction is ended, so that its locks are free", () =>
+  withStore(
+    "postgres",
+    async (store) => {
+      const seen: unknown[] = [];
+      const handle = async ({ tx }: OnceScope) => {
+        const { rows } = await tx.execute(
+          "SELECT current_setting('idle_in_transaction_session_timeout') AS ended",
+        );
+        seen.push(rows[0]);
+        return { result: {} };
+      };
+      await store.once(newRecord("e1"), handle, committing());
+      expect(seen).toEqual([{ ended: "5s" }]);
+    },
+    { statementTimeoutMs: 3_000, poolSize: 1 },
+  ));
