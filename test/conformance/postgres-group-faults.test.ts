@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
@@ -111,3 +112,24 @@ const LINES = {
       .execute(query);
   },
 };
+
+it("a type whose handler is late again and again in its groups runs alone at once", () =>
+  withStore("postgres", async (store) => {
+    let runs = 0;
+    const late: Run = async () => {
+      runs += 1;
+      await sleep(60);
+      return { result: {} };
+    };
+    const runsOfRounds: number[] = [];
+    while (runsOfRounds.length < 10 && runsOfRounds.at(-1) !== 1) {
+      runs = 0;
+      const number = runsOfRounds.length;
+      const slow = newRecord(`slow-${number}`, { eventType: "slow" });
+      const quick = store.once(newRecord(`quick-${number}`), async () => ({ result: {} }), committing());
+      await Promise.all([quick, store.once(slow, (scope) => late(scope, slow.eventId), committing())]);
+      runsOfRounds.push(runs);
+    }
+    // In company and once more, until it is known.
+    expect(runsOfRounds.at(-1)).toBe(1);
+  }));

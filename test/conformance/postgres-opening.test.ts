@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
 import type { OnceScope } from "../../src/store/index.ts";
@@ -120,3 +122,26 @@ it("a session on postgres whose process falls silent within a transaction is end
     },
     { statementTimeoutMs: 3_000, poolSize: 1 },
   ));
+
+it("a server that has no such database is asked once, since it would say so again", async () => {
+  const real = new URL(inject("postgresUrl"));
+  let asked = 0;
+  const between = createServer((client) => {
+    asked += 1;
+    const server = connect(Number(real.port), real.hostname);
+    client
+      .on("error", () => {})
+      .pipe(server.on("error", () => {}))
+      .pipe(client);
+  }).listen(0, "127.0.0.1");
+  await once(between, "listening");
+  const url = new URL(real);
+  url.host = `127.0.0.1:${(between.address() as AddressInfo).port}`;
+  url.pathname = "/no_such_database";
+  try {
+    await expect(openTarget({ dialect: "postgres", url: url.href })).rejects.toMatchObject({ code: "3D000" });
+    expect(asked).toBe(1);
+  } finally {
+    between.close();
+  }
+});
