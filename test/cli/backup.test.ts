@@ -277,6 +277,7 @@ describe("what was there before a restore", () => {
       // What a person does first whose database is said to be damaged.
       renameSync(live, join(folder, "moved-away.db"));
       expect((await oncehook("restore", copy)).code).toBe(0);
+      expect(readdirSync(folder).join(" ")).toMatch(/live\.db\.before-\S+-wal/);
       expect(await countOf(target, "oncehook_records")).toBe(0);
       expect((await oncehook("verify")).code).toBe(0);
     }));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DIALECTS, openTarget, withDatabase, withStore } from "../support/databases.ts";
-import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { until } from "../support/until.ts";
 
 const migrations = [EFFECTS];
 
@@ -97,3 +98,34 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(1);
     }));
 });
+
+const WAITING_FOR_LOCKS =
+  "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+it("a duplicate on postgres that waited long for a group waits for its event in a transaction of its own", () =>
+  withStore("postgres", async (store, target) => {
+    const begun = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const handle = async () => {
+      begun.resolve();
+      await gate.promise;
+      return { result: {} };
+    };
+    const first = store.once(newRecord("e1"), handle, committing());
+    await begun.promise;
+    const second = store.once(newRecord("e1"), handle, committing());
+    await until(async () => (await rowsOf(target, WAITING_FOR_LOCKS)).length === 1).finally(gate.resolve);
+    expect([(await first).ending, (await second).ending]).toEqual(["completed", "already"]);
+  }));
+
+it("a redelivery on postgres of an event that was handled alone waits for nothing", () =>
+  withStore("postgres", async (store) => {
+    const deliver = async (id: string) =>
+      (await store.once(newRecord(id), async () => ({ result: {} }), committing())).ending;
+    const ids = Array.from({ length: 8 }, (_, number) => `e${number}`);
+    for (const id of ids) expect(await deliver(id)).toBe("completed");
+    const begun = performance.now();
+    for (const id of ids) expect(await deliver(id)).toBe("already");
+    // Who takes an event to be at work waits half a second for its end.
+    expect(performance.now() - begun).toBeLessThan(3_500);
+  }));

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { committing, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
 import { withWire } from "../support/wire.ts";
 
 const SETUP = {
@@ -61,6 +62,19 @@ describe("a statement that is kept parsed on postgres", () => {
         expect(runs).toBe(1);
       },
       { migrations: [EFFECTS], poolSize: 1 },
+    ));
+
+  it("is parsed anew where another session has changed the table", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const select = "SELECT id, shapes.* FROM shapes";
+        for (const id of ["e1", "e2", "e3"]) await run(store, id, select);
+        await execute(target, "ALTER TABLE shapes ADD COLUMN size integer");
+        for (const id of ["e4", "e5"])
+          expect(await run(store, id, select)).toEqual([{ id: 1, name: "one", size: null }]);
+      },
+      { migrations: [SETUP], poolSize: 1 },
     ));
 
   it("means the real table where a temporary one has its name, unless it names pg_temp", () =>
@@ -153,3 +167,18 @@ describe("searches for records at the same time on postgres", () => {
       }),
     ));
 });
+
+it("no more than 64 texts of handlers are kept parsed on a connection to postgres", () =>
+  withStore(
+    "postgres",
+    async (store) => {
+      const texts = Array.from({ length: 80 }, (_, number) => `SELECT ${number}`);
+      for (const id of ["e1", "e2"]) await run(store, id, ...texts);
+      const kept =
+        "SELECT count(*)::int AS kept FROM pg_prepared_statements WHERE name LIKE 'oncehook_text%'";
+      const [row] = (await run(store, "e3", kept)) as { kept: number }[];
+      expect(row?.kept).toBeGreaterThan(40);
+      expect(row?.kept).toBeLessThanOrEqual(64);
+    },
+    { poolSize: 1 },
+  ));

@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
-import { addEffect, committing, countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
+import { until } from "../support/until.ts";
 import { type Loss, withWire } from "../support/wire.ts";
 
 const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
@@ -42,6 +44,36 @@ describe("a connection that breaks around COMMIT on postgres", () => {
         }),
       ),
   );
+});
+
+/** A COMMIT that takes long. */
+const SLOW_COMMIT: typeof EFFECTS = {
+  name: "test-slow-commit",
+  async up({ query }) {
+    for (const statement of [
+      "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(60); RETURN NULL; END$$",
+      `CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON effects DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION take_long()`,
+    ])
+      await sql.raw(statement).execute(query);
+  },
+};
+const END_COMMIT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`;
+
+describe("a session that the server ends during COMMIT on postgres", () => {
+  it("says nothing of whether the event was committed", () =>
+    withDatabase("postgres", async (target) => {
+      const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
+      try {
+        const delivering = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
+        const ending = until(async () => (await rowsOf(target, END_COMMIT)).length === 1);
+        await expect(delivering).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+        await ending;
+      } finally {
+        await store.close();
+      }
+    }));
 });
 
 describe("a connection that breaks before the answer to a statement of the store's own", () => {

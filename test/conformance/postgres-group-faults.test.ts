@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
 const migrations = [EFFECTS];
@@ -13,6 +17,31 @@ const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
   store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
 
 describe("a group of events on postgres in which something goes wrong", () => {
+  it("gives each member its own turn where no connection can be had for it", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
+        let refused = 0;
+        const refusing = createServer((socket) => {
+          refused += 1;
+          socket.destroy();
+        }).listen(0, "127.0.0.1");
+        await once(refusing, "listening");
+        try {
+          wire.lead((refusing.address() as AddressInfo).port);
+          wire.cutAll();
+          const deliveries = IDS.map((id) => deliver(store, id));
+          await until(() => refused > 0);
+          wire.lead(Number(new URL(target.url).port));
+          expect(await Promise.all(deliveries)).toHaveLength(IDS.length);
+          expect(await countOf(target, "effects")).toBe(IDS.length);
+        } finally {
+          refusing.close();
+          await store.close();
+        }
+      }),
+    ));
+
   it("keeps the effect of each member where the release of one's savepoint is refused", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
@@ -83,3 +112,24 @@ const LINES = {
       .execute(query);
   },
 };
+
+it("a type whose handler is late again and again in its groups runs alone at once", () =>
+  withStore("postgres", async (store) => {
+    let runs = 0;
+    const late: Run = async () => {
+      runs += 1;
+      await sleep(60);
+      return { result: {} };
+    };
+    const runsOfRounds: number[] = [];
+    while (runsOfRounds.length < 10 && runsOfRounds.at(-1) !== 1) {
+      runs = 0;
+      const number = runsOfRounds.length;
+      const slow = newRecord(`slow-${number}`, { eventType: "slow" });
+      const quick = store.once(newRecord(`quick-${number}`), async () => ({ result: {} }), committing());
+      await Promise.all([quick, store.once(slow, (scope) => late(scope, slow.eventId), committing())]);
+      runsOfRounds.push(runs);
+    }
+    // In company and once more, until it is known.
+    expect(runsOfRounds.at(-1)).toBe(1);
+  }));

@@ -116,6 +116,19 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
+  it("ends when it has gone on for long, so that who is done is answered before all others have begun", () =>
+    withStore("postgres", async (store) => {
+      const order: string[] = [];
+      const run: Run = async () => {
+        order.push("begun");
+        await sleep(20);
+        return { result: {} };
+      };
+      const ids = Array.from({ length: 16 }, (_, number) => `e${number}`);
+      await Promise.all(ids.map((id) => deliver(store, id, run).then(() => order.push("answered"))));
+      expect(order.indexOf("answered")).toBeLessThan(order.lastIndexOf("begun"));
+    }));
+
   it("refuses a member that did not await its statement, and keeps the others", () =>
     withStore(
       "postgres",

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
+import type { OnceScope } from "../../src/store/index.ts";
 import { openTarget, STAMP, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 
@@ -101,3 +104,44 @@ describe("a statement on postgres", () => {
 
 type Tx = { execute(statement: string): Promise<unknown> };
 const SLOW = "SELECT pg_sleep(0.15)";
+
+it("a session on postgres whose process falls silent within a transaction is ended, so that its locks are free", () =>
+  withStore(
+    "postgres",
+    async (store) => {
+      const seen: unknown[] = [];
+      const handle = async ({ tx }: OnceScope) => {
+        const { rows } = await tx.execute(
+          "SELECT current_setting('idle_in_transaction_session_timeout') AS ended",
+        );
+        seen.push(rows[0]);
+        return { result: {} };
+      };
+      await store.once(newRecord("e1"), handle, committing());
+      expect(seen).toEqual([{ ended: "5s" }]);
+    },
+    { statementTimeoutMs: 3_000, poolSize: 1 },
+  ));
+
+it("a server that has no such database is asked once, since it would say so again", async () => {
+  const real = new URL(inject("postgresUrl"));
+  let asked = 0;
+  const between = createServer((client) => {
+    asked += 1;
+    const server = connect(Number(real.port), real.hostname);
+    client
+      .on("error", () => {})
+      .pipe(server.on("error", () => {}))
+      .pipe(client);
+  }).listen(0, "127.0.0.1");
+  await once(between, "listening");
+  const url = new URL(real);
+  url.host = `127.0.0.1:${(between.address() as AddressInfo).port}`;
+  url.pathname = "/no_such_database";
+  try {
+    await expect(openTarget({ dialect: "postgres", url: url.href })).rejects.toMatchObject({ code: "3D000" });
+    expect(asked).toBe(1);
+  } finally {
+    between.close();
+  }
+});

@@ -12,14 +12,18 @@ beforeAll(async () => {
   servers.push(primary);
   await primary.query(`CREATE DATABASE ${DATABASE}`);
   servers.push(await primary.standby("standby"));
-  await primary.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
-  await primary.query("SELECT pg_reload_conf()");
+  await nameStandby("standby");
   await until(async () => (await primary.query(IS_SYNC)).length === 1, 60_000);
 }, 120_000);
 
 afterAll(async () => {
   for (const server of servers) await server.destroy();
 });
+
+async function nameStandby(name: string): Promise<void> {
+  await servers[0]?.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+  await servers[0]?.query("SELECT pg_reload_conf()");
+}
 
 const IS_SYNC = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
 const LONG = { timeout: 180_000 };
@@ -55,3 +59,25 @@ it(
     }
   },
 );
+
+it("a standby that is named while the receiver runs is waited for from then on", LONG, async () => {
+  const [primary] = servers as [PostgresCluster];
+  await nameStandby("");
+  const { store } = await openTarget({ dialect: "postgres", url: primary.url(DATABASE) });
+  try {
+    const record = newRecord("before");
+    await store.once(record, async () => ({ result: {} }), committing());
+    const find = (ms: number) => store.find(record, within(ms));
+    expect(await find(10_000)).toMatchObject({ status: "completed" });
+    await nameStandby("absent");
+    await until(() =>
+      find(300).then(
+        () => false,
+        ({ reason }) => reason === "unavailable",
+      ),
+    );
+  } finally {
+    await nameStandby("");
+    await store.close();
+  }
+});

@@ -91,6 +91,24 @@ describe("bytes that are no request", () => {
   });
 });
 
+describe("a request whose body stops being one", () => {
+  it("is logged and counted once, with what it was answered", async () => {
+    const { receiver } = lent;
+    const seen = async () => {
+      const { text } = (await receiver.admin("/metrics")).body;
+      const counted = /callback_requests_total\{event_type="unknown",status="400"\} (\d+)/.exec(String(text));
+      await receiver.admin("/api/v1/callbacks");
+      const logged = await receiver.count("oncehook_callbacks", "outcome = 'malformed_request'");
+      return [Number(counted?.[1] ?? 0), logged] as const;
+    };
+    const [counted, logged] = await seen();
+    const request = post(["Transfer-Encoding: chunked"], "no length of a chunk\r\n");
+    expect(await rawExchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 400 /);
+    await until(async () => (await seen())[1] > logged);
+    expect(await seen()).toEqual([counted + 1, logged + 1]);
+  });
+});
+
 describe("the head of a request", () => {
   it.each([
     ["10 s", "60000", 10_000],

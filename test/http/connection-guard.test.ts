@@ -1,5 +1,12 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import {
+  createServer,
+  get as getPlain,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  type RequestListener,
+  type Server,
+} from "node:http";
 import { Agent, createServer as createHttpsServer, get } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -203,6 +210,30 @@ describe("connections that do not read their responses", () => {
     await unreader(target);
     expect(first.destroyed).toBe(true);
     await target.end();
+  });
+
+  it("stay open where they read them in time, however late the next request comes", async () => {
+    const sizes = [8, 32, 1];
+    const serve: RequestListener = (_message, response) =>
+      void response.end(Buffer.alloc((sizes.shift() ?? 0) * 1_048_576));
+    const target = await guarded(createServer(serve), { writeTimeoutMs: 500 });
+    const { port, closed } = target;
+    const agent = new PlainAgent({ keepAlive: true, maxSockets: 1 });
+    const accepted: unknown[] = [];
+    target.server.on("connection", (socket) => accepted.push(socket));
+    const read = async () => {
+      const [response] = (await once(getPlain({ port, agent }), "response")) as [IncomingMessage];
+      await once(response.resume(), "end");
+    };
+    await read();
+    // Its time begins later, and is over.
+    const late = await unreader(target);
+    await until(() => late.destroyed);
+    await read();
+    agent.destroy();
+    await target.end();
+    expect(accepted).toHaveLength(2);
+    expect(closed).toEqual([["unread", 1]]);
   });
 
   it("are closed after the write timeout, and counted in the log", async () => {

@@ -69,6 +69,19 @@ const failing =
     if (errors.length > 0) throw errors.shift();
   };
 
+describe("a round", () => {
+  it("passes on to the log all that is fresh, however much it is", () =>
+    withStore("sqlite", async (store) => {
+      await notify(store, 251);
+      const { loop, counted } = loopOf(
+        logChannel(recordedLog(), (payload) => payload),
+        store.outbox,
+      );
+      await loop.round();
+      expect(counted).toHaveLength(251);
+    }));
+});
+
 describe("an attempt", () => {
   it("is counted and logged by how it ended", () =>
     withStore("sqlite", async (store) => {

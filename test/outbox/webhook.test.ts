@@ -163,6 +163,31 @@ describe("the webhook channel", () => {
   });
 });
 
+describe("the end of the webhook channel", () => {
+  it("cuts an answer off that still comes, and waits for nothing of it", () => {
+    const cut = Promise.withResolvers<boolean>();
+    return withHttpServer(
+      (_request, response) => {
+        response.once("close", () => cut.resolve(!response.writableEnded));
+        response.writeHead(200).write(".");
+      },
+      async (url) => {
+        const channel = webhookChannel({ url, secret: WEBHOOK_SECRET, addresses: LOOPBACK });
+        const { signal } = new AbortController();
+        // What bounds the time of an answer would end the wait too.
+        const limit = vi.spyOn(AbortSignal, "timeout").mockReturnValue(signal);
+        try {
+          await channel.deliver(NOTIFICATION, signal, "webhook");
+          await channel.close?.();
+          expect(await cut.promise).toBe(true);
+        } finally {
+          limit.mockRestore();
+        }
+      },
+    );
+  });
+});
+
 describe("a destination", () => {
   const nowhere = createAllowedAddresses([]);
   const url = (host: string) => ({ url: `http://${host}:9/` });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createBulkReplayLoop } from "../../src/retry/index.ts";
 import { type Store, StoreFault } from "../../src/store/index.ts";
@@ -101,6 +102,32 @@ describe("the loop of bulk replays", () => {
       expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
         { bulk_replay: 1, msg: "a bulk replay was interrupted; it goes on soon" },
       ]);
+    }));
+
+  it("stops when the replays at work have ended and are counted, and not before", () =>
+    onSqlite(async (store) => {
+      const atWork = Promise.withResolvers<void>();
+      const mayEnd = Promise.withResolvers<void>();
+      const inner = rooms(store, { times: 1 }, async () => {
+        atWork.resolve();
+        await mayEnd.promise;
+      });
+      await failInline(inner);
+      const { id } = await store.bulkReplays.begin({ filter: {}, perSecond: 100, by: "token" }, new Date(T0));
+      const loop = createBulkReplayLoop(inner.receiver, TIMING);
+      loop.start(1);
+      await atWork.promise;
+      let isStopped = false;
+      const stopping = loop.stop().then(() => {
+        isStopped = true;
+      });
+      // The next round, if one is under way, looks bulk replays up once more.
+      await store.bulkReplays.get(id);
+      await nextTurn();
+      expect(isStopped).toBe(false);
+      mayEnd.resolve();
+      await stopping;
+      expect(await store.bulkReplays.get(id)).toMatchObject({ state: "running", succeeded: 1 });
     }));
 
   it("begins eight replays at a time at most, whatever its rate", () =>

@@ -70,6 +70,15 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await again.stop();
     }));
 
+  it("has no attempt in its time line while no handler runs", () =>
+    withDatabase(dialect, async (target) => {
+      await keepOne(target);
+      const without = await startReceiver(target, retrying());
+      await seePutOff(without);
+      expect(await without.count("oncehook_attempts")).toBe(0);
+      await without.stop();
+    }));
+
   it("is named at the start when its type has no handler, and not when it has one", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);

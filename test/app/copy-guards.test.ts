@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { type CopyReport, copy } from "../../src/app/index.ts";
+import { type Target, withDatabase } from "../support/databases.ts";
+import { execute } from "../support/execute.ts";
+import { payment, startReceiver, testConfig } from "../support/receiver.ts";
+
+/** Lends a database that a receiver has used, and one that it may be copied to. */
+const withBoth = (use: (target: Target, copied: () => Promise<CopyReport>) => Promise<void>) =>
+  withDatabase("sqlite", async (source) => {
+    const receiver = await startReceiver(source);
+    await receiver.send(payment({ event_id: "evt-1" }));
+    await receiver.stop();
+    const from = source.url.slice("sqlite:".length);
+    const given = { from, handlers: [], migrations: [], skip: [], onProgress: () => {} };
+    await withDatabase("postgres", (target) =>
+      use(target, () => copy({ ...given, config: testConfig(target) })),
+    );
+  });
+
+describe("the target of oncehook copy", () => {
+  it("is refused while a receiver uses it, which would handle events before their records are there", () =>
+    withBoth(async (target, copied) => {
+      const receiver = await startReceiver(target);
+      try {
+        await expect(copied()).rejects.toThrow("a receiver is connected to the target");
+        expect(await receiver.count("oncehook_records")).toBe(0);
+      } finally {
+        await receiver.stop();
+      }
+    }));
+
+  it("is not called complete where one of its rows differs, though there are as many", () =>
+    withBoth(async (target, copied) => {
+      await copied();
+      await execute(target, "UPDATE oncehook_records SET result = '{}'");
+      await expect(copied()).rejects.toThrow("the target has rows of its own");
+    }));
+});
