@@ -30,6 +30,8 @@ type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 interface Turn {
   /** The response that is not flushed yet. */
   current: ServerResponse | undefined;
+  /** The turn of the event loop in which the last one arrived. */
+  arrivedIn: number;
   isNextWaiting: boolean;
   /** It sent too many requests at once; the rest is dropped. */
   isRefused: boolean;
@@ -95,13 +97,17 @@ interface Turns {
 
 function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined: () => void): Turns {
   const turns = new WeakMap<Socket, Turn>();
+  const loopTurn = createLoopTurns();
 
   function arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
     const turn = turnOf(socket);
-    const { current } = turn;
+    const { current, arrivedIn } = turn;
     if (turn.isRefused) return;
-    if (current === undefined) start(turn, message, response, run);
+    turn.arrivedIn = loopTurn();
+    // Node runs microtasks between the parts of a chunk: the response to the first may be out before the second is parsed.
+    if (arrivedIn === turn.arrivedIn) refuse(turn, socket);
+    else if (current === undefined) start(turn, message, response, run);
     else if (!current.writableEnded || turn.isNextWaiting) refuse(turn, socket);
     else {
       // Over TLS a client can have read a response before it is reported as flushed.
@@ -116,7 +122,7 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
   function turnOf(socket: Socket): Turn {
     let turn = turns.get(socket);
     if (turn === undefined) {
-      turn = { current: undefined, isNextWaiting: false, isRefused: false };
+      turn = { current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false };
       turns.set(socket, turn);
     }
     return turn;
@@ -150,16 +156,37 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
     const { parser } = socket as WithParser;
     if (parser) parser.onIncoming = STOP_PARSING;
     // A stream would go on for as long as its reader stays.
-    if (current === undefined || (current.headersSent && !current.writableEnded)) {
+    if (current?.headersSent && !current.writableEnded) {
       socket.destroy();
       return;
     }
     socket.pause();
+    if (current === undefined) {
+      socket.destroySoon();
+      return;
+    }
     current.shouldKeepAlive = false;
     current.once("close", () => socket.destroySoon());
   }
 
   return { arrived, isRefused: (socket) => turns.get(socket)?.isRefused ?? false };
+}
+
+/** Numbers the turns of the event loop, from 1; counts only while it is asked. */
+function createLoopTurns(): () => number {
+  let turn = 0;
+  let isCounted = false;
+  const ended = (): void => {
+    isCounted = false;
+  };
+  return () => {
+    if (!isCounted) {
+      isCounted = true;
+      turn += 1;
+      setImmediate(ended);
+    }
+    return turn;
+  };
 }
 
 /** RFC 9112 §3.2: a request of HTTP/1.1 has a Host. */

@@ -85,6 +85,25 @@ async function unreader({ server, port }: Guarded): Promise<Socket> {
 const unread: Socket[] = [];
 const large: RequestListener = (_message, response) => void response.end(Buffer.alloc(33_554_432));
 
+/** The responses to what is sent over a connection that has had a response already. */
+async function afterOne(origin: string, first: string, sent: string): Promise<string[]> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname).on("error", () => {});
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk));
+  socket.write(first);
+  await until(() => text.includes("\r\n\r\n"));
+  text = "";
+  socket.write(sent);
+  const silent = setTimeout(() => socket.destroy(), SILENT_MS);
+  await once(socket, "close");
+  clearTimeout(silent);
+  return text.split("HTTP/1.1 ").slice(1);
+}
+
+/** Where the guard lets them all pass, the connection stays open. */
+const SILENT_MS = 1_000;
+
 describe("pipelined requests", () => {
   it("get one response and Connection: close; the receiver works on no other one of them", async () => {
     const before = await worked();
@@ -138,6 +157,19 @@ describe("pipelined requests", () => {
     const answer = await rawExchange(lent.receiver.publicOrigin, request.repeat(MANY));
     expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  it.each([
+    ["public", "POST /nowhere", 404],
+    ["public", "PUT /api/platform/callback", 405],
+    ["admin", "POST /nowhere", 401],
+  ] as const)("to the %s listener with bodies that are not awaited (%s) get one response", async (to, line, status) => {
+    const { receiver } = lent;
+    const origin = to === "admin" ? receiver.adminOrigin : receiver.publicOrigin;
+    const request = `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}`;
+    // The first request of a new connection waits for others, which hides what is answered while the parser runs.
+    const [first, ...further] = await afterOne(origin, request, request.repeat(200));
+    expect([first, ...further].map((response) => response.slice(0, 3))).toEqual([String(status)]);
   });
 
   it("to the admin listener get one response", async () => {
