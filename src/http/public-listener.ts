@@ -22,7 +22,7 @@ import { type NotTaken, type ReceivedBody, receiveBody } from "./receive-body.ts
 import { createAllowList, normalAddress, rateKey } from "./remote-address.ts";
 import { type Served, servedAddresses } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
-import { createTurningAway, type TurningAway } from "./turning-away.ts";
+import { createRefusalTurns, createTurningAway, type TurningAway } from "./turning-away.ts";
 import { createUnverifiedBodies, type UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicOptions {
@@ -65,6 +65,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
+  const refusals = createRefusalTurns(connections);
   const underWay = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
     const { socket } = message;
@@ -122,8 +123,10 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     try {
       if (doorway.clear !== undefined) await doorway.clear;
       const refusal = await arrive(request, address, turningAway, deps);
-      if (refusal !== undefined)
+      if (refusal !== undefined) {
+        await refusals.next(request.message.socket);
         return concluder.conclude(request, { outcome: refusal }, pageOf(refusal, address));
+      }
       const most = Math.min(options.maxBodyBytes, address?.mostBytes ?? options.maxBodyBytes);
       const notTaken = await takeBody(request, most, unverified, clientErrors);
       if (notTaken !== undefined) return concluder.conclude(request, { outcome: notTaken });

@@ -1,3 +1,6 @@
+import type { Socket } from "node:net";
+import type { ConnectionLimit } from "./connection-limit.ts";
+
 /** Spreads over time what it costs to turn requests away. */
 export interface TurningAway {
   /** Resolves when the next one may be; undefined when it may at once. */
@@ -53,6 +56,59 @@ export function createTurningAway(aSecond = A_SECOND, atOnce = AT_ONCE): Turning
       }
       lookSoon();
       return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
+}
+
+/** Bounds how many requests one turn of the event loop refuses. */
+export interface RefusalTurns {
+  /** Resolves in the turn that may refuse the next request; undefined when this one may. */
+  next(socket: Socket): Promise<void> | undefined;
+}
+
+/** With parsing and rate limits a refusal takes 50 µs, so that these take about a millisecond. */
+const REFUSALS_A_TURN = 16;
+
+/**
+ * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
+ * that ask again at once, a thousand refusals. As many wait as there are connections, and these give way to new ones as idle ones do.
+ */
+export function createRefusalTurns(
+  { began, ended }: Pick<ConnectionLimit, "began" | "ended">,
+  aTurn = REFUSALS_A_TURN,
+): RefusalTurns {
+  const waiting: (() => void)[] = [];
+  let left = aTurn;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    isScheduled = false;
+    const due = waiting.splice(0, aTurn);
+    left = aTurn - due.length;
+    if (due.length > 0) schedule();
+    for (const refuse of due) refuse();
+  }
+
+  return {
+    next(socket) {
+      schedule();
+      if (left > 0) {
+        left -= 1;
+        return undefined;
+      }
+      ended(socket);
+      return new Promise<void>((resolve) => {
+        waiting.push(() => {
+          began(socket);
+          resolve();
+        });
+      });
     },
   };
 }

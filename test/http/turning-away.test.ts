@@ -1,5 +1,6 @@
+import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createTurningAway } from "../../src/http/turning-away.ts";
+import { createRefusalTurns, createTurningAway } from "../../src/http/turning-away.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -48,5 +49,31 @@ describe("requests that find no place", () => {
     expect([first.count, second.count]).toEqual([20, 0]);
     await vi.advanceTimersByTimeAsync(16);
     expect([first.count, second.count]).toEqual([40, 0]);
+  });
+});
+
+describe("requests that are refused", () => {
+  it("wait for a later turn of the event loop past so many in one, in the order of their arrival", async () => {
+    const idle = new Set<Socket>();
+    const limit = {
+      began: (socket: Socket) => void idle.delete(socket),
+      ended: (socket: Socket) => void idle.add(socket),
+    };
+    const turns = createRefusalTurns(limit, 2);
+    const sockets = Array.from({ length: 5 }, () => ({}) as Socket);
+    const refused: number[] = [];
+    for (const [at, socket] of sockets.entries()) {
+      const turn = turns.next(socket);
+      if (turn === undefined) refused.push(at);
+      else void turn.then(() => refused.push(at));
+    }
+    expect(refused).toEqual([0, 1]);
+    // Their connections give way to new ones meanwhile.
+    expect([...idle]).toEqual(sockets.slice(2));
+    await vi.advanceTimersToNextTimerAsync();
+    expect(refused).toEqual([0, 1, 2, 3]);
+    await vi.advanceTimersToNextTimerAsync();
+    expect(refused).toEqual([0, 1, 2, 3, 4]);
+    expect(idle.size).toBe(0);
   });
 });
