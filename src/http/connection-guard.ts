@@ -200,7 +200,7 @@ function refuseHost(_message: IncomingMessage, response: ServerResponse): void {
 
 /** RFC 9110 §10.1.1. */
 function refuseExpectation(_message: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(417).end();
+  response.writeHead(417, { connection: "close" }).end();
 }
 
 interface WriteDeadline {

@@ -22,7 +22,7 @@ import { type NotTaken, type ReceivedBody, receiveBody } from "./receive-body.ts
 import { createAllowList, normalAddress, rateKey } from "./remote-address.ts";
 import { type Served, servedAddresses } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
-import { createRefusalTurns, createTurningAway, type TurningAway } from "./turning-away.ts";
+import { createTurningAway, createUnverifiedTurns, type TurningAway } from "./turning-away.ts";
 import { createUnverifiedBodies, type UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicOptions {
@@ -61,11 +61,14 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const concluder = createConcluder(deps);
   const doorway = createDoorway();
   const turningAway = createTurningAway();
-  const originOf = createOrigin(options.trustProxy);
   const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
-  const refusals = createRefusalTurns(connections);
+  const arrival = {
+    clock: deps.clock,
+    originOf: createOrigin(options.trustProxy),
+    turns: createUnverifiedTurns(connections),
+  };
   const underWay = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
     const { socket } = message;
@@ -113,7 +116,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ""] = (message.url ?? "").split("?", 1);
     const address = served.get(path);
-    const request = incoming(message, response, address?.isCallback ?? false, deps.clock, originOf);
+    const request = incoming(message, response, address?.isCallback ?? false, arrival);
     request.phase = request.isCallback ? deps.receiver.tracer?.request(arrivedOf(request, path)) : undefined;
     if (request.phase === undefined) await take(request, address);
     else await request.phase.within(() => take(request, address));
@@ -123,10 +126,8 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     try {
       if (doorway.clear !== undefined) await doorway.clear;
       const refusal = await arrive(request, address, turningAway, deps);
-      if (refusal !== undefined) {
-        await refusals.next(request.message.socket);
+      if (refusal !== undefined)
         return concluder.conclude(request, { outcome: refusal }, pageOf(refusal, address));
-      }
       const most = Math.min(options.maxBodyBytes, address?.mostBytes ?? options.maxBodyBytes);
       const notTaken = await takeBody(request, most, unverified, clientErrors);
       if (notTaken !== undefined) return concluder.conclude(request, { outcome: notTaken });

@@ -60,23 +60,24 @@ export function createTurningAway(aSecond = A_SECOND, atOnce = AT_ONCE): Turning
   };
 }
 
-/** Bounds how many requests one turn of the event loop refuses. */
-export interface RefusalTurns {
-  /** Resolves in the turn that may refuse the next request; undefined when this one may. */
+/** Bounds how many requests that are not authentic one turn of the event loop responds to. */
+export interface UnverifiedTurns {
+  /** Resolves in the turn that may respond to the next one; undefined when this one may. */
   next(socket: Socket): Promise<void> | undefined;
 }
 
-/** With parsing and rate limits a refusal takes 50 µs, so that these take about a millisecond. */
-const REFUSALS_A_TURN = 16;
+/** From its first byte a refusal takes 50 to 150 µs, so that these take a millisecond or two. */
+const RESPONSES_A_TURN = 16;
 
 /**
  * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
- * that ask again at once, a thousand refusals. As many wait as there are connections, and these give way to new ones as idle ones do.
+ * that ask again at once, a thousand refusals. A connection asks again after its response alone, so that responses bound all of it.
+ * As many wait as there are connections, and these give way to new ones as idle ones do.
  */
-export function createRefusalTurns(
+export function createUnverifiedTurns(
   { began, ended }: Pick<ConnectionLimit, "began" | "ended">,
-  aTurn = REFUSALS_A_TURN,
-): RefusalTurns {
+  aTurn = RESPONSES_A_TURN,
+): UnverifiedTurns {
   const waiting: (() => void)[] = [];
   let left = aTurn;
   let isScheduled = false;
@@ -92,7 +93,7 @@ export function createRefusalTurns(
     const due = waiting.splice(0, aTurn);
     left = aTurn - due.length;
     if (due.length > 0) schedule();
-    for (const refuse of due) refuse();
+    for (const respond of due) respond();
   }
 
   return {

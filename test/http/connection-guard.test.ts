@@ -168,8 +168,8 @@ describe("pipelined requests", () => {
     const origin = to === "admin" ? receiver.adminOrigin : receiver.publicOrigin;
     const request = `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}`;
     // The first request of a new connection waits for others, which hides what is answered while the parser runs.
-    const [first, ...further] = await afterOne(origin, request, request.repeat(200));
-    expect([first, ...further].map((response) => response.slice(0, 3))).toEqual([String(status)]);
+    const responses = await afterOne(origin, request, request.repeat(200));
+    expect(responses.map((response) => response.slice(0, 3))).toEqual([String(status)]);
   });
 
   it("to the admin listener get one response", async () => {

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createRefusalTurns, createTurningAway } from "../../src/http/turning-away.ts";
+import { createUnverifiedTurns, createTurningAway } from "../../src/http/turning-away.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -52,28 +52,28 @@ describe("requests that find no place", () => {
   });
 });
 
-describe("requests that are refused", () => {
+describe("responses to requests that are not authentic", () => {
   it("wait for a later turn of the event loop past so many in one, in the order of their arrival", async () => {
     const idle = new Set<Socket>();
     const limit = {
       began: (socket: Socket) => void idle.delete(socket),
       ended: (socket: Socket) => void idle.add(socket),
     };
-    const turns = createRefusalTurns(limit, 2);
+    const turns = createUnverifiedTurns(limit, 2);
     const sockets = Array.from({ length: 5 }, () => ({}) as Socket);
-    const refused: number[] = [];
+    const due: number[] = [];
     for (const [at, socket] of sockets.entries()) {
       const turn = turns.next(socket);
-      if (turn === undefined) refused.push(at);
-      else void turn.then(() => refused.push(at));
+      if (turn === undefined) due.push(at);
+      else void turn.then(() => due.push(at));
     }
-    expect(refused).toEqual([0, 1]);
+    expect(due).toEqual([0, 1]);
     // Their connections give way to new ones meanwhile.
     expect([...idle]).toEqual(sockets.slice(2));
     await vi.advanceTimersToNextTimerAsync();
-    expect(refused).toEqual([0, 1, 2, 3]);
+    expect(due).toEqual([0, 1, 2, 3]);
     await vi.advanceTimersToNextTimerAsync();
-    expect(refused).toEqual([0, 1, 2, 3, 4]);
+    expect(due).toEqual([0, 1, 2, 3, 4]);
     expect(idle.size).toBe(0);
   });
 });
