@@ -67,7 +67,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const arrival = {
     clock: deps.clock,
     originOf: createOrigin(options.trustProxy),
-    turns: createUnverifiedTurns(connections),
+    turns: createUnverifiedTurns(connections, doorway),
   };
   const underWay = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { ConnectionLimit } from "./connection-limit.ts";
+import type { Doorway } from "./doorway.ts";
 
 /** Spreads over time what it costs to turn requests away. */
 export interface TurningAway {
@@ -72,10 +73,11 @@ const RESPONSES_A_TURN = 16;
 /**
  * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
  * that ask again at once, a thousand refusals. A connection asks again after its response alone, so that responses bound all of it.
- * As many wait as there are connections, and these give way to new ones as idle ones do.
+ * As many wait as there are connections, and these give way to new ones as idle ones do. While connections arrive, all wait.
  */
 export function createUnverifiedTurns(
   { began, ended }: Pick<ConnectionLimit, "began" | "ended">,
+  doorway: Pick<Doorway, "clear">,
   aTurn = RESPONSES_A_TURN,
 ): UnverifiedTurns {
   const waiting: (() => void)[] = [];
@@ -89,6 +91,11 @@ export function createUnverifiedTurns(
   }
 
   function turn(): void {
+    if (doorway.clear === undefined) release();
+    else void doorway.clear.then(release);
+  }
+
+  function release(): void {
     isScheduled = false;
     const due = waiting.splice(0, aTurn);
     left = aTurn - due.length;

@@ -59,7 +59,7 @@ describe("responses to requests that are not authentic", () => {
       began: (socket: Socket) => void idle.delete(socket),
       ended: (socket: Socket) => void idle.add(socket),
     };
-    const turns = createUnverifiedTurns(limit, 2);
+    const turns = createUnverifiedTurns(limit, { clear: undefined }, 2);
     const sockets = Array.from({ length: 5 }, () => ({}) as Socket);
     const due: number[] = [];
     for (const [at, socket] of sockets.entries()) {
@@ -75,5 +75,18 @@ describe("responses to requests that are not authentic", () => {
     await vi.advanceTimersToNextTimerAsync();
     expect(due).toEqual([0, 1, 2, 3, 4]);
     expect(idle.size).toBe(0);
+  });
+
+  it("wait while connections arrive, and go out after that", async () => {
+    const limit = { began: () => {}, ended: () => {} };
+    const arriving = Promise.withResolvers<void>();
+    const turns = createUnverifiedTurns(limit, { clear: arriving.promise }, 2);
+    const due = { count: 0 };
+    for (let at = 0; at < 5; at += 1) void turns.next({} as Socket)?.then(() => (due.count += 1));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(due.count).toBe(0);
+    arriving.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(due.count).toBeGreaterThan(0);
   });
 });
