@@ -2,11 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createMinuteTally } from "../observe/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
+import { createSmallPieces } from "./small-pieces.ts";
 
 /** Why a connection was closed, as the log says it. */
 export const CLOSED_FOR = {
   pipelined: "they sent further requests before the response to the first (HTTP pipelining)",
   unread: "their clients did not read a response in time",
+  pieces: "they sent bodies in too many small pieces",
 } as const;
 
 type ClosedFor = keyof typeof CLOSED_FOR;
@@ -59,6 +61,8 @@ export function guardConnections(
   const pipelined = createMinuteTally((count) => report("pipelined", count));
   const unread = createMinuteTally((count) => report("unread", count));
   const deadline = createWriteDeadline(writeTimeoutMs, unread.add);
+  const inPieces = createMinuteTally((count) => report("pieces", count));
+  const smallPieces = createSmallPieces({ onClosed: inPieces.add });
   const turns = createTurns(limit, deadline, pipelined.add);
   const handlers = server.listeners("request") as Handler[];
   const handle: Handler = (message, response) => {
@@ -66,9 +70,10 @@ export function guardConnections(
   };
 
   server.removeAllListeners("request");
-  server.on("request", (message: IncomingMessage, response: ServerResponse) =>
-    turns.arrived(message, response, lacksHost(message) ? refuseHost : handle),
-  );
+  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+    smallPieces.began(message.socket);
+    turns.arrived(message, response, lacksHost(message) ? refuseHost : handle);
+  });
   // Node itself answers these two otherwise, as many as come at once.
   server.on("checkExpectation", (message: IncomingMessage, response: ServerResponse) =>
     turns.arrived(message, response, refuseExpectation),
@@ -85,6 +90,7 @@ export function guardConnections(
     close() {
       pipelined.close();
       unread.close();
+      inPieces.close();
     },
   };
 }

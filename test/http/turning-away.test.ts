@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createUnverifiedTurns, createTurningAway } from "../../src/http/turning-away.ts";
+import { createTurningAway, createUnverifiedTurns } from "../../src/http/turning-away.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
