@@ -64,19 +64,15 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
-  const arrival = {
-    clock: deps.clock,
-    originOf: createOrigin(options.trustProxy),
-    turns: createUnverifiedTurns(connections, doorway),
-  };
+  const turns = createUnverifiedTurns(connections, doorway);
+  const arrival = { clock: deps.clock, originOf: createOrigin(options.trustProxy), turns };
   const underWay = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
-    const { socket } = message;
-    clientErrors.begun(socket);
+    clientErrors.begun(message.socket);
     underWay.add(response);
     response.once("close", () => {
       underWay.delete(response);
-      clientErrors.ended(socket);
+      clientErrors.ended(message.socket);
     });
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;

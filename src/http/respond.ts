@@ -18,8 +18,8 @@ export function respond({ response, answerHeaders }: Responding, { status, heade
 /** The same to a request that is not authentic: it waits where many of them are responded to. */
 export function respondInTurn(request: Incoming, answer: Answer): void {
   const turn = request.turns.next(request.message.socket);
-  if (turn === undefined) return respond(request, answer);
   // Its body is not kept meanwhile.
   const { response, answerHeaders } = request;
-  void turn.then(() => respond({ response, answerHeaders }, answer));
+  if (turn === undefined) respond(request, answer);
+  else void turn.then(() => respond({ response, answerHeaders }, answer));
 }

@@ -114,10 +114,13 @@ describe("the head of a request", () => {
 describe("requests that are refused", () => {
   it("take a turn of the event loop for each sixteen, so that what is authentic waits for no more", async () => {
     const [refused, most] = [new Set<object>(), { inTurn: 0, now: 0 }];
+    const over = (): void => {
+      most.now = 0;
+    };
     const count = (message: unknown): void => {
       const { response, server } = message as { response: ServerResponse; server: Server };
       if (response.statusCode === 404 && server.listening) refused.add(response);
-      if (most.now++ === 0) setImmediate(() => void (most.now = 0));
+      if (most.now++ === 0) setImmediate(over);
       most.inTurn = Math.max(most.inTurn, most.now);
     };
     subscribe("http.server.response.finish", count);
