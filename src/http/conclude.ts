@@ -6,7 +6,7 @@ import { type Answer, answerTo } from "./answer.ts";
 import type { Incoming } from "./incoming.ts";
 import { logRow } from "./log-row.ts";
 import type { PublicDeps } from "./public-deps.ts";
-import { respond } from "./respond.ts";
+import { respond, respondInTurn } from "./respond.ts";
 
 /** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
 export interface Concluder {
@@ -76,7 +76,8 @@ export function createConcluder(deps: PublicDeps): Concluder {
     rowFor,
     conclude(request, reception, known) {
       const answer = answerFor(request, reception, known);
-      respond(request, answer);
+      if (isAuthentic(reception)) respond(request, answer);
+      else respondInTurn(request, answer);
       if (request.isCallback) {
         answered(reception, answer.status, performance.now() - request.startedAt, known?.source);
         write(request, reception, answer, known);
@@ -84,6 +85,11 @@ export function createConcluder(deps: PublicDeps): Concluder {
       request.phase?.answered(concluded(reception, answer.status, known?.source));
     },
   };
+}
+
+/** Without an event id a request was refused before it was known to be authentic, or says nothing. */
+function isAuthentic({ outcome, eventId }: Reception): boolean {
+  return eventId !== undefined || outcome.ending === "success";
 }
 
 function concluded(

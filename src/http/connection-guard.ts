@@ -2,11 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createMinuteTally } from "../observe/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
+import { createSmallPieces } from "./small-pieces.ts";
 
 /** Why a connection was closed, as the log says it. */
 export const CLOSED_FOR = {
   pipelined: "they sent further requests before the response to the first (HTTP pipelining)",
   unread: "their clients did not read a response in time",
+  pieces: "they sent bodies in too many small pieces",
 } as const;
 
 type ClosedFor = keyof typeof CLOSED_FOR;
@@ -30,6 +32,8 @@ type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 interface Turn {
   /** The response that is not flushed yet. */
   current: ServerResponse | undefined;
+  /** The turn of the event loop in which the last one arrived. */
+  arrivedIn: number;
   isNextWaiting: boolean;
   /** It sent too many requests at once; the rest is dropped. */
   isRefused: boolean;
@@ -57,6 +61,8 @@ export function guardConnections(
   const pipelined = createMinuteTally((count) => report("pipelined", count));
   const unread = createMinuteTally((count) => report("unread", count));
   const deadline = createWriteDeadline(writeTimeoutMs, unread.add);
+  const inPieces = createMinuteTally((count) => report("pieces", count));
+  const smallPieces = createSmallPieces({ onClosed: inPieces.add });
   const turns = createTurns(limit, deadline, pipelined.add);
   const handlers = server.listeners("request") as Handler[];
   const handle: Handler = (message, response) => {
@@ -64,9 +70,10 @@ export function guardConnections(
   };
 
   server.removeAllListeners("request");
-  server.on("request", (message: IncomingMessage, response: ServerResponse) =>
-    turns.arrived(message, response, lacksHost(message) ? refuseHost : handle),
-  );
+  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+    smallPieces.began(message.socket);
+    turns.arrived(message, response, lacksHost(message) ? refuseHost : handle);
+  });
   // Node itself answers these two otherwise, as many as come at once.
   server.on("checkExpectation", (message: IncomingMessage, response: ServerResponse) =>
     turns.arrived(message, response, refuseExpectation),
@@ -83,6 +90,7 @@ export function guardConnections(
     close() {
       pipelined.close();
       unread.close();
+      inPieces.close();
     },
   };
 }
@@ -95,13 +103,17 @@ interface Turns {
 
 function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined: () => void): Turns {
   const turns = new WeakMap<Socket, Turn>();
+  const loopTurn = createLoopTurns();
 
   function arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
     const turn = turnOf(socket);
-    const { current } = turn;
+    const { current, arrivedIn } = turn;
     if (turn.isRefused) return;
-    if (current === undefined) start(turn, message, response, run);
+    turn.arrivedIn = loopTurn();
+    // Node runs microtasks between the parts of a chunk: the response to the first may be out before the second is parsed.
+    if (arrivedIn === turn.arrivedIn) refuse(turn, socket);
+    else if (current === undefined) start(turn, message, response, run);
     else if (!current.writableEnded || turn.isNextWaiting) refuse(turn, socket);
     else {
       // Over TLS a client can have read a response before it is reported as flushed.
@@ -116,7 +128,7 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
   function turnOf(socket: Socket): Turn {
     let turn = turns.get(socket);
     if (turn === undefined) {
-      turn = { current: undefined, isNextWaiting: false, isRefused: false };
+      turn = { current: undefined, arrivedIn: 0, isNextWaiting: false, isRefused: false };
       turns.set(socket, turn);
     }
     return turn;
@@ -150,16 +162,37 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
     const { parser } = socket as WithParser;
     if (parser) parser.onIncoming = STOP_PARSING;
     // A stream would go on for as long as its reader stays.
-    if (current === undefined || (current.headersSent && !current.writableEnded)) {
+    if (current?.headersSent && !current.writableEnded) {
       socket.destroy();
       return;
     }
     socket.pause();
+    if (current === undefined) {
+      socket.destroySoon();
+      return;
+    }
     current.shouldKeepAlive = false;
     current.once("close", () => socket.destroySoon());
   }
 
   return { arrived, isRefused: (socket) => turns.get(socket)?.isRefused ?? false };
+}
+
+/** Numbers the turns of the event loop, from 1; counts only while it is asked. */
+function createLoopTurns(): () => number {
+  let turn = 0;
+  let isCounted = false;
+  const ended = (): void => {
+    isCounted = false;
+  };
+  return () => {
+    if (!isCounted) {
+      isCounted = true;
+      turn += 1;
+      setImmediate(ended);
+    }
+    return turn;
+  };
 }
 
 /** RFC 9112 §3.2: a request of HTTP/1.1 has a Host. */
@@ -173,7 +206,7 @@ function refuseHost(_message: IncomingMessage, response: ServerResponse): void {
 
 /** RFC 9110 §10.1.1. */
 function refuseExpectation(_message: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(417).end();
+  response.writeHead(417, { connection: "close" }).end();
 }
 
 interface WriteDeadline {

@@ -5,7 +5,7 @@ import type { Answer } from "./answer.ts";
 import type { Route } from "./concluded-route.ts";
 import type { Incoming } from "./incoming.ts";
 import type { HeardAccess } from "./public-deps.ts";
-import { respond } from "./respond.ts";
+import { respondInTurn } from "./respond.ts";
 
 const UNAUTHORIZED = {
   status: 401,
@@ -28,9 +28,9 @@ const LONGEST_SINCE = 86_400;
 export function heardRoute({ hearing, judge }: HeardAccess, log: Log): Route {
   return async (request) => {
     const stop = stopFor(request, judge);
-    if (stop !== undefined) return respond(request, stop);
+    if (stop !== undefined) return respondInTurn(request, stop);
     const beginning = beginningOf(request.url);
-    if (beginning === undefined) return respond(request, MALFORMED);
+    if (beginning === undefined) return respondInTurn(request, MALFORMED);
     const { response, address } = request;
     log.info({ address }, "a listener has connected: it gets every callback as it came");
     try {

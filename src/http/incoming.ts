@@ -5,6 +5,7 @@ import proxyAddr from "@fastify/proxy-addr";
 import type { Clock } from "../domain/index.ts";
 import type { RequestPhase } from "../trace/index.ts";
 import { normalAddress } from "./remote-address.ts";
+import type { UnverifiedTurns } from "./turning-away.ts";
 
 /** One request on the public listener, with what is noted of it as it arrives. */
 export interface Incoming {
@@ -23,6 +24,8 @@ export interface Incoming {
   readonly protocol: "http" | "https";
   /** Whether the path is one that platforms call. */
   readonly isCallback: boolean;
+  /** In which it waits for its response where it is not authentic. */
+  readonly turns: UnverifiedTurns;
   /** Headers that every answer to it carries. */
   readonly answerHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
@@ -31,6 +34,13 @@ export interface Incoming {
   verified: () => void;
   /** Its trace, where it is traced. */
   phase: RequestPhase | undefined;
+}
+
+/** What all requests of a listener have in common. */
+interface Arriving {
+  readonly clock: Clock;
+  readonly originOf: Origin;
+  readonly turns: UnverifiedTurns;
 }
 
 /** Tells where a request comes from. */
@@ -43,8 +53,7 @@ export function incoming(
   message: IncomingMessage,
   response: ServerResponse,
   isCallback: boolean,
-  clock: Clock,
-  originOf: Origin,
+  { clock, originOf, turns }: Arriving,
 ): Incoming {
   const { address, protocol } = originOf(message);
   const requestId = randomUUID();
@@ -60,6 +69,7 @@ export function incoming(
     address,
     protocol,
     isCallback,
+    turns,
     answerHeaders: {
       "x-request-id": requestId,
       "cache-control": "no-store",

@@ -5,7 +5,7 @@ import { concludedRoute, type Route } from "./concluded-route.ts";
 import type { Incoming } from "./incoming.ts";
 import { DONE_PAGE, pageAnswer, pageFor, wantsPage } from "./page.ts";
 import type { PublicDeps } from "./public-deps.ts";
-import { respond } from "./respond.ts";
+import { respondInTurn } from "./respond.ts";
 
 /** A page or a redirect for browsers, JSON for others. */
 export function renderFor({ oauth }: PublicDeps): Render {
@@ -47,7 +47,7 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
     }
     try {
       const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
-      respond(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
+      respondInTurn(request, { status: 303, headers: { location, "set-cookie": cookie }, body: "" });
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });
       const outcome = failed("platform_unavailable", error);
@@ -59,7 +59,7 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
 export function doneRoute(): Route {
   const answer = pageAnswer(200, DONE_PAGE);
-  return async (request) => respond(request, answer);
+  return async (request) => respondInTurn(request, answer);
 }
 
 /** A look ahead of the user, which must not use anything up. */

@@ -22,7 +22,7 @@ import { type NotTaken, type ReceivedBody, receiveBody } from "./receive-body.ts
 import { createAllowList, normalAddress, rateKey } from "./remote-address.ts";
 import { type Served, servedAddresses } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
-import { createTurningAway, type TurningAway } from "./turning-away.ts";
+import { createTurningAway, createUnverifiedTurns, type TurningAway } from "./turning-away.ts";
 import { createUnverifiedBodies, type UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicOptions {
@@ -61,18 +61,18 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   const concluder = createConcluder(deps);
   const doorway = createDoorway();
   const turningAway = createTurningAway();
-  const originOf = createOrigin(options.trustProxy);
   const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
+  const turns = createUnverifiedTurns(connections, doorway);
+  const arrival = { clock: deps.clock, originOf: createOrigin(options.trustProxy), turns };
   const underWay = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
-    const { socket } = message;
-    clientErrors.begun(socket);
+    clientErrors.begun(message.socket);
     underWay.add(response);
     response.once("close", () => {
       underWay.delete(response);
-      clientErrors.ended(socket);
+      clientErrors.ended(message.socket);
     });
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;
@@ -112,7 +112,7 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ""] = (message.url ?? "").split("?", 1);
     const address = served.get(path);
-    const request = incoming(message, response, address?.isCallback ?? false, deps.clock, originOf);
+    const request = incoming(message, response, address?.isCallback ?? false, arrival);
     request.phase = request.isCallback ? deps.receiver.tracer?.request(arrivedOf(request, path)) : undefined;
     if (request.phase === undefined) await take(request, address);
     else await request.phase.within(() => take(request, address));

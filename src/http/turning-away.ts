@@ -1,3 +1,7 @@
+import type { Socket } from "node:net";
+import type { ConnectionLimit } from "./connection-limit.ts";
+import type { Doorway } from "./doorway.ts";
+
 /** Spreads over time what it costs to turn requests away. */
 export interface TurningAway {
   /** Resolves when the next one may be; undefined when it may at once. */
@@ -53,6 +57,66 @@ export function createTurningAway(aSecond = A_SECOND, atOnce = AT_ONCE): Turning
       }
       lookSoon();
       return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
+}
+
+/** Bounds how many requests that are not authentic one turn of the event loop responds to. */
+export interface UnverifiedTurns {
+  /** Resolves in the turn that may respond to the next one; undefined when this one may. */
+  next(socket: Socket): Promise<void> | undefined;
+}
+
+/** From its first byte a refusal takes 50 to 150 µs, so that these take a millisecond or two. */
+const RESPONSES_A_TURN = 16;
+
+/**
+ * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
+ * that ask again at once, a thousand refusals. A connection asks again after its response alone, so that responses bound all of it.
+ * As many wait as there are connections, and these give way to new ones as idle ones do. While connections arrive, all wait.
+ */
+export function createUnverifiedTurns(
+  { began, ended }: Pick<ConnectionLimit, "began" | "ended">,
+  doorway: Pick<Doorway, "clear">,
+  aTurn = RESPONSES_A_TURN,
+): UnverifiedTurns {
+  const waiting: (() => void)[] = [];
+  let left = aTurn;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    if (doorway.clear === undefined) release();
+    else void doorway.clear.then(release);
+  }
+
+  function release(): void {
+    isScheduled = false;
+    const due = waiting.splice(0, aTurn);
+    left = aTurn - due.length;
+    if (due.length > 0) schedule();
+    for (const respond of due) respond();
+  }
+
+  return {
+    next(socket) {
+      schedule();
+      if (left > 0) {
+        left -= 1;
+        return undefined;
+      }
+      ended(socket);
+      return new Promise<void>((resolve) => {
+        waiting.push(() => {
+          began(socket);
+          resolve();
+        });
+      });
     },
   };
 }

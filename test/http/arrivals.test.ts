@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -127,4 +127,30 @@ describe("the head of a request", () => {
       { env: { REQUEST_TIMEOUT_MS: requestTimeout, HANDLER_TIMEOUT_MS: "1000" } },
     ),
   );
+});
+
+describe("requests that are refused", () => {
+  it("take a turn of the event loop for each sixteen, so that what is authentic waits for no more", async () => {
+    const [refused, most] = [new Set<object>(), { inTurn: 0, now: 0 }];
+    const over = (): void => {
+      most.now = 0;
+    };
+    const count = (message: unknown): void => {
+      const { response, server } = message as { response: ServerResponse; server: Server };
+      if (response.statusCode === 404 && server.listening) refused.add(response);
+      if (most.now++ === 0) setImmediate(over);
+      most.inTurn = Math.max(most.inTurn, most.now);
+    };
+    subscribe("http.server.response.finish", count);
+    try {
+      const get = "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+      const sent = Array.from({ length: 100 }, () => rawExchange(lent.receiver.publicOrigin, get));
+      for (const answer of await Promise.all(sent)) expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    } finally {
+      unsubscribe("http.server.response.finish", count);
+    }
+    expect(refused.size).toBe(100);
+    // Sixteen as they arrive, and sixteen that waited.
+    expect(most.inTurn).toBeLessThanOrEqual(32);
+  });
 });

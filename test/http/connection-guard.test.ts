@@ -92,6 +92,25 @@ async function unreader({ server, port }: Guarded): Promise<Socket> {
 const unread: Socket[] = [];
 const large: RequestListener = (_message, response) => void response.end(Buffer.alloc(33_554_432));
 
+/** The responses to what is sent over a connection that has had a response already. */
+async function afterOne(origin: string, first: string, sent: string): Promise<string[]> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname).on("error", () => {});
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk));
+  socket.write(first);
+  await until(() => text.includes("\r\n\r\n"));
+  text = "";
+  socket.write(sent);
+  const silent = setTimeout(() => socket.destroy(), SILENT_MS);
+  await once(socket, "close");
+  clearTimeout(silent);
+  return text.split("HTTP/1.1 ").slice(1);
+}
+
+/** Where the guard lets them all pass, the connection stays open. */
+const SILENT_MS = 1_000;
+
 describe("pipelined requests", () => {
   it("get one response and Connection: close; the receiver works on no other one of them", async () => {
     const before = await worked();
@@ -147,6 +166,22 @@ describe("pipelined requests", () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
+  it.each([
+    ["public", "POST /nowhere", 404],
+    ["public", "PUT /api/platform/callback", 405],
+    ["admin", "POST /nowhere", 401],
+  ] as const)(
+    "to the %s listener with bodies that are not awaited (%s) get one response",
+    async (to, line, status) => {
+      const { receiver } = lent;
+      const origin = to === "admin" ? receiver.adminOrigin : receiver.publicOrigin;
+      const request = `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}`;
+      // The first request of a new connection waits for others, which hides what is answered while the parser runs.
+      const responses = await afterOne(origin, request, request.repeat(200));
+      expect(responses.map((response) => response.slice(0, 3))).toEqual([String(status)]);
+    },
+  );
+
   it("to the admin listener get one response", async () => {
     const request = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const answer = await rawExchange(lent.receiver.adminOrigin, request.repeat(MANY));
@@ -186,6 +221,63 @@ describe("requests one after the other over one connection", () => {
     await target.end();
     expect(sockets.size).toBe(1);
     expect(target.closed).toEqual([]);
+  });
+});
+
+describe("bodies in small pieces", () => {
+  const begin =
+    "POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const chunk = "1\r\nx\r\n";
+  /** More than all may have at once. */
+  const LONG = chunk.repeat(10_000);
+
+  function reading(seen: { pieces: number }): RequestListener {
+    return (message, response) => {
+      message.on("data", () => (seen.pieces += 1));
+      message.on("end", () => response.end("answered"));
+    };
+  }
+
+  it("are bounded in number, over TLS too; past that their connections are closed, and counted in the log", async () => {
+    const { cert, key } = await certificate("pieces");
+    const seen = { pieces: 0 };
+    for (const server of [createServer(reading(seen)), createHttpsServer({ cert, key }, reading(seen))]) {
+      seen.pieces = 0;
+      const target = await guarded(server);
+      const client =
+        "setSecureContext" in server
+          ? connectTls({ port: target.port, rejectUnauthorized: false })
+          : connect(target.port, "127.0.0.1");
+      client.on("error", () => {}).resume();
+      client.write(begin + LONG);
+      await once(client, "close");
+      expect(seen.pieces).toBeLessThan(5_000);
+      await target.end();
+      expect(target.closed).toEqual([["pieces", 1]]);
+    }
+  });
+
+  it("are bounded where they are not read either", async () => {
+    const target = await guarded(createServer((_message, response) => void response.end("answered")));
+    const client = connect(target.port, "127.0.0.1").on("error", () => {});
+    client.resume().write(begin + LONG);
+    await once(client, "close");
+    await target.end();
+    expect(target.closed).toEqual([["pieces", 1]]);
+  });
+
+  it("are taken where they are few, whatever others sent before over the same parser of Node's", async () => {
+    const seen = { pieces: 0 };
+    const target = await guarded(createServer(reading(seen)));
+    const client = connect(target.port, "127.0.0.1").on("error", () => {});
+    client.resume().write(begin + LONG);
+    await once(client, "close");
+    seen.pieces = 0;
+    const origin = `http://127.0.0.1:${target.port}`;
+    for (let sent = 0; sent < 5; sent += 1)
+      expect(await rawExchange(origin, `${begin}${chunk.repeat(15)}0\r\n\r\n`)).toContain("answered");
+    expect(seen.pieces).toBe(75);
+    await target.end();
   });
 });
 

@@ -1,5 +1,6 @@
+import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createTurningAway } from "../../src/http/turning-away.ts";
+import { createTurningAway, createUnverifiedTurns } from "../../src/http/turning-away.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -48,5 +49,44 @@ describe("requests that find no place", () => {
     expect([first.count, second.count]).toEqual([20, 0]);
     await vi.advanceTimersByTimeAsync(16);
     expect([first.count, second.count]).toEqual([40, 0]);
+  });
+});
+
+describe("responses to requests that are not authentic", () => {
+  it("wait for a later turn of the event loop past so many in one, in the order of their arrival", async () => {
+    const idle = new Set<Socket>();
+    const limit = {
+      began: (socket: Socket) => void idle.delete(socket),
+      ended: (socket: Socket) => void idle.add(socket),
+    };
+    const turns = createUnverifiedTurns(limit, { clear: undefined }, 2);
+    const sockets = Array.from({ length: 5 }, () => ({}) as Socket);
+    const due: number[] = [];
+    for (const [at, socket] of sockets.entries()) {
+      const turn = turns.next(socket);
+      if (turn === undefined) due.push(at);
+      else void turn.then(() => due.push(at));
+    }
+    expect(due).toEqual([0, 1]);
+    // Their connections give way to new ones meanwhile.
+    expect([...idle]).toEqual(sockets.slice(2));
+    await vi.advanceTimersToNextTimerAsync();
+    expect(due).toEqual([0, 1, 2, 3]);
+    await vi.advanceTimersToNextTimerAsync();
+    expect(due).toEqual([0, 1, 2, 3, 4]);
+    expect(idle.size).toBe(0);
+  });
+
+  it("wait while connections arrive, and go out after that", async () => {
+    const limit = { began: () => {}, ended: () => {} };
+    const arriving = Promise.withResolvers<void>();
+    const turns = createUnverifiedTurns(limit, { clear: arriving.promise }, 2);
+    const due = { count: 0 };
+    for (let at = 0; at < 5; at += 1) void turns.next({} as Socket)?.then(() => (due.count += 1));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(due.count).toBe(0);
+    arriving.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(due.count).toBeGreaterThan(0);
   });
 });

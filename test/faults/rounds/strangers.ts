@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../../support/until.ts";
 import { call, strayEvent } from "../driver/call.ts";
 import { goesOn } from "../driver/goes-on.ts";
 import { type UnderFire, underFire } from "../driver/round.ts";
@@ -16,11 +17,24 @@ const CALLBACKS = 50;
 const WARM_UP = 500;
 const AT_ONCE = 100;
 const CHUNK = Buffer.alloc(65_536, "x");
+/** A connection that breaks the rules is closed within so long. */
+const CLOSED_MS = 5_000;
+const PIPELINED = Buffer.from("GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2_400));
+/** Refused before its body is read. */
+const WITH_BODY = "POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}";
+/** The first one alone: a new connection waits, and what is behind it comes when the response to it is out. */
+const PIPELINED_BODIES = [WITH_BODY, WITH_BODY.repeat(1_200)].map((text) => Buffer.from(text));
+const CHUNKED = "POST /api/platform/callback HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+const BYTE_BY_BYTE = Buffer.from(`${CHUNKED}${"1\r\nx\r\n".repeat(100_000)}`);
 
 interface Crowd {
   readonly count: number;
   /** All of each body is sent but for its last byte; none where the connections stay silent. */
   readonly bodyBytes?: number;
+  /** Written at once, the second part after the first response; the receiver closes connections that do so. */
+  readonly writes?: readonly Buffer[];
+  /** They read nothing of the responses. */
+  readonly isUnread?: boolean;
   readonly isOneAddress?: boolean;
 }
 
@@ -47,8 +61,9 @@ function strangers(
         const figures: Record<string, string> = {};
         const audit = await underFire(fire, async (round) => {
           await goesOn(round.book, place.count === named.short ? CALLBACKS : WARM_UP, 60_000);
+          const quiet = filesOf(round.fleet);
           for (const [title, crowd] of Object.entries(crowds(place.count))) {
-            const found = await crowded(round, crowd);
+            const found = await crowded(round, crowd, quiet);
             figures[`${title}: RSS growth in MB`] = found.growthMb.toFixed(0);
             figures[`${title}: slowest authentic callback in ms`] = found.slowestMs.toFixed(0);
             faults.push(...found.faults.map((fault) => `${title}: ${fault}`));
@@ -59,10 +74,8 @@ function strangers(
   };
 }
 
-async function crowded(
-  { fleet, book }: UnderFire,
-  { count, bodyBytes = 0, isOneAddress = false }: Crowd,
-): Promise<Found> {
+async function crowded({ fleet, book }: UnderFire, crowd: Crowd, quiet: number): Promise<Found> {
+  const { count, isOneAddress = false, writes } = crowd;
   const found: Found = { growthMb: 0, slowestMs: 0, faults: [] };
   const origin = new URL(fleet.origins[0] ?? "");
   const before = rssMb(fleet.pid(0));
@@ -76,11 +89,15 @@ async function crowded(
     while (sockets.length < count) {
       const most = Math.min(AT_ONCE, count - sockets.length);
       const joining = Array.from({ length: most }, (_, at) =>
-        stranger(origin, isOneAddress ? "127.0.0.2" : addressOf(sockets.length + at), bodyBytes),
+        stranger(origin, isOneAddress ? "127.0.0.2" : addressOf(sockets.length + at), crowd),
       );
       sockets.push(...(await Promise.all(joining)));
     }
     await goesOn(book, CALLBACKS);
+    if (writes !== undefined)
+      await until(() => filesOf(fleet) < quiet + count / 2, CLOSED_MS).catch(() => {
+        found.faults.push(`after ${CLOSED_MS} ms ${filesOf(fleet) - quiet} of ${count} connections are open`);
+      });
   } finally {
     state.isOver = true;
     await calling;
@@ -106,10 +123,19 @@ async function authentic(origin: string, state: { readonly isOver: boolean }, fo
   }
 }
 
-async function stranger(origin: URL, localAddress: string, bodyBytes: number): Promise<Socket> {
+async function stranger(
+  origin: URL,
+  localAddress: string,
+  { bodyBytes = 0, writes = [], isUnread = false }: Crowd,
+): Promise<Socket> {
   const socket = connect({ port: Number(origin.port), host: origin.hostname, localAddress });
-  socket.on("error", () => {}).resume();
+  socket.on("error", () => {});
   await Promise.race([once(socket, "connect"), once(socket, "close")]);
+  for (const [at, part] of writes.entries()) {
+    if (at > 0) await Promise.race([once(socket, "data"), once(socket, "close")]);
+    socket.write(part);
+  }
+  if (!isUnread) socket.resume();
   if (bodyBytes === 0) return socket;
   socket.write(`POST /api/platform/callback HTTP/1.1\r\nhost: x\r\ncontent-length: ${bodyBytes}\r\n\r\n`);
   // One piece for all of them: what the kernel does not take waits here, and costs the receiver nothing.
@@ -125,6 +151,10 @@ function addressOf(number: number): string {
   return `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`;
 }
 
+function filesOf(fleet: UnderFire["fleet"]): number {
+  return readdirSync(`/proc/${fleet.pid(0)}/fd`).length;
+}
+
 function rssMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 }
@@ -133,11 +163,19 @@ export const STRANGER_ROUNDS = [
   strangers(
     {
       name: "strangers",
-      title: "strangers with bodies of 1 MiB that never end, then twice as many silent ones",
+      title:
+        "strangers with endless bodies of 1 MiB, silent, pipelining, not reading, or with bodies in single bytes",
       full: 700,
       short: 50,
     },
-    (count) => ({ bodies: { count, bodyBytes: BODY }, silent: { count: 2 * count + 100 } }),
+    (count) => ({
+      bodies: { count, bodyBytes: BODY },
+      silent: { count: 2 * count + 100 },
+      pipelining: { count, writes: [PIPELINED] },
+      "pipelining bodies": { count, writes: PIPELINED_BODIES },
+      "not reading": { count, writes: [PIPELINED], isUnread: true },
+      "single bytes": { count: Math.min(count, 100), writes: [BYTE_BY_BYTE] },
+    }),
   ),
   strangers(
     {
