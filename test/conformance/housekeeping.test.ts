@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { logRowBytes } from "../../src/domain/index.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
@@ -16,6 +16,21 @@ const REFUSES_E2500 = {
     CREATE TRIGGER refuses BEFORE DELETE ON oncehook_preparations FOR EACH ROW WHEN (old.event_id = 'e2500')
       EXECUTE FUNCTION refuse()`,
 };
+
+/** Records of these numbers, of redirects but for every hundredth. */
+const insertRecords = (
+  target: Target,
+  [from, to]: readonly [number, number],
+  time: Date,
+  source = "CASE WHEN n % 100 = 0 THEN 'platform' ELSE 'oauth' END",
+) =>
+  execute(
+    target,
+    `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, result, created_at,
+      processed_at) WITH RECURSIVE many (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM many WHERE n < ${to})
+      SELECT ${source}, 'e' || n, 't', 'v1', 'completed', 'ab', '{}', '${time.toISOString()}', '${time.toISOString()}'
+      FROM many`,
+  );
 
 describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("lists callbacks newest first in pages, and those of one event", () =>
@@ -141,16 +156,8 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
 
   it("looks at the old records of redirects once, and at those that have become old since", () =>
     withStore(dialect, async (store, target) => {
-      const insert = (from: number, to: number, time: Date) =>
-        execute(
-          target,
-          `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, result, created_at,
-            processed_at) WITH RECURSIVE many (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM many WHERE n < ${to})
-            SELECT CASE WHEN n % 100 = 0 THEN 'platform' ELSE 'oauth' END, 'e' || n, 't', 'v1', 'completed', 'ab', '{}',
-            '${time.toISOString()}', '${time.toISOString()}' FROM many`,
-        );
-      await insert(1, 2_500, T0);
-      await insert(2_501, 2_600, at(100));
+      await insertRecords(target, [1, 2_500], T0);
+      await insertRecords(target, [2_501, 2_600], at(100));
       const limits = { callbacks: T0, strangersKept: 10, now: T0 };
       expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
       // What the first sweep has passed would go if it were looked at.
@@ -161,6 +168,17 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 1 });
       expect(await store.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
       expect(await countOf(target, "oncehook_records", "source = 'platform'")).toBe(1);
+    }));
+
+  it("deletes a record that was too young among older ones when the sweep came by, once it is old", () =>
+    withStore(dialect, async (store, target) => {
+      const everyOne = "'platform'";
+      await insertRecords(target, [1, 500], T0, everyOne);
+      await insertRecords(target, [501, 501], at(100), everyOne);
+      await insertRecords(target, [502, 1_000], T0, everyOne);
+      const limits = { callbacks: T0, strangersKept: 10, now: T0 };
+      expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 999 });
+      expect(await store.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
     }));
 
   it("bounds the rows that belong to no event, the newest kept, and leaves those of events alone", () =>

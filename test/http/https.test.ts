@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { utimesSync, writeFileSync } from "node:fs";
 import { rm, utimes, writeFile } from "node:fs/promises";
 import https from "node:https";
 import { connect } from "node:net";
@@ -6,7 +7,7 @@ import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { reloadOnChange } from "../../src/http/tls.ts";
 import { signHmac } from "../../src/index.ts";
-import { certificate } from "../support/certificate.ts";
+import { certificate, type Pair } from "../support/certificate.ts";
 import { payment, SECRET, withReceiver } from "../support/receiver.ts";
 import { withFiles } from "../support/tls-files.ts";
 import { until } from "../support/until.ts";
@@ -51,10 +52,19 @@ describe("HTTPS", () => {
     );
   });
 
-  it("takes a renewed certificate into use without dropping open connections, and keeps the old one while the new does not fit", async () => {
-    const [first, second] = [await certificate("first"), await certificate("second")];
-    await withFiles(first, async (files) => {
-      const server = https.createServer(first, (_request, response) => response.end("ok"));
+  /** A server with a pair of certificate and key that it looks at every 20 ms, and what it logs of that. */
+  const withReloading = (
+    pair: Pair,
+    use: (opened: {
+      files: { certFile: string; keyFile: string };
+      url: string;
+      warnings: unknown[];
+      reloads: unknown[];
+      stop: () => void;
+    }) => Promise<void>,
+  ): Promise<void> =>
+    withFiles(pair, async (files) => {
+      const server = https.createServer(pair, (_request, response) => response.end("ok"));
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const warnings: unknown[] = [];
       const reloads: unknown[] = [];
@@ -65,12 +75,23 @@ describe("HTTPS", () => {
         warn: (fields: object) => void warnings.push(fields),
       };
       const stop = reloadOnChange(files, server, log, 20);
-      const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
       const url = `https://127.0.0.1:${(server.address() as { port: number }).port}/`;
       try {
-        expect((await request(url, { agent })).name).toBe("first");
         // Looked at before the change, so that the change is seen as one.
         await new Promise((resolve) => setTimeout(resolve, 60));
+        await use({ files, url, warnings, reloads, stop });
+      } finally {
+        stop();
+        server.close();
+      }
+    });
+
+  it("takes a renewed certificate into use without dropping open connections, and keeps the old one while the new does not fit", async () => {
+    const [first, second] = [await certificate("first"), await certificate("second")];
+    await withReloading(first, async ({ files, url, warnings, reloads, stop }) => {
+      const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+      try {
+        expect((await request(url, { agent })).name).toBe("first");
         await writeFile(files.certFile, second.cert);
         await utimes(files.certFile, new Date(), new Date(Date.now() + 1_000));
         await until(() => warnings.length > 0);
@@ -92,10 +113,25 @@ describe("HTTPS", () => {
         await new Promise((resolve) => setTimeout(resolve, 100));
         expect(warnings.length - last).toBeLessThanOrEqual(1);
       } finally {
-        stop();
         agent.destroy();
-        server.close();
       }
+    });
+  });
+
+  it("looks again at a renewed certificate that it could not use, also where nothing about the files has changed", async () => {
+    const [first, second] = [await certificate("first"), await certificate("second")];
+    await withReloading(first, async ({ files, url, warnings }) => {
+      const renewedAt = new Date(Date.now() + 60_000);
+      const write = (cert: string | Buffer) => {
+        writeFileSync(files.certFile, cert);
+        utimesSync(files.certFile, renewedAt, renewedAt);
+      };
+      writeFileSync(files.keyFile, second.key);
+      write(Buffer.alloc(Buffer.byteLength(second.cert), "x"));
+      await until(() => warnings.length > 1);
+      write(second.cert);
+      await until(async () => (await request(url, { agent: false })).name === "second");
+      expect(warnings.length).toBeGreaterThan(1);
     });
   });
 

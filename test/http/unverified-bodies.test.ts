@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { receiveBody } from "../../src/http/receive-body.ts";
 import { createUnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
+import { withHttpServer } from "../support/http-server.ts";
 
 /** Bodies of addresses, under one bound, and which of them were ended to make room. */
 function bounded(most: number, longestBody: number) {
@@ -78,5 +80,19 @@ describe("bodies that are not verified yet", () => {
       true,
     ]);
     expect(ended).toEqual(["second", "first"]);
+  });
+
+  it("are not the oldest that gives way once they have arrived whole, while they wait for their verification", async () => {
+    const bodies = createUnverifiedBodies(1_000, 1_000);
+    await withHttpServer(
+      async (message, response) => {
+        const body = await receiveBody(message, { most: 1_000, address: "192.0.2.1", unverified: bodies });
+        response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()]));
+      },
+      async (origin) => {
+        const answer = await fetch(origin, { method: "POST", body: "x".repeat(600) });
+        expect(await answer.json()).toEqual([true, 600, false]);
+      },
+    );
   });
 });
