@@ -25,7 +25,9 @@ writeTable(
 writeTable(
   "docs/refused.md",
   /^\| `[a-z_0-9]+` \|/,
-  Object.entries(DIAGNOSES).map(([code, diagnosis]) => row(`\`${code}\``, diagnosis.meaning, diagnosis.do)),
+  Object.entries(DIAGNOSES).map(([code, diagnosis]) =>
+    row(`\`${code}\``, diagnosis.meaning, diagnosis.remedy),
+  ),
 );
 
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);

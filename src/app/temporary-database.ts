@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { reasonOf } from "./reason.ts";
-import { StartRefused } from "./start-refused.ts";
+import { reasonOf, StartError } from "./start-error.ts";
 
 export interface TemporaryDatabase {
   /** As in DATABASE_URL. */
@@ -17,16 +16,16 @@ export interface TemporaryDatabase {
  * @throws StartRefused when there can be none
  */
 export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
-  if (given === undefined) return inFolder();
+  if (given === undefined) return temporarySqliteFile();
   if (given.startsWith("sqlite:")) return { url: given, remove: async () => {} };
   // An address of another kind is the configuration's to refuse, in its words.
   if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
-  const { createOwnDatabase } = await import("../store/postgres/index.ts");
+  const { createScratchDatabase } = await import("../store/postgres/index.ts");
   try {
-    const { url, drop } = await createOwnDatabase(given);
+    const { url, drop } = await createScratchDatabase(given);
     return { url, remove: drop };
   } catch (cause) {
-    throw new StartRefused(
+    throw new StartError(
       `databaseUrl: no database could be made on that PostgreSQL (${reasonOf(cause)}); each test receiver has one of its own there, ` +
         "so the server must answer and its user must be allowed to create databases (CREATEDB)",
       { cause },
@@ -34,7 +33,7 @@ export async function temporaryDatabase(given?: string): Promise<TemporaryDataba
   }
 }
 
-async function inFolder(): Promise<TemporaryDatabase> {
+async function temporarySqliteFile(): Promise<TemporaryDatabase> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
   return {
     url: `sqlite:${join(folder, "test.db")}`,

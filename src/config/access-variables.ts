@@ -1,17 +1,16 @@
 import { z } from "zod";
-import { httpUrl, list, wholeNumber } from "./value-schemas.ts";
-import { variable } from "./variable.ts";
+import { httpUrl, list, variable, wholeNumber } from "./variable.ts";
 
 const text = z.string();
 const names = list().refine((items) => items.length > 0);
 
-/** Who may come in to the admin listener besides ADMIN_TOKEN, and how. */
+/** Admin access besides ADMIN_TOKEN. */
 export const ACCESS_VARIABLES = {
   ADMIN_VIEWER_TOKEN: variable({
     expects: "at least 16 printable characters without spaces",
     default: "",
     secret: true,
-    meaning: "A second token, for who may look and change nothing",
+    meaning: "A second, read-only token",
     schema: text.regex(/^[\x21-\x7e]{16,}$/),
   }),
   ADMIN_BASE_URL: variable({
@@ -26,7 +25,7 @@ export const ACCESS_VARIABLES = {
   ADMIN_SESSION_HOURS: variable({
     expects: "a whole number from 1 to 720",
     default: "12",
-    meaning: "How long somebody stays signed in",
+    meaning: "How long a session lasts",
     schema: wholeNumber(1, 720),
   }),
   ADMIN_OIDC_ISSUER: variable({
@@ -62,14 +61,14 @@ export const ACCESS_VARIABLES = {
   }),
   ADMIN_OIDC_OPERATORS: variable({
     expects: "values of the claim, separated by commas",
-    default: "nobody",
-    meaning: "Who may change things",
+    default: "none",
+    meaning: "Operators: may read and change",
     schema: names,
   }),
   ADMIN_OIDC_VIEWERS: variable({
     expects: "values of the claim, separated by commas",
-    default: "nobody",
-    meaning: "Who may look; who is on neither list is not let in",
+    default: "none",
+    meaning: "Viewers: may only read; a person on neither list has no access",
     schema: names,
   }),
 } as const;

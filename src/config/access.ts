@@ -1,4 +1,4 @@
-import { together } from "./check-values.ts";
+import { requireTogether } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
@@ -14,9 +14,9 @@ const WITH_PROVIDER = [
 
 type AccessConfig = Pick<Config["admin"], "viewerToken" | "baseUrl" | "sessionHours" | "oidc">;
 
-/** Who may come in to the admin listener; what is missing or does not fit is added to the problems. */
+/** Admin access; missing or invalid settings are added to the problems. */
 export function accessOf(values: Values, problems: Problems): AccessConfig {
-  together(values, PROVIDER, problems);
+  requireTogether(values, PROVIDER, problems);
   checkProvider(values, problems);
   if (values.APP_ENV === "production") checkHttps(values, problems);
   const { ADMIN_BASE_URL: baseUrl } = values;
@@ -57,7 +57,7 @@ function checkProvider(values: Values, problems: Problems): void {
     problems.add(["ADMIN_BASE_URL"], says);
   }
   if (values.ADMIN_OIDC_OPERATORS === undefined && values.ADMIN_OIDC_VIEWERS === undefined) {
-    const says = "neither is set, expected one of them with ADMIN_OIDC_ISSUER: nobody could sign in";
+    const says = "neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in";
     problems.add(["ADMIN_OIDC_OPERATORS", "ADMIN_OIDC_VIEWERS"], says);
   }
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { list, orOff, wholeNumber } from "./value-schemas.ts";
-import { variable } from "./variable.ts";
+import { list, orOff, variable, wholeNumber } from "./variable.ts";
 
 const text = z.string();
 const SECRET_WORDS = "at least 16 bytes (32 in production) without white space around it";
@@ -23,7 +22,7 @@ const RESERVED =
   /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept.*|expect|date|via|forwarded|x-forwarded-.*|cookie|origin|referer|user-agent|sec-.*|proxy-.*|www-authenticate|x-(signature|timestamp|event-type|api-version))$/i;
 /** RFC 9110 §5.1: a field name is a token. */
 const headerName = text.regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/).refine((name) => !RESERVED.test(name));
-/** Compared as it stands: white space that nobody sees would let no token pass. */
+/** Compared exactly: invisible white space would reject every token. */
 const claim = text.refine((value) => value.trim() === value);
 
 /** How callbacks are authenticated (SPEC 5). */

@@ -5,9 +5,9 @@ import type { Environment, Values } from "./read-variables.ts";
 import { weakSecrets } from "./weak-secrets.ts";
 
 /** What is wrong with a variable, in words that follow its name. */
-interface Concern {
+interface Exposure {
   readonly name: string;
-  readonly says: string;
+  readonly message: string;
   /** `warn`: production starts all the same. `ignore`: a development machine has it for good reasons. */
   readonly production?: "warn";
   readonly development?: "ignore";
@@ -19,86 +19,88 @@ interface Concern {
  */
 export function checkExposure(values: Values, env: Environment, problems: Problems): string[] {
   if (values.APP_ENV === "test") return [];
-  const concerns: Concern[] = [
-    ...secretConcerns(values),
-    ...processConcerns(env),
-    ...networkConcerns(values),
-    ...plainHttpConcerns(values),
+  const concerns: Exposure[] = [
+    ...weakSecretExposures(values),
+    ...processExposures(env),
+    ...networkExposures(values),
+    ...plainHttpExposures(values),
   ];
   const isProduction = values.APP_ENV === "production";
   if (isProduction) {
-    for (const { name, says, production } of concerns)
-      if (production !== "warn") problems.add([name], `${says}. Production does not start with it`);
+    for (const { name, message, production } of concerns)
+      if (production !== "warn") problems.add([name], `${message}. Production does not start with it`);
   }
   const warned = concerns.filter(({ production, development }) =>
     isProduction ? production === "warn" : development !== "ignore",
   );
-  return warned.map(({ name, says }) => `${name}: ${says}`);
+  return warned.map(({ name, message }) => `${name}: ${message}`);
 }
 
-function secretConcerns(values: Values): Concern[] {
-  return weakSecrets(values).map(({ name, says, isPrevious }) =>
+function weakSecretExposures(values: Values): Exposure[] {
+  return weakSecrets(values).map(({ name, message, isPrevious }) =>
     isPrevious
-      ? { name, says: `${says}; remove it once it is rotated out`, production: "warn" }
-      : { name, says },
+      ? { name, message: `${message}; remove it once it is rotated out`, production: "warn" }
+      : { name, message },
   );
 }
 
 /** What Node itself reads from the environment. */
-function processConcerns(env: Environment): Concern[] {
-  const concerns: Concern[] = [];
+function processExposures(env: Environment): Exposure[] {
+  const concerns: Exposure[] = [];
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
-    const says =
+    const message =
       'got "0", expected it not to be set: it switches off the verification of every certificate. To trust an ' +
       "authority of your own, name its file in NODE_EXTRA_CA_CERTS";
-    concerns.push({ name: "NODE_TLS_REJECT_UNAUTHORIZED", says });
+    concerns.push({ name: "NODE_TLS_REJECT_UNAUTHORIZED", message });
   }
   if (/--insecure[-_]http[-_]parser/.test(env.NODE_OPTIONS ?? "")) {
-    const says =
+    const message =
       "got --insecure-http-parser, expected it not to be set: it lets a request hide in another one";
-    concerns.push({ name: "NODE_OPTIONS", says });
+    concerns.push({ name: "NODE_OPTIONS", message });
   }
   return concerns;
 }
 
-function networkConcerns({ TRUST_PROXY, NOTIFY_ALLOW_ADDRESSES }: Values): Concern[] {
-  const concerns: Concern[] = [];
-  const proxies = largeShare(TRUST_PROXY ?? []);
+function networkExposures({ TRUST_PROXY, NOTIFY_ALLOW_ADDRESSES }: Values): Exposure[] {
+  const concerns: Exposure[] = [];
+  const proxies = largeAddressShare(TRUST_PROXY ?? []);
   if (proxies !== undefined) {
-    const says =
-      `got networks with ${proxies}, expected your proxies' own addresses: whoever is believed as a proxy chooses ` +
+    const message =
+      `got networks with ${proxies}, expected your proxies' own addresses: a trusted proxy chooses ` +
       "the address that limits and IP_ALLOW_LIST see, and passes plain HTTP for HTTPS";
-    concerns.push({ name: "TRUST_PROXY", says });
+    concerns.push({ name: "TRUST_PROXY", message });
   }
-  const allowed = largeShare(NOTIFY_ALLOW_ADDRESSES ?? []);
+  const allowed = largeAddressShare(NOTIFY_ALLOW_ADDRESSES ?? []);
   if (allowed !== undefined) {
-    const says =
+    const message =
       `got networks with ${allowed}, expected the private networks that the webhook's receiver and the mail ` +
       "server are in: public addresses need no entry, and this allows loopback and cloud metadata addresses";
-    concerns.push({ name: "NOTIFY_ALLOW_ADDRESSES", says });
+    concerns.push({ name: "NOTIFY_ALLOW_ADDRESSES", message });
   }
   return concerns;
 }
 
-function plainHttpConcerns(values: Values): Concern[] {
+function plainHttpExposures(values: Values): Exposure[] {
   const { ADMIN_HOST: host, ADMIN_ALLOW_PLAIN_HTTP: isAllowed = false } = values;
-  const concerns = oauthConcerns(values);
+  const concerns = oauthUrlExposures(values);
   if (host !== undefined && !isLoopbackHost(host) && !isAllowed) {
-    const says =
+    const message =
       `got ${JSON.stringify(host)}, expected a loopback address: the admin listener speaks plain HTTP, and its token and ` +
       "sessions would cross the network in clear. Put a proxy with TLS on this machine, or, where nothing but that " +
       "proxy and the probes can reach the port (a container's own network), set ADMIN_ALLOW_PLAIN_HTTP=true";
-    concerns.push({ name: "ADMIN_HOST", says });
+    concerns.push({ name: "ADMIN_HOST", message });
   }
   return concerns;
 }
 
 /** Where browsers are sent with the code, and after it. */
-function oauthConcerns(values: Values): Concern[] {
+function oauthUrlExposures(values: Values): Exposure[] {
   return (["OAUTH_REDIRECT_URI", "OAUTH_SUCCESS_URL"] as const).flatMap((name) => {
     const url = values[name];
     if (url === undefined || URL.parse(url)?.protocol === "https:") return [];
-    return [{ name, says: `got ${JSON.stringify(url)}, expected an https address`, development: "ignore" }];
+    return [
+      { name, message: `got ${JSON.stringify(url)}, expected an https address`, development: "ignore" },
+    ];
   });
 }
 
@@ -109,7 +111,7 @@ const IPV4_IN_IPV6 = 0xffff_0000_0000n;
 type Interval = readonly [first: bigint, last: bigint];
 
 /** How large a part of all addresses these networks hold together, in words; undefined for a small one. */
-function largeShare(cidrs: readonly string[]): string | undefined {
+function largeAddressShare(cidrs: readonly string[]): string | undefined {
   const v4: Interval[] = [];
   const v6: Interval[] = [];
   for (const cidr of cidrs) {

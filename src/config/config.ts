@@ -1,7 +1,7 @@
+import type { TracingOptions } from "../observability/tracing/index.ts";
 import type { AlertKind } from "../store/index.ts";
-import type { TracingOptions } from "../trace/index.ts";
 import type { AuthMethod } from "./authentication-variables.ts";
-import type { RateLimit } from "./value-schemas.ts";
+import type { RateLimit } from "./variable.ts";
 
 export type AppEnvironment = "development" | "test" | "production";
 
@@ -41,7 +41,7 @@ export interface Config {
   /** The path of `baseUrl`: empty, or such as `/hooks`. */
   readonly basePath: string;
   /** Whether callbacks are kept as they came, for `oncehook listen`; never in production. */
-  readonly keepsHeard: boolean;
+  readonly captureEnabled: boolean;
   readonly listen: {
     readonly host: string;
     readonly port: number;
@@ -56,7 +56,7 @@ export interface Config {
     /** The origin that operators use; null where it is the listener's own. */
     readonly baseUrl: string | null;
     readonly sessionHours: number;
-    /** Null: nobody signs in by OpenID Connect. */
+    /** Null: no OpenID Connect. */
     readonly oidc: {
       readonly issuer: string;
       readonly clientId: string;
@@ -98,12 +98,12 @@ export interface Config {
   readonly rejectTypeMismatch: boolean;
   readonly maxBodyBytes: number;
   readonly maxUnverifiedBytes: number;
-  readonly connections: { readonly most: number; readonly mostPerAddress: number };
+  readonly connections: { readonly max: number; readonly maxPerAddress: number };
   readonly maxWaitingCallbacks: number;
   readonly requestTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly encryptionKey: Uint8Array;
-  /** Keys before it; what they sealed can still be opened. */
+  /** Keys before it; what they encrypted can still be opened. */
   readonly previousEncryptionKeys: readonly Uint8Array[];
   /** Null: the sandbox platform. */
   readonly oauth: OAuthConfig | null;

@@ -1,9 +1,12 @@
 import { resolve } from "node:path";
 import type { Config } from "./config.ts";
 import type { Problems } from "./problems.ts";
+import { ConfigError, createProblems } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import type { Environment, Values } from "./read-variables.ts";
-import { percentDecoded } from "./value-schemas.ts";
+import { readVariables } from "./read-variables.ts";
+import { percentDecoded } from "./variable.ts";
+import { VARIABLES } from "./variables.ts";
 
 const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
 
@@ -21,7 +24,7 @@ export function databaseOf(values: Values, env: Environment): Config["database"]
 }
 
 /** What must fit together about the database; a command that looks after one alone checks the same. */
-export function checkDatabase(values: Values, env: Environment, problems: Problems): void {
+export function checkDatabaseVariables(values: Values, env: Environment, problems: Problems): void {
   const { DATABASE_URL: url = DEFAULT_DATABASE, DATABASE_SCHEMA: schema } = values;
   if (url.startsWith("sqlite:")) {
     if (schema !== undefined) {
@@ -39,7 +42,7 @@ export function checkDatabase(values: Values, env: Environment, problems: Proble
     ["DATABASE_URL"],
     `leads over a network, to ${host}, without verified TLS: the password and every event could be read on the way, or ` +
       "another server could answer. Add sslmode=verify-full to it, and sslrootcert=<file> where the server's certificate " +
-      "authority is not a public one; or set DATABASE_TLS=off where nobody else is on that network",
+      "authority is not a public one; or set DATABASE_TLS=off on a private network",
     ["DATABASE_TLS", "APP_ENV"],
   );
 }
@@ -54,4 +57,26 @@ function unverifiedHost(url: string, env: Environment): string | null {
   const host = named === "" ? (env.PGHOST ?? "localhost") : named;
   const isSocket = host.startsWith("/");
   return isSocket || isLoopbackHost(host) || last("sslmode") === "verify-full" ? null : host;
+}
+
+const READ: ReadonlySet<string> = new Set([
+  "APP_ENV",
+  "DATABASE_URL",
+  "DATABASE_TLS",
+  "DATABASE_SCHEMA",
+  "POOL_SIZE",
+]);
+
+/**
+ * Only the database settings: maintenance commands need no secrets, and generate none.
+ * @throws ConfigError
+ */
+export function loadDatabase(env: Environment): Pick<Config, "database" | "environment"> {
+  const problems = createProblems();
+  // A misspelt name is reported too: it may mean DATABASE_URL.
+  const asked = Object.entries(env).filter(([name]) => READ.has(name) || !(name in VARIABLES));
+  const values = readVariables(Object.fromEntries(asked), problems);
+  checkDatabaseVariables(values, env, problems);
+  if (problems.texts.length > 0) throw new ConfigError(problems.texts);
+  return { database: databaseOf(values, env), environment: values.APP_ENV ?? "development" };
 }

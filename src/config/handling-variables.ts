@@ -1,14 +1,13 @@
 import { z } from "zod";
-import { flag, list, orOff, rateLimit, wholeNumber } from "./value-schemas.ts";
-import { variable } from "./variable.ts";
+import { flag, list, orOff, rateLimit, variable, wholeNumber } from "./variable.ts";
 
 const text = z.string();
 const RATE_WORDS = "a count per second, minute, hour or day, such as 10/minute, or off";
 
-/** Whoever writes 0 wants either nobody or everybody let in; neither is a count. */
+/** 0 is ambiguous: it could mean no requests or no limit. */
 const rateHint = (raw: string) =>
   /^0+(\/|$)/.test(raw)
-    ? "a count of at least 1: 0 would let nobody in, and off switches the limit off"
+    ? "a count of at least 1: 0 would refuse every request, and off switches the limit off"
     : undefined;
 
 export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;

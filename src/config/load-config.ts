@@ -1,20 +1,22 @@
 import { accessOf } from "./access.ts";
 import { authenticationOf } from "./authentication.ts";
 import { checkExposure } from "./check-exposure.ts";
-import { checkProduction } from "./check-production.ts";
-import { checkValues, DEFAULT_UNVERIFIED_BYTES } from "./check-values.ts";
+import {
+  checkDistinctPorts,
+  checkProduction,
+  checkValues,
+  DEFAULT_UNVERIFIED_BYTES,
+} from "./check-values.ts";
 import type { Config } from "./config.ts";
-import { ConfigError } from "./config-error.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { checkDatabase, databaseOf } from "./database.ts";
-import { checkPorts } from "./distinct-ports.ts";
+import { checkDatabaseVariables, databaseOf } from "./database.ts";
 import { BUILT_IN_TYPES } from "./handling-variables.ts";
 import { alertsOf, notificationsOf } from "./notifications.ts";
 import { oauthOf } from "./oauth.ts";
-import { createProblems } from "./problems.ts";
+import { ConfigError, createProblems } from "./problems.ts";
 import { type Environment, readVariables, type Values } from "./read-variables.ts";
 import { exporterSecrets, tracingOf } from "./tracing.ts";
-import { percentDecoded } from "./value-schemas.ts";
+import { percentDecoded } from "./variable.ts";
 import { SECRET_NAMES } from "./variables.ts";
 
 const LIMITS = {
@@ -51,13 +53,13 @@ export function loadConfig(
   checkValues(values, host, times, problems);
   checkProduction(values, handlers, listens, problems);
   const warnings = checkExposure(values, env, problems);
-  checkDatabase(values, env, problems);
+  checkDatabaseVariables(values, env, problems);
   const authentication = authenticationOf(values, problems);
   const oauth = oauthOf(values, problems);
   const notifications = notificationsOf(values, values.CALLBACK_BASE_URL, problems);
   const listen = listenOf(values, host);
   const admin = { host: values.ADMIN_HOST ?? "127.0.0.1", port: values.ADMIN_PORT ?? 8081 };
-  checkPorts(listen, admin, problems);
+  checkDistinctPorts(listen, admin, problems);
   const access = accessOf(values, problems);
   if (problems.texts.length > 0) throw new ConfigError(problems.texts);
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
@@ -100,13 +102,13 @@ function rulesOf(values: Values) {
     maxBodyBytes: values.MAX_BODY_BYTES ?? 1_048_576,
     maxUnverifiedBytes: values.MAX_UNVERIFIED_BYTES ?? DEFAULT_UNVERIFIED_BYTES,
     connections: {
-      most: values.MAX_CONNECTIONS ?? 2_048,
-      mostPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS ?? 1_024,
+      max: values.MAX_CONNECTIONS ?? 2_048,
+      maxPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS ?? 1_024,
     },
     maxWaitingCallbacks: values.MAX_WAITING_CALLBACKS ?? 1_000,
     mask: { headers: maskedHeaders(values), keys: values.MASK_KEYS ?? [] },
     logLevel: values.LOG_LEVEL ?? "info",
-    keepsHeard: values.LISTEN ?? false,
+    captureEnabled: values.CAPTURE ?? false,
     retention: {
       logDays: values.LOG_RETENTION_DAYS ?? 30,
       recordDays: values.RECORD_RETENTION_DAYS ?? null,

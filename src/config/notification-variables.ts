@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { AlertKind } from "../store/index.ts";
-import { cidrs, httpUrl, list, percentDecoded, wholeNumber } from "./value-schemas.ts";
-import { variable } from "./variable.ts";
+import { cidrs, httpUrl, list, percentDecoded, variable, wholeNumber } from "./variable.ts";
 
 const text = z.string();
 /** Enough to tell an address from a mistake; whether it exists the mail server knows. */
@@ -52,7 +51,7 @@ export const NOTIFICATION_VARIABLES = {
   NOTIFY_EMAIL_FROM: variable({
     expects: "a mail address",
     default: "oncehook@ the host of CALLBACK_BASE_URL",
-    meaning: "Who they come from",
+    meaning: "Sender address",
     schema: mailAddress,
   }),
   SMTP_URL: variable({
@@ -71,19 +70,19 @@ export const NOTIFICATION_VARIABLES = {
   NOTIFY_CA_FILE: variable({
     expects: "a PEM file",
     default: "the usual authorities",
-    meaning: "Who else may vouch for their certificates",
+    meaning: "More certificate authorities for them",
     schema: text,
   }),
   NOTIFY_ATTEMPTS: variable({
     expects: "a whole number from 1 to 100",
     default: "10",
-    meaning: "Attempts on each channel; after the last one a delivery is dead and can be replayed",
+    meaning: "Attempts on each channel; after the last one a delivery is failed and can be replayed",
     schema: wholeNumber(1, 100),
   }),
   ALERTS: variable({
     expects: `some of ${ALERT_KINDS.join(",")}, or off`,
     default: "failures,signatures with a webhook or mail, otherwise off",
-    meaning: "What is told through the same channels: docs/alerts.md",
+    meaning: "Alerts sent through the same channels: docs/alerts.md",
     schema: alertKinds,
   }),
   ALERT_SILENCE_FLOOR: variable({

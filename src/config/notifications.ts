@@ -1,14 +1,14 @@
-import { together } from "./check-values.ts";
+import { requireTogether } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
 
-/** An event that nobody handles any more should not wait for somebody to look; without a channel nobody would be told. */
-const USUAL_ALERTS = ["failures", "signatures"] as const;
+/** Exhausted events should alert an operator; without a channel an alert reaches no one. */
+const DEFAULT_ALERTS = ["failures", "signatures"] as const;
 const SILENCE_FLOOR = 20;
 
 export function alertsOf(values: Values, { webhook, email }: Config["notifications"]): Config["alerts"] {
-  const usual = webhook === null && email === null ? [] : USUAL_ALERTS;
+  const usual = webhook === null && email === null ? [] : DEFAULT_ALERTS;
   return {
     kinds: values.ALERTS ?? usual,
     silenceFloor: values.ALERT_SILENCE_FLOOR ?? SILENCE_FLOOR,
@@ -21,8 +21,8 @@ export function notificationsOf(
   baseUrl: string | undefined,
   problems: Problems,
 ): Config["notifications"] {
-  together(values, ["NOTIFY_WEBHOOK_URL", "NOTIFY_WEBHOOK_SECRET"], problems);
-  together(values, ["NOTIFY_EMAIL_TO", "SMTP_URL"], problems);
+  requireTogether(values, ["NOTIFY_WEBHOOK_URL", "NOTIFY_WEBHOOK_SECRET"], problems);
+  requireTogether(values, ["NOTIFY_EMAIL_TO", "SMTP_URL"], problems);
   const {
     NOTIFY_WEBHOOK_URL: url,
     NOTIFY_WEBHOOK_SECRET: secret,

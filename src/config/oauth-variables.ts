@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { httpUrl, key32, list } from "./value-schemas.ts";
-import { variable } from "./variable.ts";
+import { httpUrl, key32, list, variable } from "./variable.ts";
 
 const text = z.string();
 const segments = text.regex(/^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/);

@@ -1,4 +1,4 @@
-import { together } from "./check-values.ts";
+import { requireTogether } from "./check-values.ts";
 import type { Config } from "./config.ts";
 import type { Problems } from "./problems.ts";
 import type { Values } from "./read-variables.ts";
@@ -13,7 +13,7 @@ const USER_INFO = ["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const;
 
 /** The authorization server; null where none is configured and the sandbox platform stands in. */
 export function oauthOf(values: Values, problems: Problems): Config["oauth"] {
-  together(values, ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
+  requireTogether(values, ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
   const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl } = values;
   const { OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
   const server = issuer ?? tokenUrl;

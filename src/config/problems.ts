@@ -6,22 +6,33 @@ export interface Problems {
    */
   add(names: readonly string[], says: string, causes?: readonly string[]): void;
   /** Says no more of a variable: what is wrong with it was said under another name. */
-  settle(name: string): void;
+  suppress(name: string): void;
   has(name: string): boolean;
   readonly texts: readonly string[];
 }
 
 export function createProblems(): Problems {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const texts: string[] = [];
   return {
     texts,
     add(names, says, causes = []) {
-      if ([...names, ...causes].some((name) => told.has(name))) return;
+      if ([...names, ...causes].some((name) => reported.has(name))) return;
       texts.push(`${names.join(", ")}: ${says}`);
-      for (const name of names) told.add(name);
+      for (const name of names) reported.add(name);
     },
-    settle: (name) => void told.add(name),
-    has: (name) => told.has(name),
+    suppress: (name) => void reported.add(name),
+    has: (name) => reported.has(name),
   };
+}
+
+/** Everything that is wrong with a configuration, at once; each problem names the variable and what it expects. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
 }

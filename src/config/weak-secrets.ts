@@ -34,7 +34,7 @@ const EXPECTED = "expected a random one, such as from: openssl rand";
 /** A secret that can be guessed. */
 export interface WeakSecret {
   readonly name: string;
-  readonly says: string;
+  readonly message: string;
   readonly isPrevious: boolean;
 }
 
@@ -46,11 +46,11 @@ export function weakSecrets(values: Values): WeakSecret[] {
       const weakness = secrets.map(weaknessOf).find((one) => one !== undefined);
       if (weakness === undefined) return [];
       const command = name.startsWith("ENCRYPTION_KEY") ? "-base64 32" : "-hex 32";
-      return [{ name, says: `got ${weakness}, ${EXPECTED} ${command}`, isPrevious }];
+      return [{ name, message: `got ${weakness}, ${EXPECTED} ${command}`, isPrevious }];
     });
   const ofPlatform = OF_PLATFORM.filter((name) => isPlaceholder(values[name] ?? "")).map((name) => ({
     name,
-    says: "got a placeholder, expected the secret that the platform has issued",
+    message: "got a placeholder, expected the secret that the platform has issued",
     isPrevious: false,
   }));
   return [...find(OWN, false), ...ofPlatform, ...find(PREVIOUS, true)];

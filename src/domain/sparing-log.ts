@@ -1,5 +1,5 @@
-import { atMost } from "./at-most.ts";
 import type { Clock } from "./clock.ts";
+import { createWindowLimit } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 interface Entry {
@@ -14,7 +14,7 @@ export type SparingLog = (level: "warn" | "error", entry: Entry) => void;
 
 const MINUTE_MS = 60_000;
 /** Codes and names of errors are few; past this many, the rest counts as one cause. */
-const MOST_CAUSES = 100;
+const MAX_CAUSES = 100;
 
 /**
  * Writes one line a minute for each message and cause, by the error's code or name. The next line of the cause says how many were
@@ -24,8 +24,8 @@ export function createSparingLog(log: Log, clock: Clock): SparingLog {
   const causes = new Map<string, { readonly mayWrite: (now: Date) => boolean; leftOut: number }>();
   return (level, { fields, message, cause = "" }) => {
     const own = `${message}\n${cause}\n${nameOf(fields.err)}`;
-    const key = causes.has(own) || causes.size < MOST_CAUSES ? own : "";
-    const known = causes.get(key) ?? { mayWrite: atMost(1, MINUTE_MS), leftOut: 0 };
+    const key = causes.has(own) || causes.size < MAX_CAUSES ? own : "";
+    const known = causes.get(key) ?? { mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 };
     causes.set(key, known);
     if (!known.mayWrite(clock.now())) {
       known.leftOut += 1;

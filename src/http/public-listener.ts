@@ -7,26 +7,30 @@ import {
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
-import type { Places } from "../receive/index.ts";
-import type { ArrivedRequest } from "../trace/index.ts";
-import type { Addresses } from "./addresses.ts";
+import type { RequestInfo } from "../observability/tracing/index.ts";
+import type { ConcurrencyLimit } from "../pipeline/index.ts";
+import {
+  admitRequest,
+  createAcceptGate,
+  createRejectionThrottle,
+  createUnverifiedTurns,
+  type RejectionThrottle,
+} from "./admission.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
-import { createConcluder, type Render } from "./conclude.ts";
 import { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
 import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } from "./connection-limit.ts";
-import { createDoorway } from "./doorway.ts";
-import { passGate } from "./gate.ts";
-import { createOrigin, type Incoming, incoming } from "./incoming.ts";
-import type { PublicDeps } from "./public-deps.ts";
-import { type NotTaken, type ReceivedBody, receiveBody } from "./receive-body.ts";
+import type { PublicDependencies } from "./public-dependencies.ts";
+import { type BodyRejection, type ReceivedBody, readRequestBody } from "./read-request-body.ts";
 import { createAllowList, normalAddress, rateKey } from "./remote-address.ts";
-import { type Served, servedAddresses } from "./routes.ts";
+import { createReadOrigin, createRequestContext, type RequestContext } from "./request-context.ts";
+import { createResponder, type Render } from "./responder.ts";
+import type { EndpointPaths } from "./routes.ts";
+import { createRoutes, type Route } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
-import { createTurningAway, createUnverifiedTurns, type TurningAway } from "./turning-away.ts";
 import { createUnverifiedBodies, type UnverifiedBodies } from "./unverified-bodies.ts";
 
-export interface PublicOptions {
-  readonly addresses: Addresses;
+export interface PublicListenerOptions {
+  readonly addresses: EndpointPaths;
   readonly trustProxy: readonly string[];
   readonly maxBodyBytes: number;
   /** At least `maxBodyBytes`. */
@@ -56,34 +60,34 @@ const KEEP_ALIVE_MS = 72_000;
  * The listener that platforms call: callbacks and OAuth redirects, and nothing else. It stands on `node:http` itself,
  * since a refusal costs half of what it costs behind a framework (decision 0021).
  */
-export function createPublicListener(options: PublicOptions, deps: PublicDeps): Listener {
+export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies): Listener {
   const clientErrors = createClientErrors(deps);
-  const concluder = createConcluder(deps);
-  const doorway = createDoorway();
-  const turningAway = createTurningAway();
-  const served = servedAddresses(options.addresses, options.requestTimeoutMs, deps, concluder);
+  const responder = createResponder(deps);
+  const acceptGate = createAcceptGate();
+  const rejectionThrottle = createRejectionThrottle();
+  const routes = createRoutes(options.addresses, options.requestTimeoutMs, deps, responder);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
-  const turns = createUnverifiedTurns(connections, doorway);
-  const arrival = { clock: deps.clock, originOf: createOrigin(options.trustProxy), turns };
-  const underWay = new Set<ServerResponse>();
+  const turns = createUnverifiedTurns(connections, acceptGate);
+  const arrival = { clock: deps.clock, originOf: createReadOrigin(options.trustProxy), turns };
+  const inFlight = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
-    clientErrors.begun(message.socket);
-    underWay.add(response);
+    clientErrors.requestStarted(message.socket);
+    inFlight.add(response);
     response.once("close", () => {
-      underWay.delete(response);
-      clientErrors.ended(message.socket);
+      inFlight.delete(response);
+      clientErrors.requestEnded(message.socket);
     });
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;
     serve(message, response).catch(() => response.destroy());
   });
   server.on("connection", (socket) => {
-    doorway.arrived();
+    acceptGate.connectionAccepted();
     connections.accepted(socket);
   });
   server.on("secureConnection", connections.secured);
-  server.on("clientError", clientErrors.answer);
+  server.on("clientError", clientErrors.respond);
   const guard = guardConnections(server, {
     limit: connections,
     writeTimeoutMs: options.writeTimeoutMs ?? WRITE_TIMEOUT_MS,
@@ -99,10 +103,10 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
     async close() {
       if (!server.listening) return;
       // They would stay for ever.
-      deps.heard?.hearing.end();
+      deps.capture?.buffer.end();
       server.close();
       // Their clients must send nothing more over connections that are about to close.
-      for (const response of underWay) response.shouldKeepAlive = false;
+      for (const response of inFlight) response.shouldKeepAlive = false;
       await once(server, "close");
       connections.close();
       guard.close();
@@ -111,35 +115,37 @@ export function createPublicListener(options: PublicOptions, deps: PublicDeps): 
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ""] = (message.url ?? "").split("?", 1);
-    const address = served.get(path);
-    const request = incoming(message, response, address?.isCallback ?? false, arrival);
-    request.phase = request.isCallback ? deps.receiver.tracer?.request(arrivedOf(request, path)) : undefined;
-    if (request.phase === undefined) await take(request, address);
-    else await request.phase.within(() => take(request, address));
+    const address = routes.get(path);
+    const request = createRequestContext(message, response, address?.isCallback ?? false, arrival);
+    request.span = request.isCallback
+      ? deps.receiver.tracer?.startRequest(requestInfo(request, path))
+      : undefined;
+    if (request.span === undefined) await handle(request, address);
+    else await request.span.within(() => handle(request, address));
   }
 
-  async function take(request: Incoming, address: Served | undefined): Promise<void> {
+  async function handle(request: RequestContext, address: Route | undefined): Promise<void> {
     try {
-      if (doorway.clear !== undefined) await doorway.clear;
-      const refusal = await arrive(request, address, turningAway, deps);
+      if (acceptGate.quiet !== undefined) await acceptGate.quiet;
+      const refusal = await admit(request, address, rejectionThrottle, deps);
       if (refusal !== undefined)
-        return concluder.conclude(request, { outcome: refusal }, pageOf(refusal, address));
-      const most = Math.min(options.maxBodyBytes, address?.mostBytes ?? options.maxBodyBytes);
-      const notTaken = await takeBody(request, most, unverified, clientErrors);
-      if (notTaken !== undefined) return concluder.conclude(request, { outcome: notTaken });
-      await address?.route(request);
+        return responder.respond(request, { outcome: refusal }, pageOf(refusal, address));
+      const most = Math.min(options.maxBodyBytes, address?.maxBytes ?? options.maxBodyBytes);
+      const notTaken = await readBody(request, most, unverified, clientErrors);
+      if (notTaken !== undefined) return responder.respond(request, { outcome: notTaken });
+      await address?.handle(request);
     } catch (error) {
-      concluder.conclude(request, { outcome: failed("internal", error) });
+      responder.respond(request, { outcome: failed("internal", error) });
     } finally {
-      request.verified();
+      request.onVerified();
     }
   }
 }
 
 function connectionLimit(
-  { connections, trustProxy }: PublicOptions,
+  { connections, trustProxy }: PublicListenerOptions,
   { endOldest }: UnverifiedBodies,
-  { log }: PublicDeps,
+  { log }: PublicDependencies,
 ): ConnectionLimit {
   const isProxy = trustProxy.length === 0 ? () => false : createAllowList(trustProxy);
   return createConnectionLimit({
@@ -149,8 +155,8 @@ function connectionLimit(
       log.warn(
         {
           closed,
-          max_connections: connections.most,
-          max_connections_per_address: connections.mostPerAddress,
+          max_connections: connections.max,
+          max_connections_per_address: connections.maxPerAddress,
         },
         "connections to the public listener were closed: MAX_CONNECTIONS or MAX_CONNECTIONS_PER_ADDRESS is reached",
       ),
@@ -158,7 +164,7 @@ function connectionLimit(
 }
 
 function createServer(
-  { tls, requestTimeoutMs }: PublicOptions,
+  { tls, requestTimeoutMs }: PublicListenerOptions,
   serve: (message: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   const limits = {
@@ -176,67 +182,73 @@ function createServer(
 }
 
 /** What a trace tells of a request; `route` is its path, and never its query. */
-function arrivedOf({ method, message, protocol, address, headers }: Incoming, route: string): ArrivedRequest {
+function requestInfo(
+  { method, message, protocol, address, headers }: RequestContext,
+  route: string,
+): RequestInfo {
   return { method, route, protocol, httpVersion: message.httpVersion, address, headers };
 }
 
 /** Phase (a), then whether the address and the method are ones that are served: why it is not, if so. */
-async function arrive(
-  request: Incoming,
-  address: Served | undefined,
-  turningAway: TurningAway,
-  { gate, tls, receiver }: PublicDeps,
+async function admit(
+  request: RequestContext,
+  address: Route | undefined,
+  throttle: RejectionThrottle,
+  { admission, tls, receiver }: PublicDependencies,
 ): Promise<Outcome | undefined> {
-  const { answerHeaders, protocol, isCallback } = request;
-  if (tls) answerHeaders["strict-transport-security"] = "max-age=31536000";
+  const { responseHeaders, protocol, isCallback } = request;
+  if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
   const contentEncoding = request.headers["content-encoding"];
   const arrival = { address: request.address, protocol, contentEncoding, isCallback };
-  const { headers, refusal } = await passGate(arrival, gate);
-  Object.assign(answerHeaders, headers);
+  const { headers, refusal } = await admitRequest(arrival, admission);
+  Object.assign(responseHeaders, headers);
   if (refusal !== undefined) return refusal;
   if (address === undefined) return refused("not_found");
   // A code stands in these addresses, and must not travel on with a link.
-  if (address.isOAuth) answerHeaders["referrer-policy"] = "no-referrer";
+  if (address.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
   // Answered before the body: what nobody will read need not be received.
   if (!address.methods.includes(request.method))
     return refused("method_not_allowed", { allow: address.methods.join(", ") });
-  return address.isWork ? overload(receiver.places, turningAway) : undefined;
+  return address.isConcurrencyLimited ? overload(receiver.concurrency, throttle) : undefined;
 }
 
 /** A browser gets its 503 in a page. */
-function pageOf(refusal: Outcome, address: Served | undefined): { readonly render: Render } | undefined {
-  const render = refusal.ending === "failed" ? address?.render : undefined;
+function pageOf(refusal: Outcome, address: Route | undefined): { readonly render: Render } | undefined {
+  const render = refusal.kind === "failed" ? address?.render : undefined;
   return render === undefined ? undefined : { render };
 }
 
 /** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */
-async function overload(places: Places, turningAway: TurningAway): Promise<Outcome | undefined> {
-  if (places.refusal() === undefined) return undefined;
-  await turningAway.next();
-  return places.refusal();
+async function overload(
+  concurrency: ConcurrencyLimit,
+  throttle: RejectionThrottle,
+): Promise<Outcome | undefined> {
+  if (concurrency.overload() === undefined) return undefined;
+  await throttle.wait();
+  return concurrency.overload();
 }
 
 /** The body of a method that has one; where it did not arrive in time, what was said on the socket already. */
-async function takeBody(
-  request: Incoming,
+async function readBody(
+  request: RequestContext,
   most: number,
   unverified: UnverifiedBodies,
   clientErrors: ClientErrors,
-): Promise<NotTaken | undefined> {
-  const { method, message, address, answerHeaders } = request;
+): Promise<BodyRejection | undefined> {
+  const { method, message, address, responseHeaders } = request;
   if (method === "GET") return undefined;
-  const received = await receiveBody(message, { most, address: rateKey(address), unverified });
+  const received = await readRequestBody(message, { maxBytes: most, address: rateKey(address), unverified });
   if (isReceived(received)) {
     request.body = received.bytes;
-    request.verified = received.release;
+    request.onVerified = received.release;
     return undefined;
   }
   // What is left of the body is not read.
-  answerHeaders.connection = "close";
+  responseHeaders.connection = "close";
   const answered = isRefused(received) ? clientErrors.codeFor(message.socket) : undefined;
   return answered === undefined ? received : refused(answered);
 }
 
-function isReceived(received: ReceivedBody | NotTaken): received is ReceivedBody {
+function isReceived(received: ReceivedBody | BodyRejection): received is ReceivedBody {
   return "bytes" in received;
 }

@@ -1,8 +1,37 @@
+export { sql } from "kysely";
+export type {
+  AlertChange,
+  AlertKey,
+  AlertKind,
+  AlertStore,
+  Arrival,
+  ArrivalKey,
+  ArrivalSubject,
+  ExhaustedCounts,
+  SlotCount,
+  StoredAlert,
+} from "./alerts.ts";
+export type { AttemptStore, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";
+export type { AuditFilter, AuditOutcome, AuditStore, NewAuditEntry, StoredAuditEntry } from "./audit.ts";
+export type {
+  BulkReplayCounts,
+  BulkReplayProgress,
+  BulkReplayState,
+  BulkReplayStore,
+  DueReplay,
+  NewBulkReplay,
+  StoredBulkReplay,
+} from "./bulk-replays.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
-export { CareRefused } from "./care-refused.ts";
-export type { CheckedDatabase, Contents } from "./checked-database.ts";
+export type { CallbackSearchResult, CallbackStore, StoredCallback } from "./callback-log.ts";
+export type {
+  CapturedRequest,
+  CaptureExtent,
+  CaptureLimits,
+  CaptureStore,
+  NewCapturedRequest,
+} from "./captures.ts";
 export {
-  asText,
   type CopyPair,
   type CopyProgress,
   type CopySource,
@@ -12,12 +41,63 @@ export {
   NOT_COPIED,
   type SourceRow,
   type SourceTable,
-} from "./copying.ts";
-export { noteUnhandledRejection } from "./guarded.ts";
-export type { Inspection, Look, SeenCredential } from "./inspection.ts";
-export type { CheckedInvariant } from "./invariants.ts";
+  toPostgresText,
+} from "./copy.ts";
+export type { ConfiguredCredential, CredentialUse } from "./credential-uses.ts";
+export type { SealedKind, SealedValue, SealedValueStore } from "./encrypted-values.ts";
+export type {
+  FailedAttempt,
+  FailureFilter,
+  FailureLease,
+  FailureStore,
+  InterruptedAttempt,
+  NewFailure,
+  RecoveryOptions,
+  StoredFailure,
+  WaitingType,
+} from "./failures.ts";
+export { noteUnhandledRejection } from "./handler-transaction.ts";
+export type { Inspection, InspectOptions, StoredCredentialUse } from "./inspection.ts";
+export type { DatabaseContents, IntegrityReport, InvariantResult } from "./integrity.ts";
+export type { Lease } from "./lease.ts";
 export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";
-export { ANOTHER_KEY, isAnotherKey, type KeyStamp } from "./migrations/check-stamp.ts";
-export { MigrationRefused } from "./migrations/migration-refused.ts";
-export type { OpenedStore, OpenOptions } from "./opened-store.ts";
-export * from "./store.ts";
+export { isWrongKey, type KeyStamp, WRONG_KEY } from "./migrations/check-stamp.ts";
+export {
+  CONFIGURATION,
+  type HandlerMigration,
+  type Migration,
+  type MigrationReport,
+} from "./migrations/migration.ts";
+export type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
+export type {
+  DeliveryLease,
+  DueDelivery,
+  ListedNotification,
+  NotificationFilter,
+  OutboxStore,
+  RedeliveryResult,
+  StoredDelivery,
+  StoredNotification,
+} from "./outbox.ts";
+export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
+export type { PreparationClaim, PreparationStore } from "./preparations.ts";
+export type { RateCount } from "./rate-counters.ts";
+export type { NewRecord, StoredRecord } from "./records.ts";
+export type { RedirectStateStore } from "./redirect-states.ts";
+export type { DeletedRows, RetentionLimits } from "./retention.ts";
+export type { Deadline } from "./retry-until.ts";
+export type { RollupSlot, RollupStore } from "./rollups.ts";
+export type { Role, SessionStore, StoredSession } from "./sessions.ts";
+export type { OpenedStore, OpenOptions, Store } from "./store.ts";
+export { MaintenanceError, MigrationError, StoreError, type StoreErrorReason } from "./store-errors.ts";
+export type {
+  Dialect,
+  ExecuteResult,
+  PostgresConnection,
+  PostgresTransaction,
+  SqliteTransaction,
+  Transaction,
+  TransactionObserver,
+  UntypedQuery,
+} from "./transaction.ts";
+export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-tokens.ts";

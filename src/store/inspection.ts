@@ -1,7 +1,7 @@
 import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
 
 /** What to look at, besides the service's own tables. */
-export interface Look {
+export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
   readonly schema?: string | undefined;
   /** Names of tables that handlers would make. */
@@ -17,14 +17,14 @@ export type Inspection = {
   | {
       readonly exists: true;
       /** The names of the handlers' migrations that were applied. */
-      readonly ownMigrations: readonly string[];
+      readonly handlerMigrations: readonly string[];
       readonly schema: number;
       readonly environment: string | undefined;
       readonly baseUrl: string | undefined;
       /** The id of the encryption key it was last used with. */
       readonly keyId: string | undefined;
       readonly durabilityWarnings: readonly string[];
-      readonly credentialUses: readonly SeenCredential[];
+      readonly credentialUses: readonly StoredCredentialUse[];
       /** How many deliveries of notifications wait, by channel. */
       readonly waitingByChannel: ReadonlyMap<string, number>;
       /** Why callbacks were not authentic, of the newest rows of the log; the newest first. */
@@ -32,10 +32,10 @@ export type Inspection = {
     }
 );
 
-export const SELECT_OWN_MIGRATIONS = "SELECT name FROM oncehook_own_migrations";
+export const SELECT_HANDLER_MIGRATIONS = "SELECT name FROM oncehook_own_migrations";
 
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
-export interface SeenCredential {
+export interface StoredCredentialUse {
   readonly method: string;
   readonly fingerprint: string;
   readonly previousSince: string | null;
@@ -49,7 +49,7 @@ export const COUNT_WAITING =
   "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
 
 /** The step of the schema that brought the column. */
-export const DIAGNOSES_SINCE = 7;
+export const FIRST_SCHEMA_WITH_DIAGNOSES = 7;
 
 export const SELECT_DIAGNOSES = `SELECT diagnosis FROM
   (SELECT id, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
@@ -63,7 +63,7 @@ export function toWaitingByChannel(rows: readonly Readonly<Record<string, unknow
   return new Map(rows.map((row) => [String(row.channel), Number(row.waiting)]));
 }
 
-export function toSeenCredential(row: Readonly<Record<string, unknown>>): SeenCredential {
+export function toStoredCredentialUse(row: Readonly<Record<string, unknown>>): StoredCredentialUse {
   const time = (value: unknown) => {
     if (value === null || value === undefined) return null;
     return value instanceof Date ? value.toISOString() : String(value);

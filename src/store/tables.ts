@@ -1,6 +1,4 @@
 import type { Generated } from "kysely";
-import type { AuditOutcome } from "./audit-store.ts";
-import type { Role } from "./session-store.ts";
 
 /** Times come back as text from SQLite and as `Date` from PostgreSQL; both take ISO 8601 text. */
 export type StoredTime = string | Date;
@@ -160,11 +158,11 @@ export interface UserTokenRow {
   updated_at: StoredTime;
 }
 
-export interface HeardRow {
+export interface CapturedRequestRow {
   id: Generated<StoredInteger>;
   request_id: string;
   received_at: StoredTime;
-  /** Of the sealed request. */
+  /** Of the encrypted request. */
   bytes: number;
   sealed_request: Uint8Array;
 }
@@ -183,7 +181,7 @@ export interface AlertRow {
 export interface SessionRow {
   id_sha256: string;
   who: string;
-  role: Role;
+  role: "viewer" | "operator";
   begun_with: string;
   begun_at: StoredTime;
   expires_at: StoredTime;
@@ -193,13 +191,13 @@ export interface AuditRow {
   id: Generated<StoredInteger>;
   at: StoredTime;
   who: string | null;
-  role: Role | null;
+  role: SessionRow["role"] | null;
   remote_address: string;
   action: string;
   subject: string | null;
   /** JSON. */
   detail: string | null;
-  outcome: AuditOutcome | null;
+  outcome: "done" | "refused" | "failed" | null;
 }
 
 export interface RollupRow {
@@ -236,7 +234,7 @@ export interface Tables {
     previous_since: StoredTime | null;
     last_used_at: StoredTime | null;
   };
-  oncehook_heard: HeardRow;
+  oncehook_heard: CapturedRequestRow;
   oncehook_arrivals: { source: string; subject: string; slot: StoredInteger; count: StoredInteger };
   oncehook_arrival_subjects: {
     source: string;

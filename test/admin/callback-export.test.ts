@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { exportLines } from "../../src/admin/callback-export.ts";
+import { exportLines } from "../../src/admin/callback-routes.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import type { CallbackStore } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";

@@ -47,7 +47,7 @@ describe.each(DIALECTS)("a live stream of a session on %s", (dialect) => {
           await receivers[0].send(payment({ event_id: "after" }));
           await until(() => other.eventIds().includes("after"), LIMIT_MS);
           expect(streams.map(({ heard }) => heard.includes('"after"'))).toEqual([false, false]);
-          expect(other.events.some(({ event }) => event === "away")).toBe(false);
+          expect(other.events.some(({ event }) => event === "disconnected")).toBe(false);
         });
       } finally {
         for (const receiver of receivers) await receiver.stop();

@@ -362,13 +362,13 @@ describe("a live stream", () => {
       const { port } = new URL(first.adminOrigin);
       await withListening(first.adminOrigin, {}, async (listening) => {
         await first.stop();
-        await until(() => listening.events.some((one) => one.event === "away"), LIMIT_MS);
+        await until(() => listening.events.some((one) => one.event === "disconnected"), LIMIT_MS);
         await append(target, ["meanwhile"]);
         const second = await startReceiver(target, { env: { ADMIN_PORT: port } });
         try {
           await until(() => listening.requestIds().length === 1, LIMIT_MS);
           expect(listening.requestIds()).toEqual(["meanwhile"]);
-          expect(listening.events.some((one) => one.event === "back")).toBe(true);
+          expect(listening.events.some((one) => one.event === "reconnected")).toBe(true);
         } finally {
           await second.stop();
         }

@@ -99,19 +99,24 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
     withReceiver(
       dialect,
       async (receiver) => {
-        expect((await overviewOf(receiver)).needs_a_person).toEqual([]);
+        expect((await overviewOf(receiver)).needs_attention).toEqual([]);
         await receiver.send(event("broken", {}));
         await receiver.send(payment(), { secret: "p".repeat(32) });
         const since = new Date(Date.now() - MINUTE_MS);
         await withStoreBeside(receiver.target, async (store) => {
-          const alert = { kind: "silence", source: "platform", subject: "parcel", toldAt: since } as const;
-          await store.alerts.change({ ...alert, from: 0, isOpen: true, since, told: 0 });
-          await store.outbox.spread(["webhook"], systemClock.now(), 10);
+          const alert = {
+            kind: "silence",
+            source: "platform",
+            subject: "parcel",
+            notifiedAt: since,
+          } as const;
+          await store.alerts.change({ ...alert, from: 0, isOpen: true, since, notifiedCount: 0 });
+          await store.outbox.fanOut(["webhook"], systemClock.now(), 10);
           const lease = { owner: "test", now: new Date(), until: new Date(Date.now() + MINUTE_MS) };
           const [due] = await store.outbox.leaseDue(["webhook"], lease, 1);
-          await store.outbox.failed(Number(due?.id), "test", "gone", null);
+          await store.outbox.markFailed(Number(due?.id), "test", "gone", null);
         });
-        await until(async () => (await overviewOf(receiver)).needs_a_person.length === 4);
+        await until(async () => (await overviewOf(receiver)).needs_attention.length === 4);
         const overview = await overviewOf(receiver);
         conforms(PATH, "get", { status: 200, body: overview });
         expect(overview.failures).toEqual({ waiting: 0, exhausted: 1, next_attempt_at: null });
@@ -119,7 +124,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
         expect(overview.alerts).toEqual([
           { kind: "silence", source: "platform", subject: "parcel", since: since.toISOString() },
         ]);
-        expect(overview.needs_a_person.map(({ what, count }) => [what, count])).toEqual([
+        expect(overview.needs_attention.map(({ kind, count }) => [kind, count])).toEqual([
           ["open_alert", 1],
           ["exhausted_failures", 1],
           ["dead_notifications", 1],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CopyReport, copy } from "../../src/app/index.ts";
+import { type CopyReport, copyDatabase } from "../../src/app/index.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, startReceiver, testConfig } from "../support/receiver.ts";
@@ -13,7 +13,7 @@ const withBoth = (use: (target: Target, copied: () => Promise<CopyReport>) => Pr
     const from = source.url.slice("sqlite:".length);
     const given = { from, handlers: [], migrations: [], skip: [], onProgress: () => {} };
     await withDatabase("postgres", (target) =>
-      use(target, () => copy({ ...given, config: testConfig(target) })),
+      use(target, () => copyDatabase({ ...given, config: testConfig(target) })),
     );
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type CopyReport, copy } from "../../src/app/index.ts";
+import { type CopyReport, copyDatabase } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { runChild } from "../support/child.ts";
@@ -92,8 +92,11 @@ function fill(database: DatabaseSync, table: string): void {
   database.prepare(`INSERT INTO ${table} VALUES (${marks})`).run(...(values as string[]));
 }
 
-const copyTo = (target: Target, over: Partial<Parameters<typeof copy>[0]> = {}): Promise<CopyReport> =>
-  copy({
+const copyTo = (
+  target: Target,
+  over: Partial<Parameters<typeof copyDatabase>[0]> = {},
+): Promise<CopyReport> =>
+  copyDatabase({
     from: file(),
     config: testConfig(target),
     handlers: [failing],
@@ -299,7 +302,7 @@ const KINDS_COPIED = [
   },
 ];
 
-/** Duplicates are known, ids go on after the copied ones, failures are replayed with their sealed bodies. */
+/** Duplicates are known, ids go on after the copied ones, failures are replayed with their encrypted bodies. */
 async function expectReceiverContinues(target: Target): Promise<void> {
   const recovered = defineHandler({ type: "failing", data: z.object({}), handle: () => ({ done: true }) });
   const receiver = await startReceiver(target, { handlers: [recovered], migrations: OWN });

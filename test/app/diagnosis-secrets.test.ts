@@ -1,7 +1,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { diagnosisSecrets } from "../../src/app/diagnosis-secrets.ts";
+import { readDiagnosisSecrets } from "../../src/app/diagnosis-secrets.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { BASE, PRODUCTION } from "../support/configuration.ts";
 import { withFolder } from "../support/folder.ts";
@@ -16,7 +16,7 @@ function read(
     await writeFile(file, text);
     await chmod(file, mode);
     const config = loadConfig({ ...env, DIAGNOSE_SECRETS_FILE: file });
-    return diagnosisSecrets(config).catch((error: Error) => error.message.replace(file, "FILE"));
+    return readDiagnosisSecrets(config).catch((error: Error) => error.message.replace(file, "FILE"));
   });
 }
 
@@ -30,7 +30,7 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
   });
 
   it("is not asked for where none is named", async () => {
-    expect(await diagnosisSecrets(loadConfig(BASE))).toEqual([]);
+    expect(await readDiagnosisSecrets(loadConfig(BASE))).toEqual([]);
   });
 
   it.each([
@@ -71,6 +71,8 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
     for (const mode of [0o400, 0o600, 0o440, 0o640])
       expect(await read("test=the-secret-of-test", { mode })).toHaveLength(1);
     const config = loadConfig({ ...BASE, DIAGNOSE_SECRETS_FILE: "/nowhere/secrets" });
-    await expect(diagnosisSecrets(config)).rejects.toThrow('got "/nowhere/secrets", which does not exist');
+    await expect(readDiagnosisSecrets(config)).rejects.toThrow(
+      'got "/nowhere/secrets", which does not exist',
+    );
   });
 });

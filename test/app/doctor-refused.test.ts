@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { checkAuthentication } from "../../src/app/doctor/check-authentication.ts";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
+import { checkAuthentication } from "../../src/app/doctor/run-doctor.ts";
 import { DIAGNOSES } from "../../src/domain/index.ts";
-import { signHmac } from "../../src/verify/index.ts";
+import { signHmac } from "../../src/sources/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
@@ -30,16 +30,16 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       expect(await receiver.count("oncehook_callbacks", "diagnosis IS NOT NULL")).toBe(5 + FORGED.length);
       await receiver.stop();
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      expect(findings.filter(({ about }) => about === "refused")).toEqual([
+      expect(findings.filter(({ check }) => check === "refused")).toEqual([
         {
-          verdict: "warning",
-          about: "refused",
-          says: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. Otherwise it is right. ${DIAGNOSES.encoding.do}`,
+          level: "warning",
+          check: "refused",
+          message: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. Otherwise it is right. ${DIAGNOSES.encoding.remedy}`,
         },
         {
-          verdict: "warning",
-          about: "refused",
-          says: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` stands before the signature. Otherwise it is right. ${DIAGNOSES.prefix.do}`,
+          level: "warning",
+          check: "refused",
+          message: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` stands before the signature. Otherwise it is right. ${DIAGNOSES.prefix.remedy}`,
         },
       ]);
     }));
@@ -53,7 +53,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       const stored = '{"code":"other_header","says":"There is no X-Signature.","do":"Have it sent."}';
       await execute(target, `UPDATE oncehook_callbacks SET diagnosis = '${stored}'`);
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      expect(findings.filter(({ about }) => about === "refused")).toEqual([]);
+      expect(findings.filter(({ check }) => check === "refused")).toEqual([]);
     }));
 
   it("looks at a database from before there were diagnoses", () =>
@@ -62,7 +62,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       await execute(target, "ALTER TABLE oncehook_callbacks DROP COLUMN diagnosis");
       await execute(target, "DELETE FROM oncehook_schema WHERE number >= 7");
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      expect(findings.map(({ about, verdict }) => [about, verdict])).toEqual([
+      expect(findings.map(({ check, level }) => [check, level])).toEqual([
         ["database", "ok"],
         ["secrets", "ok"],
       ]);
@@ -77,9 +77,9 @@ describe("doctor", () => {
     );
     expect(await checkAuthentication(config)).toEqual([
       {
-        verdict: "failure",
-        about: "authentication",
-        says: 'DIAGNOSE_SECRETS_FILE: got "/nowhere/secrets", which does not exist',
+        level: "failure",
+        check: "authentication",
+        message: 'DIAGNOSE_SECRETS_FILE: got "/nowhere/secrets", which does not exist',
       },
     ]);
   });

@@ -44,7 +44,7 @@ async function use(target: Target, now: Date, send: () => Promise<{ status: numb
 
 async function says(target: Target, env: Env, now: Date): Promise<string[]> {
   const findings = await checkDatabase(testConfig(target, env), ["log"], now);
-  return findings.filter(({ about }) => about === "secrets").map(({ says }) => says);
+  return findings.filter(({ check }) => check === "secrets").map(({ message }) => message);
 }
 
 const signed = (secret: string, now: Date) => (receiver: TestReceiver) =>

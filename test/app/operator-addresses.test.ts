@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { adminAccess } from "../../src/app/access.ts";
+import { adminAccess } from "../../src/app/admin-access.ts";
 import { systemClock } from "../../src/domain/index.ts";
-import { createSealer } from "../../src/seal/index.ts";
+import { createEncryptor } from "../../src/encryption/index.ts";
 import { testConfig } from "../support/receiver.ts";
 
 const OPERATORS = [
@@ -22,7 +22,7 @@ const provider = adminAccess(
       ADMIN_OIDC_OPERATORS: OPERATORS.join(","),
     },
   ),
-  createSealer(Buffer.alloc(32, 1)),
+  createEncryptor(Buffer.alloc(32, 1)),
   systemClock,
 ).provider;
 const roleOf = (email: string) => provider?.roleOf({ subject: "x", email, values: [email] });

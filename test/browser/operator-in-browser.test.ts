@@ -41,7 +41,7 @@ it(
         const [status, text] = await answerOf(page, `${test.base}/api/v1/session`);
         expect([status, JSON.parse(text ?? "")]).toEqual([
           200,
-          expect.objectContaining({ who: "ada@example.com", role: "operator" }),
+          expect.objectContaining({ actor: "ada@example.com", role: "operator" }),
         ]);
         expect(await page.evaluate("document.cookie")).toBe("");
         const discard =

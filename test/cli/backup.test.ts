@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { keyIdOf } from "../../src/seal/index.ts";
+import { encryptionKeyId } from "../../src/encryption/index.ts";
 import { type Ended, runChild } from "../support/child.ts";
 import { countOf } from "../support/effects.ts";
 import { openTarget, type Target } from "../support/open-target.ts";
@@ -172,7 +172,7 @@ describe("a restore", () => {
     withPlace(async ({ folder, target, oncehook }) => {
       await oncehook("migrate");
       await oncehook("backup", join(folder, "copy.db"));
-      const keys = { current: keyIdOf(Buffer.alloc(32, 7)), previous: [] };
+      const keys = { current: encryptionKeyId(Buffer.alloc(32, 7)), previous: [] };
       const options = { stamp: { environment: "test", keys } };
       const first = await openTarget(target, options);
       const second = await openTarget(target, options);

@@ -64,7 +64,7 @@ describe("the command line", () => {
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run(["--help"]);
       expect(code).toBe(0);
-      expect(stdout).toContain("Exit codes: 0 done, 1 it did not work");
+      expect(stdout).toContain("Exit codes: 0 success, 1 failure");
     }));
 
   it("suggests the command that was meant and exits 2", () =>

@@ -51,10 +51,10 @@ describe("--json", () => {
       const well = await run("doctor", "--json");
       expect(well.code).toBe(0);
       const findings = JSON.parse(well.stdout);
-      expect(findings).toContainEqual({ verdict: "ok", about: "secrets", says: expect.any(String) });
+      expect(findings).toContainEqual({ level: "ok", check: "secrets", message: expect.any(String) });
       const ill = await run("doctor", "--registered", "http://127.0.0.1:1/other", "--json");
       expect(ill.code).toBe(1);
-      expect(JSON.parse(ill.stdout)).toContainEqual(expect.objectContaining({ verdict: "failure" }));
+      expect(JSON.parse(ill.stdout)).toContainEqual(expect.objectContaining({ level: "failure" }));
     }));
 
   it("prints which migrations were applied", () =>

@@ -52,7 +52,7 @@ describe("an error that nobody catches", () => {
         await server.send(posting("e1", "ledger_crashing")).catch(() => {});
         expect(await server.ended).toBe(1);
         const last = log().find(({ level }) => level === 60);
-        expect(last?.msg).toContain("nobody knows what it left half done");
+        expect(last?.msg).toContain("the state is unknown");
         expect(last?.err?.message).toMatch(/^this handler took the process down: password=(?!hunter2)/);
         expect(server.stderr()).not.toContain("hunter2");
       },
@@ -60,13 +60,13 @@ describe("an error that nobody catches", () => {
     ));
 });
 
-describe("a loop without an end", () => {
+describe("an endless loop", () => {
   it("is told in the log, and ends the process, which no time limit of its own thread could", () =>
     withServer(
       async (server, log) => {
         expect((await server.send(posting("e1", "ledger_looping"))).status).toBe(200);
         expect(await server.ended).toBe("SIGKILL");
-        expect(log().find(({ level }) => level === 60)?.msg).toContain("the main thread has stood still");
+        expect(log().find(({ level }) => level === 60)?.msg).toContain("the main thread was blocked");
       },
       { HANDLER_TIMEOUT_MS: "300" },
     ));
@@ -98,7 +98,7 @@ describe("a promise that nobody awaits", () => {
   it("is logged when it fails, and the process goes on", () =>
     withServer(async (server, log, target) => {
       expect((await server.send(posting("e1", "ledger_rejecting"))).status).toBe(200);
-      await until(() => log().some(({ msg }) => msg.startsWith("a promise failed that nobody awaited")));
+      await until(() => log().some(({ msg }) => msg.startsWith("unhandled promise rejection")));
       expect((await server.send(posting("e2"))).status).toBe(200);
       expect(await countOf(target, "ledger_effects")).toBe(2);
     }));
@@ -121,9 +121,7 @@ describe("a disk that does not flush", () => {
         const refused = server.send(posting("e2")).then(({ status }) => status);
         expect([500, 503, "no answer"]).toContain(await refused.catch(() => "no answer"));
         expect(await server.ended).toBe(1);
-        expect(log().find(({ level }) => level === 60)?.msg).toContain(
-          "the disk did not take what was committed",
-        );
+        expect(log().find(({ level }) => level === 60)?.msg).toContain("fsync of the WAL failed");
         disk.end();
         const next = await startServer(target, disk.env, LEDGER);
         try {

@@ -19,7 +19,7 @@ import {
 import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
-const LISTEN = { LISTEN: "on", CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
+const LISTEN = { CAPTURE: "on", CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
 const PATH = "/hooks/api/platform/callback";
 const LIMIT_MS = 60_000;
 
@@ -351,7 +351,7 @@ describe("oncehook listen says what to do", () => {
 
   it("where the receiver lets nobody listen", () =>
     withReceiver("sqlite", async ({ publicOrigin }) => {
-      expect(await refusal(["--from", publicOrigin, ...TO])).toContain("start that receiver with LISTEN=on");
+      expect(await refusal(["--from", publicOrigin, ...TO])).toContain("start that receiver with CAPTURE=on");
     }));
 
   it("where something else answers", () =>

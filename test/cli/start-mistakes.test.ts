@@ -157,7 +157,7 @@ describe("a start in development", () => {
         const env = { ...development, PORT: String(await freePort()), ...base };
         const receiver = await startReceiver(target, { env });
         await receiver.stop();
-        warnings.push(JSON.stringify(receiver.lines).includes("CALLBACK_BASE_URL is another"));
+        warnings.push(JSON.stringify(receiver.lines).includes("CALLBACK_BASE_URL differs"));
       }
       expect(warnings).toEqual([false, false, true, true]);
     }));
@@ -182,7 +182,7 @@ describe("a start in development", () => {
 it("tells at a start that it made a new database, and where", () =>
   withDatabase("sqlite", async (target) => {
     const file = target.url.slice("sqlite:".length);
-    const made = { file, msg: expect.stringContaining("a new, empty one was made") };
+    const made = { file, msg: expect.stringContaining("created a new, empty database") };
     const first = await startReceiver(target);
     await first.stop();
     expect(first.lines).toContainEqual(expect.objectContaining(made));

@@ -53,7 +53,7 @@ const BREAKS = [
       SELECT source, event_id, position, topic, payload, created_at FROM oncehook_notifications`,
   ],
   [
-    "deliveries-spread",
+    "deliveries-fanned-out",
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts)
       SELECT id, 'log', 'waiting', 0 FROM oncehook_notifications`,
   ],
@@ -74,7 +74,9 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         const { code, stdout, stderr } = await verify(receiver.target);
         expect([code, stderr]).toEqual([0, ""]);
         expect(stdout).not.toContain("FAILURE");
-        expect(stdout).toContain("ok      one-success: no event was answered success twice");
+        expect(stdout).toContain(
+          "ok      one-success: no event has two log entries with the outcome success",
+        );
         expect(stdout).toMatch(/: environment test, 1 events, the newest of \d{4}-.+\nall \d+ hold\n$/);
       },
       { handlers: [failing] },

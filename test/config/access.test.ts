@@ -57,7 +57,7 @@ describe("the configuration of who may come in", () => {
     ],
     [
       "ADMIN_OIDC_OPERATORS",
-      "ADMIN_OIDC_OPERATORS, ADMIN_OIDC_VIEWERS: neither is set, expected one of them with ADMIN_OIDC_ISSUER: nobody could sign in",
+      "ADMIN_OIDC_OPERATORS, ADMIN_OIDC_VIEWERS: neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in",
     ],
   ] as const)("says what is missing without %s", (name, problem) => {
     expect(problems({ ...BASE, ...without(name) })).toEqual([problem]);

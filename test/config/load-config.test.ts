@@ -86,7 +86,7 @@ describe("the configuration", () => {
 
   it.each([
     [{ PORT: "70000" }, 'PORT: got "70000", expected a whole number from 0 to 65535 (0: any free port)'],
-    [{ LISTEN: "yes" }, 'LISTEN: got "yes", expected on or off; in production off'],
+    [{ CAPTURE: "yes" }, 'CAPTURE: got "yes", expected on or off; in production off'],
     [{ APP_ENV: "prod" }, 'APP_ENV: got "prod", expected development, test or production'],
     [{ SIGNING_SECRET: "short" }, "SIGNING_SECRET: got a value of 5 bytes, expected at least 16 bytes"],
     [
@@ -315,7 +315,7 @@ describe("production", () => {
     ["CALLBACK_BASE_URL", "https://localhost", "expected a host that the platform can reach"],
     ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that the platform can reach"],
     ["OAUTH_TOKEN_URL", "http://platform.example.com/token", "expected an https address in production"],
-    ["LISTEN", "on", "got on, expected off in production"],
+    ["CAPTURE", "on", "got on, expected off in production"],
   ])("does not start with %s=%s", (name, value, message) => {
     expect(problems({ ...PRODUCTION, [name]: value }).join("\n")).toContain(message);
   });

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { notificationChannels } from "../../src/app/channels.ts";
+import { notificationChannels } from "../../src/app/notification-channels.ts";
 import { ConfigError, loadConfig } from "../../src/config/index.ts";
-import { createMask } from "../../src/observe/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { createMask } from "../../src/observability/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { certificate } from "../support/certificate.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
 

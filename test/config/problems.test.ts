@@ -22,7 +22,7 @@ describe("a problem of the configuration", () => {
 
   it.each(["0/minute", "0"])("says that no limit is a count of 0: %s", (value) => {
     expect(problems({ ...BASE, RATE_LIMIT_CALLBACK: value })).toEqual([
-      `RATE_LIMIT_CALLBACK: got "${value}", expected a count of at least 1: 0 would let nobody in, and off switches the limit off`,
+      `RATE_LIMIT_CALLBACK: got "${value}", expected a count of at least 1: 0 would refuse every request, and off switches the limit off`,
     ]);
   });
 });

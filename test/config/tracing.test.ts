@@ -31,7 +31,7 @@ describe("traces", () => {
   it("have the specification's defaults", () => {
     expect(tracing(ON)).toMatchObject({
       protocol: "http/protobuf",
-      honoursParent: true,
+      acceptsParent: true,
       sampler: { name: "parentbased_always_on", ratio: 1 },
       batch: {
         scheduledDelayMillis: 5_000,
@@ -56,7 +56,7 @@ describe("traces", () => {
     });
     expect(set).toMatchObject({
       protocol: "http/json",
-      honoursParent: false,
+      acceptsParent: false,
       sampler: { name: "parentbased_traceidratio", ratio: 0.25 },
       batch: { maxQueueSize: 100, maxExportBatchSize: 100 },
       limits: { attributeValueLengthLimit: 500 },

@@ -16,8 +16,8 @@ const CHANGE: AlertChange = {
   from: 0,
   isOpen: true,
   since: NOON,
-  told: 0,
-  toldAt: NOON,
+  notifiedCount: 0,
+  notifiedAt: NOON,
   message: { topic: "alert.silent", payload: { state: "begun" } },
 };
 
@@ -39,7 +39,7 @@ function withTwoStores(
 
 async function brokenIn(target: Target): Promise<string[]> {
   const { invariants } = await checkTarget(target);
-  return invariants.filter(({ broken }) => broken > 0).map(({ name }) => name);
+  return invariants.filter(({ violations }) => violations > 0).map(({ name }) => name);
 }
 
 describe.each(DIALECTS)("alerts on %s", (dialect) => {
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
     withTwoStores(dialect, async (stores) => {
       const turns = async (now: Date) => {
         const asked = stores.flatMap((store) =>
-          Array.from({ length: 5 }, () => store.alerts.takeTurn(now, MINUTE)),
+          Array.from({ length: 5 }, () => store.alerts.claimEvaluation(now, MINUTE)),
         );
         return (await Promise.all(asked)).filter(Boolean).length;
       };
@@ -58,8 +58,8 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
 
   it("give the turn again after the clock was set back", () =>
     withStore(dialect, async ({ alerts }) => {
-      expect(await alerts.takeTurn(later(3_600_000), MINUTE)).toBe(true);
-      expect(await alerts.takeTurn(NOON, MINUTE)).toBe(true);
+      expect(await alerts.claimEvaluation(later(3_600_000), MINUTE)).toBe(true);
+      expect(await alerts.claimEvaluation(NOON, MINUTE)).toBe(true);
     }));
 
   it("are changed, and told of, by one of many that have judged the same", () =>
@@ -83,8 +83,8 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           isOpen: false,
           number: 2,
           since: NOON,
-          told: 0,
-          toldAt: NOON,
+          notifiedCount: 0,
+          notifiedAt: NOON,
         },
       ]);
     }));
@@ -93,7 +93,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       await store.alerts.change(CHANGE);
       await store.alerts.change({ ...CHANGE, from: 1, isOpen: false });
-      expect(await store.outbox.spread(["webhook"], new Date(), 10)).toBe(2);
+      expect(await store.outbox.fanOut(["webhook"], new Date(), 10)).toBe(2);
       const listed = await store.outbox.list({ limit: 10 }, {});
       expect(new Set(listed.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
       expect(listed[0]).toMatchObject({
@@ -152,7 +152,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
     withStore(dialect, async ({ alerts }, target) => {
       for (const slot of [1, 2_500, 5_000, 5_001]) await alerts.addArrivals(slot, [{ ...TYPE, count: 1 }]);
       await alerts.addArrivals(3, [{ source: "platform", subject: "type:gone", count: 1 }]);
-      await alerts.forget(5_000);
+      await alerts.deleteArrivalsBefore(5_000);
       expect(await alerts.subjects()).toEqual([{ ...TYPE, firstSlot: 5_000, lastSlot: 5_001 }]);
       expect(await countOf(target, "oncehook_arrivals")).toBe(2);
     }));
@@ -167,7 +167,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       ] as const) {
         const kept = {
           version: "v1",
-          sealedBody: Buffer.of(1),
+          encryptedBody: Buffer.of(1),
           bodySha256: "ab",
           code: "handler_failed",
         } as const;

@@ -11,11 +11,11 @@ const ALL = { after: 0, limit: 100 };
 
 const attempt = (over: Partial<NewAttempt> = {}): NewAttempt => ({
   ...KEY,
-  beganAt: T0,
-  by: "retry",
+  startedAt: T0,
+  trigger: "retry",
   outcome: "handler_failed",
   error: "Error: down\n    at handle",
-  tookMs: 1.5,
+  durationMs: 1.5,
   ...over,
 });
 
@@ -23,12 +23,12 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
   it("keeps its attempts oldest first, in stretches, and no other event's", () =>
     withStore(dialect, async ({ attempts }) => {
       await attempts.append(attempt());
-      await attempts.append(attempt({ by: "bulk", outcome: "success", error: null, beganAt: at(60) }));
+      await attempts.append(attempt({ trigger: "bulk", outcome: "success", error: null, startedAt: at(60) }));
       await attempts.append(attempt({ source: "oauth" }));
       await attempts.append(attempt({ eventId: "e2", error: "a NUL \u0000" }));
       const [first, second, ...more] = await attempts.list(KEY, ALL);
-      expect(first).toEqual({ ...attempt(), id: first!.id, beganAt: T0.toISOString() });
-      expect(second).toMatchObject({ by: "bulk", outcome: "success", error: null });
+      expect(first).toEqual({ ...attempt(), id: first!.id, startedAt: T0.toISOString() });
+      expect(second).toMatchObject({ trigger: "bulk", outcome: "success", error: null });
       expect(more).toEqual([]);
       expect(await attempts.list(KEY, { after: first!.id, limit: 1 })).toEqual([second]);
       expect(await attempts.list({ ...KEY, eventId: "e2" }, ALL)).toMatchObject([{ error: "a NUL \uFFFD" }]);
@@ -38,7 +38,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
       await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
-      await store.once(newRecord("e1"), async () => ({ result: {}, logRow: row("success") }), committing());
+      await store.once(newRecord("e1"), async () => ({ result: {}, logEntry: row("success") }), committing());
       await store.appendCallbacks([row("again"), row("other event", { eventId: "e2" })]);
       await store.appendCallbacks([row("other source", { source: "oauth" })]);
       const rows = await store.callbacksOf(KEY, ALL);
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
           );
         }
         expect(target.dialect).toBe(dialect);
-        await store.outbox.spread(["webhook"], at(10_800), 10);
+        await store.outbox.fanOut(["webhook"], at(10_800), 10);
         for (const index of clocks.keys()) {
           const [record] = await store.listRecords({ limit: 1 }, { eventId: `e${index}` });
           const found = await store.outbox.ofEvent(record!, 10);
@@ -159,8 +159,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
   it("goes with the callback log", () =>
     withStore(dialect, async (store) => {
       await store.attempts.append(attempt());
-      await store.attempts.append(attempt({ beganAt: at(100), outcome: "success", error: null }));
-      const limits = { callbacks: at(50), strangersKept: 10, now: at(3_600) };
+      await store.attempts.append(attempt({ startedAt: at(100), outcome: "success", error: null }));
+      const limits = { callbacks: at(50), refusedRowsKept: 10, now: at(3_600) };
       expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.attempts.list(KEY, ALL)).toMatchObject([{ outcome: "success" }]);
     }));

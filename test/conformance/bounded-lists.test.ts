@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Found, Search, Store } from "../../src/store/index.ts";
+import type { SearchPage, SearchResult, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { seedRows } from "../support/query-plans.ts";
@@ -7,7 +7,7 @@ import { seedRows } from "../support/query-plans.ts";
 const FAILURE = { eventType: "t", version: "v1", error: "no", bodySha256: "ab", nextAttemptAt: null };
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 
-type Searching = (store: Store, search: Search) => Promise<Found<{ readonly eventId: string }>>;
+type Searching = (store: Store, search: SearchPage) => Promise<SearchResult<{ readonly eventId: string }>>;
 const rareFailures: Searching = ({ failures }, search) =>
   failures.search({ code: "handler_timed_out" }, search);
 const delivered: Searching = ({ outbox }, search) => outbox.search({ state: "delivered" }, search);
@@ -16,7 +16,13 @@ const delivered: Searching = ({ outbox }, search) => outbox.search({ state: "del
 async function seed(store: Store, target: Target): Promise<void> {
   for (const eventId of ["first", "second"])
     await store.failures.record(
-      { ...FAILURE, source: "platform", eventId, code: "handler_timed_out", sealedBody: new Uint8Array([1]) },
+      {
+        ...FAILURE,
+        source: "platform",
+        eventId,
+        code: "handler_timed_out",
+        encryptedBody: new Uint8Array([1]),
+      },
       T0,
     );
   await seedRows(target);

@@ -10,7 +10,7 @@ const lease = (owner: string, now: Date, seconds = 30): Lease => ({
   until: new Date(now.getTime() + seconds * 1000),
 });
 const key = (eventId: string) => ({ source: "platform", eventId });
-const NOTHING = { succeeded: 0, already: 0, failed: 0 };
+const NOTHING = { succeeded: 0, alreadyHandled: 0, failed: 0 };
 
 async function fail(store: Store, eventId: string, over: Partial<NewFailure> = {}, now = T0): Promise<void> {
   await store.failures.record(
@@ -20,7 +20,7 @@ async function fail(store: Store, eventId: string, over: Partial<NewFailure> = {
       version: "v1",
       code: "handler_failed",
       error: "down",
-      sealedBody: Buffer.of(1),
+      encryptedBody: Buffer.of(1),
       bodySha256: "ab".repeat(32),
       nextAttemptAt: null,
       ...over,
@@ -30,7 +30,7 @@ async function fail(store: Store, eventId: string, over: Partial<NewFailure> = {
 }
 
 const begin = (store: Store, filter = {}, perSecond = 10) =>
-  store.bulkReplays.begin({ filter, perSecond, by: "token" }, at(10));
+  store.bulkReplays.create({ filter, perSecond, createdBy: "token" }, at(10));
 const idsOf = (due: readonly { eventId: string }[]) => due.map(({ eventId }) => eventId);
 
 describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
@@ -44,11 +44,11 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(bulk).toMatchObject({
         filter,
         perSecond: 7,
-        by: "token",
+        createdBy: "token",
         state: "running",
         total: 2,
         ...NOTHING,
-        begunAt: at(10).toISOString(),
+        startedAt: at(10).toISOString(),
         endedAt: null,
       });
       expect((await begin(store)).total).toBe(3);
@@ -140,12 +140,12 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
 
   it("are worked on by one owner at a time, the oldest first, and by another where he let the time pass", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      const asked = { filter: {}, perSecond: 1, by: "token" };
-      const [first, second] = [await bulkReplays.begin(asked, T0), await bulkReplays.begin(asked, T0)];
+      const asked = { filter: {}, perSecond: 1, createdBy: "token" };
+      const [first, second] = [await bulkReplays.create(asked, T0), await bulkReplays.create(asked, T0)];
       expect(await bulkReplays.lease(lease("a", at(0)))).toMatchObject({ id: first.id });
       expect(await bulkReplays.lease(lease("b", at(0)))).toMatchObject({ id: second.id });
       expect(await bulkReplays.lease(lease("c", at(29)))).toBeUndefined();
-      const progress = { afterId: 5, succeeded: 1, already: 1 };
+      const progress = { afterId: 5, succeeded: 1, alreadyHandled: 1 };
       expect(await bulkReplays.advance(first.id, "a", progress, at(60))).toMatchObject(progress);
       expect(await bulkReplays.lease(lease("c", at(30)))).toMatchObject({ id: second.id });
       expect(await bulkReplays.advance(second.id, "b", progress, at(60))).toBeUndefined();
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
 
   it("are leased to one of many owners who ask at once", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      await bulkReplays.begin({ filter: {}, perSecond: 1, by: "token" }, T0);
+      await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       const owners = Array.from({ length: 8 }, (_, index) => lease(`owner-${index}`, T0));
       const leased = await Promise.all(owners.map((one) => bulkReplays.lease(one)));
       expect(leased.filter((one) => one !== undefined)).toHaveLength(1);
@@ -166,7 +166,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
 
   it("pause, go on and are cancelled, and an ended one does not change any more", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      const { id } = await bulkReplays.begin({ filter: {}, perSecond: 1, by: "token" }, T0);
+      const { id } = await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       expect(await bulkReplays.change(999, "paused", at(1))).toBe("absent");
       expect(await bulkReplays.change(id, "paused", at(1))).toMatchObject({ state: "paused", endedAt: null });
       expect(await bulkReplays.lease(lease("a", at(2)))).toBeUndefined();
@@ -174,7 +174,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       await bulkReplays.lease(lease("a", at(4)));
       const cancelled = { state: "cancelled", endedAt: at(5).toISOString() };
       expect(await bulkReplays.change(id, "cancelled", at(5))).toMatchObject(cancelled);
-      const under = { afterId: 1, succeeded: 1, already: 0 };
+      const under = { afterId: 1, succeeded: 1, alreadyHandled: 0 };
       expect(await bulkReplays.advance(id, "a", under, at(60))).toMatchObject({ ...cancelled, succeeded: 1 });
       expect(await bulkReplays.finish(id, "a", at(6))).toBeUndefined();
       for (const to of ["paused", "running", "cancelled"] as const)
@@ -188,13 +188,13 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       await store.bulkReplays.lease(lease("a", at(10)));
       await store.failures.leaseOne(key("e2"), lease("a", at(10)));
       await store.failures.release(key("e2"), "a", undefined, id);
-      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, already: 0 }, at(50));
+      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, alreadyHandled: 0 }, at(50));
       expect(await store.bulkReplays.finish(id, "a", at(11))).toMatchObject({
         state: "done",
         endedAt: at(11).toISOString(),
         total: 3,
         succeeded: 1,
-        already: 1,
+        alreadyHandled: 1,
         failed: 1,
       });
       expect(await store.bulkReplays.change(id, "paused", at(12))).toBe("ended");
@@ -204,7 +204,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const bulks = [await begin(store), await begin(store), await begin(store)];
       for (const { id } of [bulks[0]!, bulks[2]!]) await store.bulkReplays.change(id, "cancelled", at(11));
-      const limits = { callbacks: at(3_600), strangersKept: 10, now: at(7_200) };
+      const limits = { callbacks: at(3_600), refusedRowsKept: 10, now: at(7_200) };
       expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
       const left = await store.bulkReplays.list({ limit: 9 });
       expect(left.map(({ id }) => id)).toEqual([bulks[2]!.id, bulks[1]!.id]);

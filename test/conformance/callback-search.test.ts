@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CallbackFilter, type CallbackLogRow, matchesCallback } from "../../src/domain/index.ts";
-import type { LoggedCallback, Store } from "../../src/store/index.ts";
+import { type CallbackFilter, type CallbackLogEntry, matchesCallback } from "../../src/domain/index.ts";
+import type { Store, StoredCallback } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
@@ -20,7 +20,7 @@ const ENDINGS = [
 const BODIES = ['{"Name":"Zoë 100%"}', '{"name":"ZOË_100"}', '{"path":"a\\\\b"}', "", '{"q":"%"}'];
 
 /** One row a second, of every kind, so that each filter means some of them. */
-function mixed(count: number): CallbackLogRow[] {
+function mixed(count: number): CallbackLogEntry[] {
   return Array.from({ length: count }, (_, index) =>
     logRow({
       ...(ENDINGS[index % ENDINGS.length] ?? ENDINGS[0]),
@@ -35,7 +35,7 @@ function mixed(count: number): CallbackLogRow[] {
   );
 }
 
-async function fill(store: Store, rows: readonly CallbackLogRow[]): Promise<LoggedCallback[]> {
+async function fill(store: Store, rows: readonly CallbackLogEntry[]): Promise<StoredCallback[]> {
   for (let from = 0; from < rows.length; from += 200)
     await store.appendCallbacks(rows.slice(from, from + 200));
   const { callbacks } = await store.callbacks.search({}, { limit: rows.length, ...LONG });
@@ -44,8 +44,8 @@ async function fill(store: Store, rows: readonly CallbackLogRow[]): Promise<Logg
 }
 
 /** Page after page to the end, with as little at a time as may be. */
-async function everyMatch(store: Store, filter: CallbackFilter, limit: number): Promise<LoggedCallback[]> {
-  const found: LoggedCallback[] = [];
+async function everyMatch(store: Store, filter: CallbackFilter, limit: number): Promise<StoredCallback[]> {
+  const found: StoredCallback[] = [];
   for (let before: number | null | undefined; before !== null; ) {
     const search = { limit, budgetMs: 0, ...(before === undefined ? {} : { before }) };
     const page = await store.callbacks.search(filter, search);
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
   it("looks past what was deleted between ids", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(300));
-      const limits = { callbacks: new Date(0), strangersKept: 10, now: new Date(START) };
+      const limits = { callbacks: new Date(0), refusedRowsKept: 10, now: new Date(START) };
       await store.sweep(limits);
       const { callbacks } = await store.callbacks.search({}, { limit: 500, ...LONG });
       expect(callbacks.length).toBe(85);
@@ -172,7 +172,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       for (const eventId of ["e1", "e2"])
         await store.once(
           newRecord(eventId),
-          async () => ({ result: {}, logRow: logRow({ eventId, requestId: `handled ${eventId}` }) }),
+          async () => ({ result: {}, logEntry: logRow({ eventId, requestId: `handled ${eventId}` }) }),
           committing(),
         );
       await store.appendCallbacks([
@@ -196,11 +196,11 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await store.callbacks.newestIds(2)).toEqual([newest?.id, second?.id]);
       const oldest = Number(all.at(-1)?.id);
       expect(await store.callbacks.after(oldest, 3)).toEqual(all.slice(-4, -1).reverse());
-      expect(await store.callbacks.among([Number(newest?.id), oldest, 1_000_000])).toEqual([
+      expect(await store.callbacks.byIds([Number(newest?.id), oldest, 1_000_000])).toEqual([
         all.at(-1),
         newest,
       ]);
-      expect(await store.callbacks.among([])).toEqual([]);
+      expect(await store.callbacks.byIds([])).toEqual([]);
     }));
 });
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import type { CopyPair, CopyTarget, Fingerprint, SourceRow } from "../../src/store/copying.ts";
-import { FingerprintSum } from "../../src/store/copying.ts";
+import type { CopyPair, CopyTarget, Fingerprint, SourceRow } from "../../src/store/copy.ts";
+import { FingerprintSum } from "../../src/store/copy.ts";
 import { openCopyTarget } from "../../src/store/postgres/copy-target.ts";
 import { type Target, withMigrated } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";

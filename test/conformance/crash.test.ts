@@ -12,7 +12,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       expect(await countOf(target, "effects")).toBe(0);
       expect(await countOf(target, "oncehook_records")).toBe(0);
-      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).ending).toBe(
+      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
         "completed",
       );
       await store.close();
@@ -23,8 +23,8 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       expect((await runChild(CHILD, [target.url, "crash-after"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       expect(await countOf(target, "effects")).toBe(1);
-      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).ending).toBe(
-        "already",
+      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
+        "duplicate",
       );
       await store.close();
     }));
@@ -39,7 +39,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       ]);
       const endings = children.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
       expect(endings.filter((ending) => ending === "completed")).toHaveLength(100);
-      expect(endings.filter((ending) => ending === "already")).toHaveLength(100);
+      expect(endings.filter((ending) => ending === "duplicate")).toHaveLength(100);
       expect(await countOf(target, "effects")).toBe(100);
     }));
 });

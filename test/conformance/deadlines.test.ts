@@ -17,8 +17,11 @@ async function timed<T>(work: Promise<T>): Promise<{ ms: number; outcome: Promis
 }
 
 const LOCKED = "LOCK TABLE oncehook_records IN ACCESS EXCLUSIVE MODE";
-const UNAVAILABLE = { status: "rejected", reason: { name: "StoreFault", reason: "unavailable", ran: false } };
-const UNAVAILABLE_IN_RUN = { ...UNAVAILABLE, reason: { ...UNAVAILABLE.reason, ran: true } };
+const UNAVAILABLE = {
+  status: "rejected",
+  reason: { name: "StoreError", reason: "unavailable", handlerStarted: false },
+};
+const UNAVAILABLE_IN_RUN = { ...UNAVAILABLE, reason: { ...UNAVAILABLE.reason, handlerStarted: true } };
 
 describe.each(DIALECTS)("the deadline of a delivery on %s", (dialect) => {
   it("ends the wait behind another event for the only connection, as unavailable", () =>

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
-import { keyIdOf } from "../../src/seal/index.ts";
-import { durabilityWarnings as warningsOf } from "../../src/store/postgres/durability.ts";
+import { encryptionKeyId } from "../../src/encryption/index.ts";
+import { durabilityWarnings as warningsOf } from "../../src/store/postgres/first-connection.ts";
 import { KEY } from "../support/configuration.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -40,7 +40,7 @@ describe("what PostgreSQL must promise", () => {
       const { store, durabilityWarnings } = await openTarget(target, {
         stamp: {
           environment: "production",
-          keys: { current: keyIdOf(Buffer.from(KEY, "base64")), previous: [] },
+          keys: { current: encryptionKeyId(Buffer.from(KEY, "base64")), previous: [] },
         },
       });
       await store.close();

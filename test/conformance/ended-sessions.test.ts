@@ -35,7 +35,7 @@ it("a session that the server ends while it is being handed over takes nobody do
           through.store.once(newRecord(`e${at}`), (scope) => addEffect(scope, `e${at}`), committing()),
         );
         const endings = await Promise.all(deliveries);
-        expect(endings.every(({ ending }) => ending === "completed" || ending === "already")).toBe(true);
+        expect(endings.every(({ kind }) => kind === "completed" || kind === "duplicate")).toBe(true);
         expect(left).toBeLessThan(0);
         expect(await countOf(target, "effects")).toBe(20);
       } finally {

@@ -15,7 +15,7 @@ function newFailure(eventId: string, over: Partial<NewFailure> = {}): NewFailure
     version: "v1",
     code: "handler_failed",
     error: "down",
-    sealedBody: Buffer.from([0, 1, 255]),
+    encryptedBody: Buffer.from([0, 1, 255]),
     bodySha256: "ab".repeat(32),
     nextAttemptAt: at(60),
     ...over,
@@ -41,7 +41,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         firstFailedAt: T0.toISOString(),
         nextAttemptAt: at(60).toISOString(),
       });
-      expect(Buffer.from(stored!.sealedBody)).toEqual(Buffer.from([0, 1, 255]));
+      expect(Buffer.from(stored!.encryptedBody)).toEqual(Buffer.from([0, 1, 255]));
     }));
 
   it("is exhausted from the start where no retry is allowed", () =>

@@ -26,11 +26,11 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
           },
           committing(),
         );
-        await expect(failing).rejects.toMatchObject({ name: "StoreFault", reason: "commit_failed" });
+        await expect(failing).rejects.toMatchObject({ name: "StoreError", reason: "commit_failed" });
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
         expect(
-          (await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).ending,
+          (await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).kind,
         ).toBe("completed");
       },
       { migrations },
@@ -51,7 +51,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
         expect(early).toBe("waiting");
         await free();
         expect(await found).toBeUndefined();
-        expect((await ending).ending).toBe("completed");
+        expect((await ending).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations, lockTimeoutMs: 100 },
@@ -66,7 +66,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
           ...committing(),
           deadline: within(200),
         });
-        await expect(late).rejects.toMatchObject({ name: "StoreFault" });
+        await expect(late).rejects.toMatchObject({ name: "StoreError" });
         await free();
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
@@ -93,7 +93,7 @@ describe("faults that only PostgreSQL has", () => {
             },
             committing(),
           );
-          expect([state, ending.ending, runs]).toEqual([state, "completed", 2]);
+          expect([state, ending.kind, runs]).toEqual([state, "completed", 2]);
         }
         expect(await countOf(target, "effects")).toBe(PASSING.length);
       },
@@ -118,7 +118,7 @@ describe("faults that only PostgreSQL has", () => {
         },
         committing(),
       );
-      expect([ending.ending, runs]).toEqual(["completed", 2]);
+      expect([ending.kind, runs]).toEqual(["completed", 2]);
     }));
 
   it("runs the transaction again on another connection when its own is cut off before COMMIT", () =>
@@ -136,7 +136,7 @@ describe("faults that only PostgreSQL has", () => {
           },
           committing(),
         );
-        expect(ending.ending).toBe("completed");
+        expect(ending.kind).toBe("completed");
         expect(runs).toBe(2);
         expect(await countOf(target, "effects")).toBe(1);
       },
@@ -160,7 +160,7 @@ describe("faults that only PostgreSQL has", () => {
           },
           committing(200),
         );
-        const fault = { name: "StoreFault", reason: "unavailable", ran: true };
+        const fault = { name: "StoreError", reason: "unavailable", handlerStarted: true };
         await expect(cutOff).rejects.toMatchObject(fault);
         expect(runs).toBeGreaterThan(1);
         expect(await countOf(target, "effects")).toBe(0);
@@ -174,7 +174,7 @@ describe("faults that only PostgreSQL has", () => {
       await store.ping();
       await terminateOthers(target);
       expect(await store.find(newRecord("e1"), within(5_000))).toBeUndefined();
-      expect((await store.once(newRecord("e1"), async () => ({ result: {} }), committing())).ending).toBe(
+      expect((await store.once(newRecord("e1"), async () => ({ result: {} }), committing())).kind).toBe(
         "completed",
       );
     }));

@@ -65,7 +65,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
           return addEffect(scope, eventId);
         });
         expect(rejected(ended)).toEqual([MIDDLE]);
-        expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
+        expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreError", reason: "commit_failed" } });
         expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
         expect(await countOf(target, "children")).toBe(0);
       },
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
           store.once(newRecord("e1"), (scope) => refusesTheSecond(scope, "e1"), committing()),
         ]);
         expect(first).toMatchObject({ status: "rejected", reason: { reason: "commit_failed" } });
-        expect(second).toMatchObject({ status: "fulfilled", value: { ending: "completed" } });
+        expect(second).toMatchObject({ status: "fulfilled", value: { kind: "completed" } });
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
@@ -152,9 +152,9 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
         const runs = Array.from({ length: MEMBERS }, () =>
           store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing()),
         );
-        const endings = (await Promise.all(runs)).map(({ ending }) => ending);
+        const endings = (await Promise.all(runs)).map(({ kind }) => kind);
         expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
-        expect(endings.filter((ending) => ending === "already")).toHaveLength(MEMBERS - 1);
+        expect(endings.filter((ending) => ending === "duplicate")).toHaveLength(MEMBERS - 1);
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
@@ -174,7 +174,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
         );
         const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         await expect(first).rejects.toThrow("down");
-        expect((await second).ending).toBe("completed");
+        expect((await second).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },

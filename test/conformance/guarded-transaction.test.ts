@@ -288,7 +288,11 @@ describe("the transaction lent to a handler on postgres", () => {
           },
           { deadline: within(200), mode: "commit" },
         );
-        await expect(failing).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: true });
+        await expect(failing).rejects.toMatchObject({
+          name: "StoreError",
+          reason: "unavailable",
+          handlerStarted: true,
+        });
       },
       OPTIONS,
     ));

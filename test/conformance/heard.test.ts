@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { HeardStore, NewHeard } from "../../src/store/index.ts";
+import type { CaptureStore, NewCapturedRequest } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 
@@ -8,29 +8,29 @@ const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const ALL = { rows: 1_000, bytes: 1_000_000 };
 
-function heard(requestId: string, seconds = 0, bytes = 10): NewHeard {
-  return { requestId, receivedAt: at(seconds), sealed: Buffer.alloc(bytes, requestId) };
+function heard(requestId: string, seconds = 0, bytes = 10): NewCapturedRequest {
+  return { requestId, receivedAt: at(seconds), encrypted: Buffer.alloc(bytes, requestId) };
 }
 
 const named = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `r${from + index}`);
-const names = async (store: HeardStore, id = 0) =>
+const names = async (store: CaptureStore, id = 0) =>
   (await store.after(id, ALL)).map(({ requestId }) => requestId);
 
 describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
   it("comes back in its order, whole, after any id", () =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1", 1), heard("r2", 2)]);
       await store.append([heard("r3", 3)]);
       const [first, ...others] = await store.after(0, ALL);
       expect(first).toMatchObject({ requestId: "r1", receivedAt: at(1).toISOString() });
-      expect(Buffer.from(first?.sealed ?? [])).toEqual(heard("r1").sealed);
+      expect(Buffer.from(first?.encrypted ?? [])).toEqual(heard("r1").encrypted);
       expect(others.map(({ requestId }) => requestId)).toEqual(["r2", "r3"]);
       expect(await names(store, first?.id)).toEqual(["r2", "r3"]);
     }));
 
   it("comes in bounded portions, and one request at least however long it is", () =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 5).map((name) => heard(name, 0, 100)));
       expect(await store.after(0, { rows: 2, bytes: 1_000_000 })).toHaveLength(2);
       expect(await store.after(0, { rows: 100, bytes: 350 })).toHaveLength(3);
@@ -38,7 +38,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     }));
 
   it("is not stored again when the same request is appended again", () =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1"), heard("r2")]);
       await store.append([heard("r2"), heard("r3")]);
       expect(await names(store)).toEqual(["r1", "r2", "r3"]);
@@ -51,18 +51,18 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       const seen: string[] = [];
       let id = 0;
       const read = async () => {
-        for (const request of await reader!.heard.after(id, ALL)) {
+        for (const request of await reader!.captures.after(id, ALL)) {
           id = request.id;
           seen.push(request.requestId);
         }
       };
-      const write = async (store: HeardStore, writer: string) => {
+      const write = async (store: CaptureStore, writer: string) => {
         for (let group = 0; group < 12; group += 1)
           await store.append(named(1, 15).map((name) => heard(`${writer}-${group}-${name}`)));
       };
       let isWriting = true;
       const written = Promise.all(
-        writers.flatMap(({ heard: store }, writer) =>
+        writers.flatMap(({ captures: store }, writer) =>
           ["a", "b", "c"].map((hand) => write(store, `${writer}${hand}`)),
         ),
       ).finally(() => {
@@ -84,18 +84,18 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     ["in bytes", { rows: 1_000, bytes: 400, since: T0 }, 6],
     ["by age", { rows: 1_000, bytes: 1_000_000, since: at(9) }, 8],
   ])("is bounded %s, the newest kept", (_title, limits, gone) =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 10).map((name, index) => heard(name, index + 1, 100)));
       const [, , , , , , , last] = await store.after(0, ALL);
       expect(await store.sweep(limits)).toBe(gone);
       expect(await names(store)).toEqual(named(gone + 1, 10));
-      const { sweptTo } = await store.extent();
-      expect(sweptTo).toBe((last?.id ?? 0) - (8 - gone));
+      const { deletedTo } = await store.extent();
+      expect(deletedTo).toBe((last?.id ?? 0) - (8 - gone));
     }),
   );
 
   it("keeps the newest one however old it is, so that no id comes again", () =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1"), heard("r2")]);
       const { newestId } = await store.extent();
       expect(await store.sweep({ rows: 0, bytes: 0, since: at(100) })).toBe(1);
@@ -104,7 +104,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     }));
 
   it("is swept in steps when it is much", () =>
-    withStore(dialect, async ({ heard: store }, target) => {
+    withStore(dialect, async ({ captures: store }, target) => {
       for (let from = 1; from <= 2_400; from += 200)
         await store.append(named(from, from + 199).map((name) => heard(name)));
       expect(await store.sweep({ ...ALL, rows: 50, since: T0 })).toBe(2_350);
@@ -112,20 +112,20 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     }));
 
   it("has a name that lasts until all of it is deleted", () =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       const [one, other] = await Promise.all([store.extent(), store.extent()]);
       await store.append([heard("r0"), heard("r1")]);
       expect(await store.sweep({ rows: 1, bytes: 1_000, since: T0 })).toBe(1);
       expect([one.log, other.log]).toEqual([one.log, (await store.extent()).log]);
       expect(await store.clear()).toBe(1);
       expect(await names(store)).toEqual([]);
-      const { log, sweptTo } = await store.extent();
+      const { log, deletedTo } = await store.extent();
       expect(log).not.toBe(one.log);
-      expect(sweptTo).toBe(0);
+      expect(deletedTo).toBe(0);
     }));
 
   it("is found by the time at which it came", () =>
-    withStore(dialect, async ({ heard: store }) => {
+    withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 5).map((name, index) => heard(name, index + 1)));
       expect(await names(store, await store.idBefore(at(3)))).toEqual(["r3", "r4", "r5"]);
       expect(await names(store, await store.idBefore(at(0)))).toHaveLength(5);

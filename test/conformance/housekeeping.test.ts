@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { logRowBytes } from "../../src/domain/index.ts";
+import { logEntryBytes } from "../../src/domain/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -114,7 +114,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       await redirectStates.spend("second", at(1_200), at(600));
       expect(await redirectStates.isSpent("first", within(10_000))).toBe(false);
       expect(await redirectStates.isSpent("second", within(10_000))).toBe(true);
-      const sweeping = { callbacks: T0, strangersKept: 10, now: at(1_201) };
+      const sweeping = { callbacks: T0, refusedRowsKept: 10, now: at(1_201) };
       expect(await store.sweep(sweeping)).toMatchObject({ stale: 1 });
     }));
 
@@ -130,7 +130,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         await store.redirectStates.register("hash", at(10), T0);
         await store.hitRate("k", 1_000, T0);
         const now = at(3_600);
-        expect(await store.sweep({ callbacks: at(50), strangersKept: 10_000, now })).toEqual({
+        expect(await store.sweep({ callbacks: at(50), refusedRowsKept: 10_000, now })).toEqual({
           callbacks: 2_500,
           records: 0,
           stale: 2,
@@ -138,7 +138,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         expect((await listCallbacks(store, { limit: 9 })).map(({ requestId }) => requestId)).toEqual(["new"]);
         expect(await store.find(newRecord("e1"), within(1_000))).toBeDefined();
         expect(
-          await store.sweep({ callbacks: at(50), strangersKept: 10_000, records: at(1), now }),
+          await store.sweep({ callbacks: at(50), refusedRowsKept: 10_000, records: at(1), now }),
         ).toMatchObject({ records: 1 });
         expect(await store.find(newRecord("e1"), within(1_000))).toBeUndefined();
       },
@@ -149,7 +149,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
-      const limits = { callbacks: T0, records: new Date(Date.now() + 60_000), strangersKept: 10, now: T0 };
+      const limits = { callbacks: T0, records: new Date(Date.now() + 60_000), refusedRowsKept: 10, now: T0 };
       expect(await store.sweep(limits)).toMatchObject({ records: 1 });
       expect((await store.listRecords({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);
     }));
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       await insertRecords(target, [1, 2_500], T0);
       await insertRecords(target, [2_501, 2_600], at(100));
-      const limits = { callbacks: T0, strangersKept: 10, now: T0 };
+      const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
       expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
       // What the first sweep has passed would go if it were looked at.
       await execute(
@@ -176,7 +176,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       await insertRecords(target, [1, 500], T0, everyOne);
       await insertRecords(target, [501, 501], at(100), everyOne);
       await insertRecords(target, [502, 1_000], T0, everyOne);
-      const limits = { callbacks: T0, strangersKept: 10, now: T0 };
+      const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
       expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 999 });
       expect(await store.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
     }));
@@ -185,7 +185,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const strangers = Array.from({ length: 1_500 }, (_, index) => logRow({ requestId: `s${index}` }));
       await store.appendCallbacks([logRow({ eventId: "e1" }), ...strangers]);
-      const limits = { callbacks: new Date(0), strangersKept: 20, now: new Date() };
+      const limits = { callbacks: new Date(0), refusedRowsKept: 20, now: new Date() };
       expect(await store.sweep(limits)).toMatchObject({ callbacks: 1_480 });
       expect(await store.sweep(limits)).toMatchObject({ callbacks: 0 });
       const left = await listCallbacks(store, { limit: 200 });
@@ -200,14 +200,14 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         logRow({ requestId: `s${index}`, requestBody }),
       );
       await store.appendCallbacks([logRow({ eventId: "e1", requestBody }), ...strangers]);
-      const each = logRowBytes(strangers[0] ?? logRow());
+      const each = logEntryBytes(strangers[0] ?? logRow());
       expect(each).toBeGreaterThan(4_000);
       // Two processes at once: one of them leaves to the other what that is at.
-      const bounds = Array.from({ length: 2 }, () => store.callbacks.boundRefused(each * 1_010 + 1));
+      const bounds = Array.from({ length: 2 }, () => store.callbacks.trimRefused(each * 1_010 + 1));
       expect((await Promise.all(bounds)).reduce((sum, deleted) => sum + deleted)).toBe(240);
-      expect(await store.callbacks.boundRefused(each * 1_010)).toBe(0);
-      const limits = { callbacks: new Date(0), strangersKept: 10_000, now: new Date() };
-      expect(await store.sweep({ ...limits, strangerBytes: each * 7 })).toMatchObject({ callbacks: 1_003 });
+      expect(await store.callbacks.trimRefused(each * 1_010)).toBe(0);
+      const limits = { callbacks: new Date(0), refusedRowsKept: 10_000, now: new Date() };
+      expect(await store.sweep({ ...limits, refusedBytes: each * 7 })).toMatchObject({ callbacks: 1_003 });
       const left = await listCallbacks(store, { limit: 200 });
       expect(left.map(({ requestId, eventId }) => eventId ?? requestId)).toEqual([
         ...Array.from({ length: 7 }, (_, index) => `s${1_249 - index}`),
@@ -218,11 +218,14 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
   it("keeps what the log has left out in the row that stands for it", () =>
     withStore(dialect, async (store) => {
       const time = T0.toISOString();
-      const leftOut = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
-      await store.appendCallbacks([logRow({ requestId: "some" }), logRow({ requestId: "many", leftOut })]);
+      const dropped = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
+      await store.appendCallbacks([
+        logRow({ requestId: "some" }),
+        logRow({ requestId: "many", dropped: dropped }),
+      ]);
       const rows = await listCallbacks(store, { limit: 9 });
-      expect(rows.map((row) => [row.requestId, row.leftOut])).toEqual([
-        ["many", leftOut],
+      expect(rows.map((row) => [row.requestId, row.dropped])).toEqual([
+        ["many", dropped],
         ["some", undefined],
       ]);
     }));
@@ -239,14 +242,14 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         version: "v1",
         code: "handler_failed",
         error: "e",
-        sealedBody: Buffer.of(1),
+        encryptedBody: Buffer.of(1),
         bodySha256: "ab",
       } as const;
       await store.failures.record(
         { source: "platform", eventId: "failed", ...failure, nextAttemptAt: null },
         T0,
       );
-      const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
+      const limits = { callbacks: T0, refusedRowsKept: 0, now: at(30 * 86_400) };
       expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.preparations.get({ source: "platform", eventId: "failed" })).toBeDefined();
     }));
@@ -261,7 +264,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       );
       // The second thousand cannot go, and the first has gone.
       await execute(target, REFUSES_E2500[dialect]);
-      const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
+      const limits = { callbacks: T0, refusedRowsKept: 0, now: at(30 * 86_400) };
       await expect(store.sweep(limits)).rejects.toThrow();
       expect(await countOf(target, "oncehook_preparations")).toBe(1_500);
       await execute(target, `DROP TRIGGER refuses${dialect === "sqlite" ? "" : " ON oncehook_preparations"}`);

@@ -12,7 +12,7 @@ const KEEP = new Date(0);
 /** Handles an event, whose log row commits with it. */
 async function handle(store: Store, eventId: string): Promise<void> {
   const row = logRow({ eventId, requestId: `handled ${eventId}`, receivedAt: NOW.toISOString() });
-  await store.once(newRecord(eventId), async () => ({ result: {}, logRow: row }), committing());
+  await store.once(newRecord(eventId), async () => ({ result: {}, logEntry: row }), committing());
 }
 
 async function logOf(store: Store, eventId: string): Promise<string[]> {
@@ -31,7 +31,7 @@ describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
   it("is found as long as it is kept, also when its record goes first", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
-      const limits = { callbacks: KEEP, records: LATER, strangersKept: 10, now: NOW };
+      const limits = { callbacks: KEEP, records: LATER, refusedRowsKept: 10, now: NOW };
       expect(await store.sweep(limits)).toMatchObject({ callbacks: 0, records: 1 });
       expect(await logOf(store, "e1")).toEqual(["handled e1"]);
     }));
@@ -39,7 +39,7 @@ describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
   it("never has a row of another event that got the id of its own, which is gone", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
-      expect(await store.sweep({ callbacks: LATER, strangersKept: 10, now: NOW })).toMatchObject({
+      expect(await store.sweep({ callbacks: LATER, refusedRowsKept: 10, now: NOW })).toMatchObject({
         callbacks: 1,
       });
       await handle(store, "e2");

@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { type Loss, withWire } from "../support/wire.ts";
 
 const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
-  ["the answer of a COMMIT that happened", "answer", 1, "already"],
+  ["the answer of a COMMIT that happened", "answer", 1, "duplicate"],
   ["a COMMIT on its way to the server", "commit", 0, "completed"],
 ];
 
@@ -33,10 +33,10 @@ describe("a connection that breaks around COMMIT on postgres", () => {
                 committing(),
               );
             wire.loseNext(loss);
-            await expect(deliver()).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+            await expect(deliver()).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
             expect(runs).toBe(1);
             expect(await countOf(target, "effects")).toBe(kept);
-            expect((await deliver()).ending).toBe(next);
+            expect((await deliver()).kind).toBe(next);
             expect(await countOf(target, "effects")).toBe(1);
           } finally {
             await store.close();
@@ -68,7 +68,7 @@ describe("a session that the server ends during COMMIT on postgres", () => {
       try {
         const delivering = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         const ending = until(async () => (await rowsOf(target, END_COMMIT)).length === 1);
-        await expect(delivering).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+        await expect(delivering).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
         await ending;
       } finally {
         await store.close();
@@ -86,7 +86,7 @@ describe("a connection that breaks before the answer to a statement of the store
             ...newRecord("e1"),
             code: "handler_failed",
             error: "down",
-            sealedBody: Buffer.of(1),
+            encryptedBody: Buffer.of(1),
             nextAttemptAt: null,
           } as const;
           let cuts = 0;
@@ -119,8 +119,8 @@ describe("a server that falls silent without closing its connections", () => {
           wire.silence();
           const deliver = () =>
             store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
-          expect((await deliver()).ending).toBe("completed");
-          expect((await deliver()).ending).toBe("already");
+          expect((await deliver()).kind).toBe("completed");
+          expect((await deliver()).kind).toBe("duplicate");
           expect(await countOf(target, "effects")).toBe(1);
         } finally {
           await store.close();
@@ -143,7 +143,7 @@ describe("a server that falls silent without closing its connections", () => {
           const lost = store.once(newRecord("e1"), handle, committing(600));
           await expect(lost).rejects.toMatchObject({ reason: "commit_unknown" });
           const unanswered = store.once(newRecord("e2"), handle, committing(600));
-          await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", ran: false });
+          await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", handlerStarted: false });
           expect(performance.now() - begun).toBeLessThan(4_000);
         } finally {
           wire.cutAll();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Migration, type OwnedMigration, sql } from "../../src/store/index.ts";
+import { type HandlerMigration, type Migration, sql } from "../../src/store/index.ts";
 import {
   DIALECTS,
   openTarget,
@@ -63,7 +63,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
     ...creating("parcels", `CREATE TABLE ${table} (n integer)`),
     handlers: [handler],
   });
-  const applied = async (target: Target, migrations: readonly OwnedMigration[]) => {
+  const applied = async (target: Target, migrations: readonly HandlerMigration[]) => {
     const { store, report } = await openTarget(target, { migrations });
     await store.close();
     return report.applied;

@@ -19,11 +19,11 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
             await addEffect(scope, "e1");
             await scope.enqueue({ topic: "order.paid", payload: { n: 1 } });
             await scope.enqueue({ topic: "order.paid", payload: { n: 2 } });
-            return { result: { ok: true }, logRow: logRow({ eventId: "e1" }) };
+            return { result: { ok: true }, logEntry: logRow({ eventId: "e1" }) };
           },
           committing(),
         );
-        expect(ending).toEqual({ ending: "completed", result: { ok: true } });
+        expect(ending).toEqual({ kind: "completed", result: { ok: true } });
         expect(await countOf(target, "effects")).toBe(1);
         const notifications = await rowsOf(target, "SELECT * FROM oncehook_notifications ORDER BY id");
         expect(notifications.map((row) => [row.event_id, row.position])).toEqual([
@@ -73,7 +73,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         () => Promise.reject(new Error("must not run")),
         committing(),
       );
-      expect(again).toMatchObject({ ending: "already", record: { result: { run: 1 } } });
+      expect(again).toMatchObject({ kind: "duplicate", record: { result: { run: 1 } } });
     }));
 
   it("rolls back record, effects, notification and log row when run throws, and rethrows the very error", () =>
@@ -104,7 +104,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         store.once(newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
       ).rejects.toThrow();
       const ending = await store.once(newRecord("e1"), async () => ({ result: { run: 2 } }), committing());
-      expect(ending).toEqual({ ending: "completed", result: { run: 2 } });
+      expect(ending).toEqual({ kind: "completed", result: { run: 2 } });
     }));
 
   it("keeps the first body's fingerprint when the same id comes with another body", () =>
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const other = newRecord("e1", { bodySha256: "b".repeat(64) });
       const ending = await store.once(other, async () => ({ result: {} }), committing());
-      expect(ending).toMatchObject({ ending: "already", record: { bodySha256: "a".repeat(64) } });
+      expect(ending).toMatchObject({ kind: "duplicate", record: { bodySha256: "a".repeat(64) } });
     }));
 
   it("takes the same id from another source for another event", () =>
@@ -123,7 +123,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         async () => ({ result: {} }),
         committing(),
       );
-      expect(ending.ending).toBe("completed");
+      expect(ending.kind).toBe("completed");
       expect(await countOf(target, "oncehook_records")).toBe(2);
     }));
 
@@ -131,9 +131,9 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     withStore(
       dialect,
       async (store, target) => {
-        const options = { deadline: within(5_000), mode: "rehearse" } as const;
+        const options = { deadline: within(5_000), mode: "dry-run" } as const;
         const ending = await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
-        expect(ending).toEqual({ ending: "rehearsed", result: { event_id: "e1" } });
+        expect(ending).toEqual({ kind: "dry-run", result: { event_id: "e1" } });
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
       },
@@ -144,7 +144,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     withStore(dialect, async (store, target) => {
       const ids = ["\u00e9", "e\u0301", "k", "k ", " k", "K", "😀", "x".repeat(255)];
       for (const id of ids) {
-        expect((await store.once(newRecord(id), async () => ({ result: { id } }), committing())).ending).toBe(
+        expect((await store.once(newRecord(id), async () => ({ result: { id } }), committing())).kind).toBe(
           "completed",
         );
       }

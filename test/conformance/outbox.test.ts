@@ -35,8 +35,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
         committing(),
       );
       await expect(failing).rejects.toThrow("rolled back");
-      expect(await store.outbox.spread(["webhook", "email"], T0, 10)).toBe(1);
-      expect(await store.outbox.spread(["webhook", "email"], T0, 10)).toBe(0);
+      expect(await store.outbox.fanOut(["webhook", "email"], T0, 10)).toBe(1);
+      expect(await store.outbox.fanOut(["webhook", "email"], T0, 10)).toBe(0);
       const due = await store.outbox.leaseDue(["webhook", "email"], lease("a", T0), 10);
       expect(due.map(({ channel }) => channel).sort()).toEqual(["email", "webhook"]);
       expect(due[0]?.notification).toMatchObject({
@@ -51,8 +51,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       const noChannel = null as unknown as string;
-      await expect(store.outbox.spread(["webhook", noChannel], T0, 10)).rejects.toThrow(/null/i);
-      expect(await store.outbox.spread(["webhook"], T0, 10)).toBe(1);
+      await expect(store.outbox.fanOut(["webhook", noChannel], T0, 10)).rejects.toThrow(/null/i);
+      expect(await store.outbox.fanOut(["webhook"], T0, 10)).toBe(1);
       expect(await store.outbox.leaseDue(["webhook"], lease("a", T0), 10)).toHaveLength(1);
     }));
 
@@ -61,7 +61,9 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
       const taken: string[] = [];
       const take = (all: readonly StoredNotification[]) => taken.push(...all.map(({ eventId }) => eventId));
-      const counts = await Promise.all([1, 2, 3].map(() => store.outbox.passOn("log", T0, 20, take)));
+      const counts = await Promise.all(
+        [1, 2, 3].map(() => store.outbox.deliverDirectly("log", T0, 20, take)),
+      );
       expect(counts.reduce((sum, count) => sum + count)).toBe(20);
       expect(taken.toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `e${n}`).sort());
       const [first] = await store.outbox.list({ limit: 20 }, { state: "delivered" });
@@ -72,19 +74,21 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("passes a notification on again where taking it failed", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      const refusing = store.outbox.passOn("log", T0, 10, () => {
+      const refusing = store.outbox.deliverDirectly("log", T0, 10, () => {
         throw new Error("not now");
       });
       await expect(refusing).rejects.toThrow("not now");
       const taken: string[] = [];
-      await store.outbox.passOn("log", T0, 10, (all) => taken.push(...all.map(({ topic }) => topic)));
+      await store.outbox.deliverDirectly("log", T0, 10, (all) =>
+        taken.push(...all.map(({ topic }) => topic)),
+      );
       expect(taken).toEqual(["order.paid"]);
     }));
 
   it("leases a due delivery to one owner, until its lease expires", () =>
     withStore(dialect, async (store) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
-      await store.outbox.spread(["webhook"], T0, 100);
+      await store.outbox.fanOut(["webhook"], T0, 100);
       const rounds = await Promise.all(
         ["a", "b", "c"].map((owner) => store.outbox.leaseDue(["webhook"], lease(owner, T0), 10)),
       );
@@ -92,14 +96,14 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(ids).toHaveLength(20);
       expect(new Set(ids).size).toBe(20);
       expect(await store.outbox.leaseDue(["webhook"], lease("d", at(59)), 10)).toEqual([]);
-      expect(await store.outbox.leaseLeft(["webhook"], lease("d", at(59)))).toBeUndefined();
-      expect(await store.outbox.leaseLeft(["webhook"], lease("d", at(60)))).toMatchObject({ attempts: 1 });
+      expect(await store.outbox.leaseExpired(["webhook"], lease("d", at(59)))).toBeUndefined();
+      expect(await store.outbox.leaseExpired(["webhook"], lease("d", at(60)))).toMatchObject({ attempts: 1 });
     }));
 
   it("leaves the deliveries of a channel that is not configured alone", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      await store.outbox.spread(["webhook"], T0, 10);
+      await store.outbox.fanOut(["webhook"], T0, 10);
       expect(await store.outbox.leaseDue(["email"], lease("a", T0), 10)).toEqual([]);
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
@@ -107,14 +111,14 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("settles each channel by itself, and lets nobody settle a lease that was lost", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      await store.outbox.spread(["email", "webhook"], T0, 10);
+      await store.outbox.fanOut(["email", "webhook"], T0, 10);
       const due = await store.outbox.leaseDue(["email", "webhook"], lease("a", T0), 10);
       const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
-      expect(await store.outbox.delivered([idOf("email")], "b", T0)).toBe(0);
-      expect(await store.outbox.delivered([idOf("email")], "a", at(1))).toBe(1);
-      await store.outbox.failed(idOf("webhook"), "b", "late", null);
+      expect(await store.outbox.markDelivered([idOf("email")], "b", T0)).toBe(0);
+      expect(await store.outbox.markDelivered([idOf("email")], "a", at(1))).toBe(1);
+      await store.outbox.markFailed(idOf("webhook"), "b", "late", null);
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
-      await store.outbox.failed(idOf("webhook"), "a", "down\u0000", at(5));
+      await store.outbox.markFailed(idOf("webhook"), "a", "down\u0000", at(5));
       expect(await store.outbox.leaseDue(["webhook"], lease("a", at(4)), 10)).toEqual([]);
       expect(await store.outbox.list({ limit: 1 }, {})).toMatchObject([
         {
@@ -131,13 +135,13 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("keeps a dead delivery until a person revives it, from its first attempt", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      await store.outbox.spread(["webhook"], T0, 10);
+      await store.outbox.fanOut(["webhook"], T0, 10);
       const [due] = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
-      await store.outbox.failed(due?.id ?? 0, "a", "gone", null);
+      await store.outbox.markFailed(due?.id ?? 0, "a", "gone", null);
       expect(await store.outbox.counts()).toEqual({ waiting: 0, dead: 1 });
       const [listed] = await store.outbox.list({ limit: 9 }, { state: "dead" });
       expect(listed?.deliveries).toMatchObject([{ state: "dead", nextAttemptAt: null }]);
-      const revive = () => store.outbox.revive(listed?.id ?? 0, ["webhook"], at(9));
+      const revive = () => store.outbox.redeliverDead(listed?.id ?? 0, ["webhook"], at(9));
       expect(await revive()).toEqual({ deliveries: 1, notConfigured: [] });
       expect(await revive()).toEqual({ deliveries: 0, notConfigured: [] });
       const [again] = await store.outbox.leaseDue(["webhook"], lease("a", at(9)), 10);
@@ -147,14 +151,14 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("counts an attempt when it is leased, so that a process that dies during it has made it", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      await store.outbox.spread(["webhook"], T0, 10);
+      await store.outbox.fanOut(["webhook"], T0, 10);
       await store.outbox.leaseDue(["webhook"], lease("died", T0), 10);
       // Beside others, perhaps, of which one may have ended the process: it costs nothing.
-      const first = await store.outbox.leaseLeft(["webhook"], lease("died too", at(60)));
+      const first = await store.outbox.leaseExpired(["webhook"], lease("died too", at(60)));
       expect(first?.attempts).toBe(1);
-      const second = await store.outbox.leaseLeft(["webhook"], lease("a", at(120)));
+      const second = await store.outbox.leaseExpired(["webhook"], lease("a", at(120)));
       expect(second?.attempts).toBe(2);
-      await store.outbox.giveUp(second?.id ?? 0, "a", "no attempt is left");
+      await store.outbox.markDead(second?.id ?? 0, "a", "no attempt is left");
       expect(await store.outbox.list({ limit: 1 }, { state: "dead" })).toMatchObject([
         { deliveries: [{ attempts: 1, error: "no attempt is left", nextAttemptAt: null }] },
       ]);
@@ -163,7 +167,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("does not count an attempt whose lease is given back, and leases it again at once", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
-      await store.outbox.spread(["webhook"], T0, 10);
+      await store.outbox.fanOut(["webhook"], T0, 10);
       const put = { ...lease("a", T0), retryAt: at(600) };
       const [due] = await store.outbox.leaseDue(["webhook"], put, 10);
       await store.outbox.release(due?.id ?? 0, "b");
@@ -177,14 +181,14 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("is swept of what is delivered and old, and of nothing else", () =>
     withStore(dialect, async (store, target) => {
       for (const id of ["done", "open", "dead"]) await notify(store, id);
-      await store.outbox.spread(["webhook"], T0, 10);
+      await store.outbox.fanOut(["webhook"], T0, 10);
       const due = await store.outbox.leaseDue(["webhook"], lease("a", T0), 10);
       for (const { id, notification } of due) {
-        if (notification.eventId === "done") await store.outbox.delivered([id], "a", T0);
-        if (notification.eventId === "dead") await store.outbox.failed(id, "a", "gone", null);
+        if (notification.eventId === "done") await store.outbox.markDelivered([id], "a", T0);
+        if (notification.eventId === "dead") await store.outbox.markFailed(id, "a", "gone", null);
       }
       const future = new Date(Date.now() + 60_000);
-      expect(await store.sweep({ callbacks: future, strangersKept: 10, now: T0 })).toMatchObject({
+      expect(await store.sweep({ callbacks: future, refusedRowsKept: 10, now: T0 })).toMatchObject({
         stale: 1,
       });
       const second = await openTarget(target);
@@ -198,26 +202,26 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
   it("spreads and passes on the oldest notifications first, as many as it is asked for", () =>
     withStore(dialect, async ({ outbox, ...store }) => {
       for (const id of ["e1", "e2", "e3"]) await notify({ outbox, ...store }, id);
-      expect(await outbox.spread(["webhook"], T0, 1)).toBe(1);
+      expect(await outbox.fanOut(["webhook"], T0, 1)).toBe(1);
       expect(eventsOf(await outbox.leaseDue(["webhook"], lease("a", T0), 9))).toEqual(["e1"]);
       const taken: string[] = [];
       const take = (all: readonly StoredNotification[]) => taken.push(...all.map(({ eventId }) => eventId));
-      expect(await outbox.passOn("log", T0, 1, take)).toBe(1);
+      expect(await outbox.deliverDirectly("log", T0, 1, take)).toBe(1);
       expect(taken).toEqual(["e2"]);
     }));
 
   it("spreads a notification whose process ended before it was marked to the channels that it lacks", () =>
     withStore(dialect, async (store, target) => {
       await notify(store, "e1");
-      await store.outbox.spread(["webhook"], T0, 9);
+      await store.outbox.fanOut(["webhook"], T0, 9);
       await execute(target, "UPDATE oncehook_notifications SET spread_at = NULL");
-      expect(await store.outbox.spread(["webhook", "email"], T0, 9)).toBe(1);
+      expect(await store.outbox.fanOut(["webhook", "email"], T0, 9)).toBe(1);
       expect([...(await store.outbox.waitingByChannel())]).toEqual([
         ["email", 1],
         ["webhook", 1],
       ]);
       await execute(target, "UPDATE oncehook_notifications SET spread_at = NULL");
-      expect(await store.outbox.passOn("webhook", T0, 9, () => {})).toBe(1);
+      expect(await store.outbox.deliverDirectly("webhook", T0, 9, () => {})).toBe(1);
       expect(await store.outbox.counts()).toEqual({ waiting: 2, dead: 0 });
     }));
 
@@ -228,7 +232,7 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
         ["e2", 0],
       ] as const) {
         await notify(store, id);
-        await store.outbox.spread(["webhook"], at(seconds), 9);
+        await store.outbox.fanOut(["webhook"], at(seconds), 9);
       }
       expect(eventsOf(await store.outbox.leaseDue(["webhook"], lease("a", at(20)), 1))).toEqual(["e2"]);
     }));
@@ -237,7 +241,7 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
 describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) => {
   const leased = async (store: Store, events: readonly string[], retryAt?: Date) => {
     for (const id of events) await notify(store, id);
-    await store.outbox.spread(["webhook"], T0, 9);
+    await store.outbox.fanOut(["webhook"], T0, 9);
     const given = retryAt === undefined ? lease("a", T0) : { ...lease("a", T0), retryAt };
     return store.outbox.leaseDue(["webhook"], given, 9);
   };
@@ -246,7 +250,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"], at(300));
       const left = (seconds: number, channel = "webhook") =>
-        store.outbox.leaseLeft([channel], lease(`at ${seconds}`, at(seconds)));
+        store.outbox.leaseExpired([channel], lease(`at ${seconds}`, at(seconds)));
       expect(await left(299)).toBeUndefined();
       expect(await left(300, "email")).toBeUndefined();
       const all = await Promise.all([left(300), left(300), left(300), left(300)]);
@@ -256,36 +260,38 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
   it("comes before one that has had more attempts", () =>
     withStore(dialect, async (store) => {
       const [first] = await leased(store, ["e1"]);
-      await store.outbox.failed(first?.id ?? 0, "a", "down", T0, T0);
+      await store.outbox.markFailed(first?.id ?? 0, "a", "down", T0, T0);
       await leased(store, ["e2"]);
-      const left = await store.outbox.leaseLeft(["webhook"], lease("b", at(60)));
+      const left = await store.outbox.leaseExpired(["webhook"], lease("b", at(60)));
       expect([left?.notification.eventId, left?.attempts]).toEqual(["e2", 1]);
     }));
 
   it("is charged for no attempt among others, also after one that it had alone", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
-      const alone = await store.outbox.leaseLeft(["webhook"], lease("b", at(60)));
-      await store.outbox.failed(alone?.id ?? 0, "b", "down", at(70), at(60));
+      const alone = await store.outbox.leaseExpired(["webhook"], lease("b", at(60)));
+      await store.outbox.markFailed(alone?.id ?? 0, "b", "down", at(70), at(60));
       expect(await store.outbox.leaseDue(["webhook"], lease("c", at(70)), 9)).toMatchObject([
         { attempts: 2 },
       ]);
-      expect(await store.outbox.leaseLeft(["webhook"], lease("d", at(130)))).toMatchObject({ attempts: 2 });
+      expect(await store.outbox.leaseExpired(["webhook"], lease("d", at(130)))).toMatchObject({
+        attempts: 2,
+      });
     }));
 
   it("is not given up by a process that has lost its lease", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
-      await store.outbox.giveUp(due?.id ?? 0, "b", "late");
+      await store.outbox.markDead(due?.id ?? 0, "b", "late");
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
   it("shows no error any more once a later attempt was taken", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
-      await store.outbox.failed(due?.id ?? 0, "a", "down", at(5), T0);
+      await store.outbox.markFailed(due?.id ?? 0, "a", "down", at(5), T0);
       await store.outbox.leaseDue(["webhook"], lease("b", at(5)), 9);
-      await store.outbox.delivered([due?.id ?? 0], "b", at(6));
+      await store.outbox.markDelivered([due?.id ?? 0], "b", at(6));
       const [listed] = await store.outbox.list({ limit: 1 }, {});
       expect(listed?.deliveries).toMatchObject([{ state: "delivered", attempts: 2, error: null }]);
     }));
@@ -293,21 +299,21 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
   it("keeps its times where the clocks of two processes are seconds apart", () =>
     withStore(dialect, async (store) => {
       const [failed] = await leased(store, ["e1"]);
-      await store.outbox.failed(failed?.id ?? 0, "a", "down", at(25), at(9));
+      await store.outbox.markFailed(failed?.id ?? 0, "a", "down", at(25), at(9));
       await notify(store, "e2");
-      await store.outbox.spread(["webhook"], T0, 9);
+      await store.outbox.fanOut(["webhook"], T0, 9);
       // Of a process whose clock is 50 seconds ahead.
       await store.outbox.leaseDue(["webhook"], { ...lease("b", at(50)), now: T0, until: at(110) }, 9);
-      await store.outbox.mendTimes(["webhook"], 60_000, T0);
+      await store.outbox.repairTimes(["webhook"], 60_000, T0);
       expect(await store.outbox.leaseDue(["webhook"], lease("c", at(24)), 9)).toEqual([]);
       expect(await store.outbox.leaseDue(["webhook"], lease("c", at(25)), 9)).toHaveLength(1);
-      expect(await store.outbox.leaseLeft(["webhook"], lease("d", at(84)))).toBeUndefined();
+      expect(await store.outbox.leaseExpired(["webhook"], lease("d", at(84)))).toBeUndefined();
     }));
 
   it("keeps a lease that is longer than those of another channel", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
-      await store.outbox.mendTimes(["email"], 1_000, T0);
-      expect(await store.outbox.leaseLeft(["webhook"], lease("b", at(59)))).toBeUndefined();
+      await store.outbox.repairTimes(["email"], 1_000, T0);
+      expect(await store.outbox.leaseExpired(["webhook"], lease("b", at(59)))).toBeUndefined();
     }));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Executed, Transaction } from "../../src/store/index.ts";
+import type { ExecuteResult, Transaction } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 
@@ -11,7 +11,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
     withStore(
       dialect,
       async (store, target) => {
-        const seen: Executed[] = [];
+        const seen: ExecuteResult[] = [];
         await store.once(
           newRecord("e1"),
           async ({ tx }) => {

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { examine, migrate } from "../../src/app/index.ts";
-import { connect } from "../../src/app/open-store.ts";
+import { migrate, runDoctor } from "../../src/app/index.ts";
+import { connectStore } from "../../src/app/open-store.ts";
 import type { Config } from "../../src/config/index.ts";
 import { systemClock } from "../../src/domain/index.ts";
 import { certificate } from "../support/certificate.ts";
@@ -99,7 +99,7 @@ describe("a PostgreSQL over TLS", () => {
   it.skipIf(ca === undefined)(
     "is used where its certificate is for its name and from the given authority",
     async () => {
-      const { store } = await connect(configOf(over("localhost", ca ?? "")), [], systemClock);
+      const { store } = await connectStore(configOf(over("localhost", ca ?? "")), [], systemClock);
       const [row] = await rowsOf(
         target,
         `SELECT bool_and(ssl) AS encrypted FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
@@ -126,12 +126,12 @@ describe("a PostgreSQL over TLS", () => {
         ];
         for (const [url, cause] of refusals) await expect(migrating(configOf(url))).rejects.toThrow(cause);
         const [refused] = refusals;
-        const findings = await examine(configOf(refused?.[0] ?? ""), [], []);
+        const findings = await runDoctor(configOf(refused?.[0] ?? ""), [], []);
         expect(findings).toContainEqual(
           expect.objectContaining({
-            verdict: "failure",
-            about: "database",
-            says: expect.stringMatching(refused?.[1] ?? ""),
+            level: "failure",
+            check: "database",
+            message: expect.stringMatching(refused?.[1] ?? ""),
           }),
         );
       }),
@@ -146,22 +146,22 @@ describe.each(DIALECTS)("a table of the user's own on %s that a built-in handler
       await execute(fresh, "CREATE TABLE users (id integer)");
       const says = expect.stringContaining("HANDLERS=payment_notify,webhook_message");
       const config = testConfig(fresh);
-      const failure = { verdict: "failure", about: "database", says };
-      expect(await examine(config, [], [])).toContainEqual(failure);
+      const failure = { level: "failure", check: "database", message: says };
+      expect(await runDoctor(config, [], [])).toContainEqual(failure);
       await expect(migrating(config)).rejects.toThrow(
         /users.* already exists; leave the built-in handler user_authorized out/,
       );
 
       const without = testConfig(fresh, { HANDLERS: "payment_notify,webhook_message" });
-      expect(await examine(without, [], [])).not.toContainEqual(
-        expect.objectContaining({ verdict: "failure" }),
+      expect(await runDoctor(without, [], [])).not.toContainEqual(
+        expect.objectContaining({ level: "failure" }),
       );
       await migrating(without);
       // Oncehook's own tables are in nobody's way.
-      expect(await examine(without, [], [])).not.toContainEqual(
-        expect.objectContaining({ verdict: "failure" }),
+      expect(await runDoctor(without, [], [])).not.toContainEqual(
+        expect.objectContaining({ level: "failure" }),
       );
-      expect(await examine(config, [], [])).toContainEqual(failure);
+      expect(await runDoctor(config, [], [])).toContainEqual(failure);
     }));
 });
 
@@ -174,7 +174,7 @@ describe("DATABASE_SCHEMA", () => {
       const config = testConfig(fresh, { DATABASE_SCHEMA: schema });
       expect(await inspectTarget(fresh, schema)).toMatchObject({ exists: false });
       await migrating(config);
-      const { store } = await connect(config, [EFFECTS], systemClock);
+      const { store } = await connectStore(config, [EFFECTS], systemClock);
       try {
         const ids = Array.from({ length: 6 }, (_, index) => `e${index}`);
         await Promise.all(
@@ -214,9 +214,9 @@ describe("DATABASE_SCHEMA", () => {
       expect(await inspectTarget(fresh)).toMatchObject({ exists: false });
       const { contents, invariants } = await checkTarget(fresh, schema);
       expect(contents?.records).toBe(8);
-      expect(invariants.filter(({ broken }) => broken > 0)).toEqual([]);
-      expect(await examine(config, [], [])).not.toContainEqual(
-        expect.objectContaining({ verdict: "failure" }),
+      expect(invariants.filter(({ violations }) => violations > 0)).toEqual([]);
+      expect(await runDoctor(config, [], [])).not.toContainEqual(
+        expect.objectContaining({ level: "failure" }),
       );
     }));
 

@@ -54,7 +54,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
           });
           const ended = await Promise.all(IDS.map((id) => deliver(store, id)));
           expect(spoiled).toBeGreaterThan(0);
-          expect(ended.map(({ ending }) => ending)).toEqual(IDS.map(() => "completed"));
+          expect(ended.map(({ kind }) => kind)).toEqual(IDS.map(() => "completed"));
           const rows = await rowsOf(target, "SELECT event_id FROM effects ORDER BY event_id");
           expect(rows.map(({ event_id }) => event_id)).toEqual(IDS);
         } finally {
@@ -92,7 +92,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
           return { result: { n: rows[0]?.n as number } };
         };
         const ended = await Promise.all(IDS.map((id) => deliver(store, id, run)));
-        expect(ended).toEqual(IDS.map(() => ({ ending: "completed", result: { n: 1 } })));
+        expect(ended).toEqual(IDS.map(() => ({ kind: "completed", result: { n: 1 } })));
       },
       { migrations: [LINES] },
     ));

@@ -17,7 +17,7 @@ type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
 const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
   store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
 const endings = async (deliveries: readonly ReturnType<typeof deliver>[]) =>
-  (await Promise.all(deliveries)).map(({ ending }) => ending);
+  (await Promise.all(deliveries)).map(({ kind }) => kind);
 const ALL_COMPLETED = IDS.map(() => "completed");
 
 describe("a group of events on postgres", () => {
@@ -38,7 +38,7 @@ describe("a group of events on postgres", () => {
       "postgres",
       async (store, target) => {
         const twice = [...IDS, "e3"].map((id) => deliver(store, id));
-        expect(await endings(twice)).toEqual([...ALL_COMPLETED, "already"]);
+        expect(await endings(twice)).toEqual([...ALL_COMPLETED, "duplicate"]);
         expect(await countOf(target, "effects")).toBe(MEMBERS);
       },
       { migrations },
@@ -110,7 +110,7 @@ describe("a group of events on postgres", () => {
         expect(await endings(others)).toEqual(ALL_COMPLETED);
         expect(await countOf(target, "effects", "event_id = 'slow'")).toBe(0);
         gate.resolve();
-        expect((await delayed).ending).toBe("completed");
+        expect((await delayed).kind).toBe("completed");
         expect(await countOf(target, "effects", "event_id = 'slow'")).toBe(1);
       },
       { migrations },
@@ -229,7 +229,7 @@ describe("a group of events on postgres", () => {
         });
         const all = (await Promise.all(rounds)).flat();
         expect(all.filter((ending) => ending === "completed")).toHaveLength(MEMBERS);
-        expect(all.filter((ending) => ending === "already")).toHaveLength(MEMBERS);
+        expect(all.filter((ending) => ending === "duplicate")).toHaveLength(MEMBERS);
         expect(await countOf(target, "effects")).toBe(MEMBERS);
       } finally {
         for (const store of stores) await store.close();
@@ -237,7 +237,7 @@ describe("a group of events on postgres", () => {
     }));
 
   it.each<[string, Loss, number, string]>([
-    ["the answer of its COMMIT", "answer", FEW, "already"],
+    ["the answer of its COMMIT", "answer", FEW, "duplicate"],
     ["its COMMIT on the way", "commit", 0, "completed"],
   ])("that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
     withDatabase("postgres", (target) =>
@@ -261,7 +261,7 @@ describe("a group of events on postgres", () => {
             const deliveries = await Promise.allSettled(ids.map((id) => deliver(store, id, run)));
             if (transactions.length !== FEW || new Set(transactions).size > 1) continue;
             for (const delivery of deliveries)
-              expect(delivery).toMatchObject({ reason: { name: "StoreFault", reason: "commit_unknown" } });
+              expect(delivery).toMatchObject({ reason: { name: "StoreError", reason: "commit_unknown" } });
             const ofRound = `event_id LIKE '${prefix}%'`;
             expect(await countOf(target, "effects", ofRound)).toBe(kept);
             expect(await endings(ids.map((id) => deliver(store, id)))).toEqual(ids.map(() => next));

@@ -140,7 +140,7 @@ describe("a handler on postgres", () => {
       return run(scope);
     });
     await expect(failed).rejects.toThrow(why);
-    await expect(failed).rejects.not.toMatchObject({ name: "StoreFault" });
+    await expect(failed).rejects.not.toMatchObject({ name: "StoreError" });
     expect(runs).toBe(1);
     expect(performance.now() - began).toBeLessThan(2_000);
   });
@@ -150,7 +150,7 @@ describe("a handler on postgres", () => {
       for (const what of ["CONSTRAINTS ALL IMMEDIATE", "LOCAL lock_timeout = 100", "TRANSACTION READ WRITE"])
         await tx.execute(`SET ${what}`);
     };
-    expect(await handled(run)).toMatchObject({ ending: "completed" });
+    expect(await handled(run)).toMatchObject({ kind: "completed" });
   });
 
   it.each(["pg_current_xact_id()", "txid_current()"])(
@@ -175,7 +175,7 @@ describe("a handler on postgres", () => {
       runs += 1;
       await tx.execute("INSERT INTO effects (event_id, note) VALUES ('e', 'conflict')");
     });
-    expect([ending.ending, runs]).toEqual(["completed", 2]);
+    expect([ending.kind, runs]).toEqual(["completed", 2]);
     expect(await countOf(target, "effects", "note = 'conflict'")).toBe(1);
   });
 

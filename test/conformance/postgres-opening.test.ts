@@ -93,7 +93,7 @@ describe("a statement on postgres", () => {
             "BEGIN; LOCK TABLE oncehook_failures, oncehook_notifications IN ACCESS EXCLUSIVE MODE",
           );
           const reading = store.failures.list({ limit: 1 }, {});
-          const writing = store.outbox.passOn("log", new Date(), 1, () => {});
+          const writing = store.outbox.deliverDirectly("log", new Date(), 1, () => {});
           await other.query("SELECT pg_sleep(0.15)");
           await other.query("ROLLBACK");
           expect([await reading, await writing]).toEqual([[], 0]);

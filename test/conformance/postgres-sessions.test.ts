@@ -202,7 +202,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     const id = `e${events}`;
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(0);
     const again = await store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
-    expect(again.ending).toBe("completed");
+    expect(again.kind).toBe("completed");
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
   });
 });
@@ -301,7 +301,7 @@ describe("what a handler leaves on its connection to postgres", () => {
   it.each<[string, (eventId: string) => Promise<unknown>]>([
     ["fails", (id) => store.once(newRecord(id), fails, committing())],
     ["is refused at its COMMIT", (id) => store.once(newRecord(id), breaksAtCommit, committing())],
-    ["is a dry run", (id) => store.once(newRecord(id), locks, { ...committing(), mode: "rehearse" })],
+    ["is a dry run", (id) => store.once(newRecord(id), locks, { ...committing(), mode: "dry-run" })],
   ])("is no advisory lock where the event %s", async (what, run) => {
     await run(`lock ${what}`).catch(() => {});
     await handled(async () => {});
@@ -345,7 +345,7 @@ describe("what a member of a group leaves on its connection to postgres", () => 
             committing(),
           ),
         );
-        for (const { ending } of await Promise.all(deliveries)) expect(ending).toBe("completed");
+        for (const { kind } of await Promise.all(deliveries)) expect(kind).toBe("completed");
         expect(runs).toBe(ids.length);
       },
       { migrations: [EFFECTS, FUNCTIONS] },
@@ -377,7 +377,7 @@ describe("a store on a postgres that takes no writes", () => {
     await execute(target, END_SESSIONS);
     await expect(store.ping()).rejects.toMatchObject({ code: "25006" });
     const refused = store.once(newRecord("ro"), (scope) => addEffect(scope, "ro"), committing(300));
-    await expect(refused).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+    await expect(refused).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
     await readOnly("off");
     // Connections from before would stay read-only; each is replaced after its first refusal.
     await store.ping().catch(() => store.ping());
@@ -405,7 +405,7 @@ describe("a group of events on postgres whose connection is dead without a word"
           ),
         );
         const all = await Promise.allSettled(deliveries);
-        const unavailable = { status: "rejected", reason: { name: "StoreFault", reason: "unavailable" } };
+        const unavailable = { status: "rejected", reason: { name: "StoreError", reason: "unavailable" } };
         expect(all).toMatchObject(ids.map(() => unavailable));
         expect(performance.now() - begun).toBeLessThan(limit + 2_000);
         expect(await countOf(fresh, "oncehook_records")).toBe(0);

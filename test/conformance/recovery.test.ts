@@ -37,7 +37,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       const settled = await Promise.all(Array.from({ length: 4 }, () => recover(store, 35)));
       expect(settled.flat()).toHaveLength(1);
       expect(await store.attempts.list(KEY, ALL)).toMatchObject([
-        { by: "replay", outcome: "process_ended", beganAt: at(5).toISOString(), tookMs: 30_000 },
+        { trigger: "replay", outcome: "process_ended", startedAt: at(5).toISOString(), durationMs: 30_000 },
       ]);
       expect(await store.failures.get(KEY)).toMatchObject({
         uncleanEnds: 1,
@@ -65,10 +65,10 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
   it("leaves the retries of an event as they were where its bulk replay gives it up, which alone counts that", () =>
     withStore(dialect, async (store) => {
       await fail(store, { nextAttemptAt: at(3_600) });
-      const asked = { filter: {}, perSecond: 10, by: "token" };
+      const asked = { filter: {}, perSecond: 10, createdBy: "token" };
       const [bulk, other] = [
-        await store.bulkReplays.begin(asked, T0),
-        await store.bulkReplays.begin(asked, T0),
+        await store.bulkReplays.create(asked, T0),
+        await store.bulkReplays.create(asked, T0),
       ];
       const delaySeconds = 7_200;
       for (const seconds of [0, 100, 200]) {
@@ -95,21 +95,21 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
         },
         committing(),
       );
-      await store.outbox.spread(["webhook"], T0, 9);
+      await store.outbox.fanOut(["webhook"], T0, 9);
       await store.outbox.leaseDue(["webhook"], { ...lease("ended", 0), until: at(900), retryAt: T0 }, 9);
       await fail(store);
       await store.expireLeases(at(1));
-      expect(await store.outbox.leaseLeft(["webhook"], lease("b", 1))).toBeDefined();
+      expect(await store.outbox.leaseExpired(["webhook"], lease("b", 1))).toBeDefined();
       expect((await store.failures.get(KEY))?.leasedUntil).toBeNull();
     }));
 });
 
 describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
-  const ASKED = { filter: {}, perSecond: 1, by: "token" };
+  const ASKED = { filter: {}, perSecond: 1, createdBy: "token" };
 
   it("are given back by their owner alone, one by one", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      const [first, second] = [await bulkReplays.begin(ASKED, T0), await bulkReplays.begin(ASKED, T0)];
+      const [first, second] = [await bulkReplays.create(ASKED, T0), await bulkReplays.create(ASKED, T0)];
       await bulkReplays.lease(lease("a", 0));
       await bulkReplays.lease(lease("a", 0));
       await bulkReplays.release(first.id, "b");
@@ -121,10 +121,14 @@ describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
 
   it("end with counts that say no less than what was counted", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      const { id } = await bulkReplays.begin(ASKED, T0);
+      const { id } = await bulkReplays.create(ASKED, T0);
       await bulkReplays.lease(lease("a", 0));
-      await bulkReplays.advance(id, "a", { afterId: 2, succeeded: 1, already: 1 }, at(60));
-      expect(await bulkReplays.finish(id, "a", at(1))).toMatchObject({ total: 0, succeeded: 1, already: 1 });
+      await bulkReplays.advance(id, "a", { afterId: 2, succeeded: 1, alreadyHandled: 1 }, at(60));
+      expect(await bulkReplays.finish(id, "a", at(1))).toMatchObject({
+        total: 0,
+        succeeded: 1,
+        alreadyHandled: 1,
+      });
     }));
 });
 

@@ -7,7 +7,7 @@ import { logRow } from "../support/log-row.ts";
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const WEEK = 7 * 86_400;
-const LIMITS = { callbacks: T0, strangersKept: 10 };
+const LIMITS = { callbacks: T0, refusedRowsKept: 10 };
 
 describe.each(DIALECTS)("the retention job on %s", (dialect) => {
   it("keeps a notification that no delivery was made of yet, however old it is", () =>
@@ -37,7 +37,7 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
         version: "v1",
         code: "handler_failed",
         error: "e",
-        sealedBody: Buffer.of(1),
+        encryptedBody: Buffer.of(1),
         bodySha256: "ab",
         nextAttemptAt: null,
       } as const;

@@ -40,7 +40,7 @@ describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const many = Array.from({ length: 1_500 }, (_, index) => minutes(index));
       for (const at of many) await store.rollups.add(at, [{ ...DONE, count: 1 }]);
-      const limits = { callbacks: new Date(0), strangersKept: 10 };
+      const limits = { callbacks: new Date(0), refusedRowsKept: 10 };
       const left = async (now: Date) => {
         await store.sweep({ ...limits, now });
         const spans = ["hour", "day", "month"] as const;

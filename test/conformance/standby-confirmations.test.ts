@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPool } from "../../src/store/postgres/pool.ts";
-import { Standbys } from "../../src/store/postgres/standbys.ts";
+import { SynchronousStandbys } from "../../src/store/postgres/synchronous-standbys.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -20,7 +20,7 @@ const PRETENDED = `CREATE SCHEMA pretended;
 
 let target: Target;
 let pool: pg.Pool;
-let standbys: Standbys;
+let standbys: SynchronousStandbys;
 const ended = Promise.withResolvers<void>();
 let database: Promise<void>;
 
@@ -54,7 +54,7 @@ beforeEach(async () => {
     target,
     "TRUNCATE pretended.commits; UPDATE pretended.server SET standbys = '', is_well = true",
   );
-  standbys = new Standbys(pool);
+  standbys = new SynchronousStandbys(pool);
 });
 
 afterEach(() => {

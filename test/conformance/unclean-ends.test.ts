@@ -103,8 +103,10 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       });
       expect(await store.failures.isSuspectDue(at(9_999))).toBe(false);
       const told = await store.attempts.list(key("e1"), { after: 0, limit: 9 });
-      expect(told.map(({ by, outcome }) => [by, outcome])).toEqual(Array(3).fill(["retry", "process_ended"]));
-      expect(told[0]).toMatchObject({ beganAt: at(60).toISOString() });
+      expect(told.map(({ trigger, outcome }) => [trigger, outcome])).toEqual(
+        Array(3).fill(["retry", "process_ended"]),
+      );
+      expect(told[0]).toMatchObject({ startedAt: at(60).toISOString() });
     }));
 
   it("is never exhausted by an attempt that others ran beside", () =>
@@ -137,7 +139,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("is left alone by its bulk replay after three process ends, and counted there once", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: null });
-      const bulk = await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, at(1));
+      const bulk = await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(1));
       for (const [end, isAlone] of [false, true, true].entries()) {
         expect(await store.bulkReplays.next(bulk, 9)).toMatchObject([{ eventId: "e1", isSuspect: end > 0 }]);
         const of = { kind: "bulk", isAlone, bulkReplayId: bulk.id } as const;
@@ -152,7 +154,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failures.leaseDue(lease("ended", 60), 1);
-      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, at(60));
+      await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(60));
       await store.bulkReplays.lease(lease("ended", 60));
       await store.expireLeases(at(61));
       expect(await recover(store, 61)).toHaveLength(1);
@@ -206,21 +208,21 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       const channels = ["webhook"];
       for (const id of ["e1", "e2", "e3"]) await notify(store, id);
       // An hour ahead: one is leased, one has failed and waits 20 seconds, one is fresh.
-      await outbox.spread(channels, at(3_600), 9);
+      await outbox.fanOut(channels, at(3_600), 9);
       const [held, failed] = await outbox.leaseDue(channels, lease("ended", 3_600), 2);
-      await outbox.failed(failed?.id ?? 0, "ended", "down", at(3_620), at(3_600));
+      await outbox.markFailed(failed?.id ?? 0, "ended", "down", at(3_620), at(3_600));
       expect(await outbox.leaseDue(channels, lease("a", 0), 9)).toEqual([]);
-      await outbox.mendTimes(channels, leaseMs, at(0));
+      await outbox.repairTimes(channels, leaseMs, at(0));
       expect(await outbox.leaseDue(channels, lease("a", 0), 9)).toHaveLength(1);
       expect(await outbox.leaseDue(channels, lease("a", 19), 9)).toEqual([]);
       expect(await outbox.leaseDue(channels, lease("a", 20), 9)).toMatchObject([{ id: failed?.id }]);
-      expect(await outbox.leaseLeft(channels, lease("a", LEASE_SECONDS - 1))).toBeUndefined();
-      expect(await outbox.leaseLeft(channels, lease("a", LEASE_SECONDS))).toMatchObject({ id: held?.id });
+      expect(await outbox.leaseExpired(channels, lease("a", LEASE_SECONDS - 1))).toBeUndefined();
+      expect(await outbox.leaseExpired(channels, lease("a", LEASE_SECONDS))).toMatchObject({ id: held?.id });
     }));
 
   it("keeps no bulk replay and no prepare step for longer than a lease from now", () =>
     withStore(dialect, async ({ bulkReplays, preparations }) => {
-      await bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, at(0));
+      await bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(0));
       await bulkReplays.lease(lease("ended", 3_600));
       await preparations.claim(key("e1"), lease("ended", 3_600));
       expect(await bulkReplays.lease(lease("a", 0))).toBeUndefined();
@@ -238,7 +240,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       await addTokens(target, "eve", at(0), at(0));
       await userTokens.leaseOne("bob", lease("ended", 3_600));
       await userTokens.leaseOne("eve", lease("ended", 3_600));
-      await userTokens.mendTimes(LEASE_SECONDS * 1_000, at(0));
+      await userTokens.repairTimes(LEASE_SECONDS * 1_000, at(0));
       expect(await userTokens.get("ada")).toMatchObject({ expiresAt: at(300).toISOString() });
       expect(await userTokens.leaseOne("bob", lease("a", LEASE_SECONDS - 1))).toBe("leased");
       expect(await userTokens.leaseOne("bob", lease("a", LEASE_SECONDS))).toMatchObject({ userId: "bob" });
@@ -295,7 +297,7 @@ describe("a row on postgres that another session holds", () => {
       "postgres",
       async (store, target) => {
         for (const id of ["e1", "e2"]) await notify(store, id);
-        await store.outbox.spread(["webhook"], at(0), 9);
+        await store.outbox.fanOut(["webhook"], at(0), 9);
         for (const id of ["ada", "bob"]) await addTokens(target, id, at(0), at(0));
         await withLock(
           target,

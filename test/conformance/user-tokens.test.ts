@@ -10,7 +10,7 @@ const lease = (owner: string, seconds: number): Lease => ({
   now: at(seconds),
   until: at(seconds + 30),
 });
-const FRESH = { sealed: Buffer.of(2), expiresAt: at(7_200), refreshAt: at(7_000) };
+const FRESH = { encrypted: Buffer.of(2), expiresAt: at(7_200), refreshAt: at(7_000) };
 
 const addTokens = (target: Target, userId: string, refreshAt: number) =>
   execute(
@@ -74,9 +74,9 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       await addTokens(target, "ada", 60);
       // Of a process whose clock is 50 seconds ahead.
       await userTokens.leaseOne("ada", { owner: "a", now: at(50), until: at(80) });
-      await userTokens.mendTimes(30_000, at(-9));
+      await userTokens.repairTimes(30_000, at(-9));
       expect(await userTokens.get("ada")).toMatchObject({ expiresAt: at(3_600).toISOString() });
-      await userTokens.mendTimes(30_000, at(60));
+      await userTokens.repairTimes(30_000, at(60));
       expect(await userTokens.leaseOne("ada", lease("b", 79))).toBe("leased");
       expect(await userTokens.leaseOne("ada", lease("b", 80))).toMatchObject({ userId: "ada" });
     }));

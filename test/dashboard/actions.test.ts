@@ -61,7 +61,7 @@ it("ends a bulk replay for good only after a question, whose safe answer keeps i
       const cancelled = () => receiver.count("oncehook_bulk_replays", "state = 'cancelled'");
       await page.goto("/bulk-replays");
       await signIn(page);
-      const cancel = page.getByRole("button", { name: /^Cancel: event_type unreliable, begun / });
+      const cancel = page.getByRole("button", { name: /^Cancel: event_type unreliable, started / });
       await cancel.click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Keep it" }).click();
@@ -87,7 +87,7 @@ it("shows what came of a retry until it is closed, and keeps the focus on the pa
       await page.goto("/failures");
       await signIn(page);
       await page.getByRole("button", { name: "Retry now: evt_a" }).click();
-      await page.getByText("No event that fits has failed.").waitFor();
+      await page.getByText("No failures match.").waitFor();
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText('"shelf": 7'));
       await page.keyboard.press("Escape");

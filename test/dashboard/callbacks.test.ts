@@ -25,14 +25,14 @@ it("lists callbacks, newest first, and reads on to the oldest", { timeout: LIMIT
       await rows.first().getByText("evt_119").waitFor();
       await until(async () => (await rows.count()) === 50, PATIENCE_MS);
       // By the keyboard, which does not scroll.
-      await page.getByRole("button", { name: "Show older ones" }).focus();
+      await page.getByRole("button", { name: "Load more" }).focus();
       await page.keyboard.press("Enter");
       await until(async () => (await rows.count()) > 50, PATIENCE_MS);
       await until(async () => {
         await page.mouse.wheel(0, 100_000);
         return (await rows.count()) === 120;
       }, PATIENCE_MS);
-      await page.getByText("This is the end of the list.").waitFor();
+      await page.getByText("End of results").waitFor();
       expect(problems).toEqual([]);
     },
     { env: OPEN },

@@ -24,7 +24,7 @@ it("tries a failure without changing anything, then retries it", { timeout: LIMI
       await dialog.waitFor({ state: "hidden" });
       await page.getByRole("button", { name: "Retry now: evt_a" }).click();
       await page.getByText("evt_a was run now: success.").waitFor();
-      await page.getByText("No event that fits has failed.").waitFor();
+      await page.getByText("No failures match.").waitFor();
       expect(await receiver.count("oncehook_records", "event_id = 'evt_a'")).toBe(1);
       expect(problems).toEqual([]);
     },

@@ -26,7 +26,7 @@ it("takes a time that is typed as one of the zone that its label names", { timeo
     async ({ page }) => {
       await page.goto(`/callbacks?from=${FROM}`);
       await signIn(page);
-      await page.getByLabel("Since (America/New_York)").fill("2026-11-02T08:00:00");
+      await page.getByLabel("From (America/New_York)").fill("2026-11-02T08:00:00");
       await page.keyboard.press("Enter");
       const from = () => new URL(page.url()).searchParams.get("from");
       await expect.poll(from, { timeout: 60_000 }).toBe("2026-11-02T13:00:00.000Z");

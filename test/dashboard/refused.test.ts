@@ -13,7 +13,7 @@ it(
   () =>
     withDashboard(
       async ({ page, receiver }) => {
-        await receiver.admin("/api/v1/sources/platform/reach", { method: "POST" });
+        await receiver.admin("/api/v1/sources/platform/check", { method: "POST" });
         expect(await receiver.count("oncehook_callbacks", "outcome = 'endpoint_check'")).toBe(3);
         await receiver.send(payment(), { secret: "another secret of the same length" });
         await receiver.send(payment({}, { amount: "ten" }));
@@ -26,7 +26,7 @@ it(
         await rows.getByText(/^data\.amount: /).waitFor();
         await page.getByText("Filters", { exact: true }).click();
         await page.getByLabel("Status").selectOption("401");
-        await page.getByRole("button", { name: "Apply the filters" }).click();
+        await page.getByRole("button", { name: "Apply" }).click();
         await rows.getByText("too many requests").waitFor({ state: "hidden" });
         await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
         expect(new URL(page.url()).search).toBe("?status=401");
@@ -39,7 +39,7 @@ it("does not call authentic what came where nothing was refused", { timeout: LIM
   withDashboard(async ({ page }) => {
     await page.goto("/refused");
     await signIn(page);
-    const nothing = page.getByText("No callback that fits was refused");
+    const nothing = page.getByText("No refused callbacks match");
     await nothing.waitFor();
     expect(await nothing.textContent()).not.toContain("authentic");
   }),

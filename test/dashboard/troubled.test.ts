@@ -13,10 +13,10 @@ it("does not say for ever that nothing needs a person when the overview hangs", 
     await inItsOwnTime(page);
     await page.goto("/");
     await signIn(page);
-    await page.getByText("Nothing does.").waitFor();
+    await page.getByText("Nothing needs attention.").waitFor();
     troubles.set("/api/v1/overview", "hangs");
-    await untilInItsTime(page, () => page.getByText("newer numbers do not come").isVisible());
-    expect(await page.getByText("Nothing does.").count()).toBe(0);
+    await untilInItsTime(page, () => page.getByText("updates have stopped").isVisible());
+    expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
   }),
 );
 
@@ -25,7 +25,7 @@ it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () 
     await inItsOwnTime(page);
     await page.goto("/sources");
     await signIn(page);
-    await expectShown(page.getByRole("button", { name: "Check that they are reachable" }));
+    await expectShown(page.getByRole("button", { name: "Check endpoints" }));
     troubles.set("/api/v1/failures", "hangs");
     await page.getByRole("link", { name: "Failures" }).click();
     const told = page.getByText("The receiver did not answer");
@@ -40,7 +40,7 @@ it("tries the live stream again when its first answer is an error", { timeout: L
     troubles.set("/api/v1/live", 500);
     await page.goto("/");
     await signIn(page);
-    const away = page.getByText("live numbers are away");
+    const away = page.getByText("live updates disconnected");
     await away.waitFor();
     troubles.clear();
     await untilInItsTime(page, async () => !(await away.isVisible()));
@@ -103,10 +103,10 @@ it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_M
       troubles.set("/api/v1/callbacks?cursor", 500);
       troubles.set("/api/v1/callbacks?limit=50&cursor", 500);
       await page.mouse.wheel(0, 100_000);
-      await page.getByText("Older ones could not be read").waitFor();
+      await page.getByText("More results could not be loaded").waitFor();
       expect(await rows.count()).toBe(50);
       troubles.clear();
-      await page.getByRole("button", { name: "Show older ones" }).click();
+      await page.getByRole("button", { name: "Load more" }).click();
       await until(async () => (await rows.count()) === 60, PATIENCE_MS);
     },
     { env: OPEN },
@@ -119,7 +119,7 @@ it("keeps an event on its page when it cannot be read again", { timeout: LIMIT_M
       await receiver.send(payment({ event_id: "evt_kept" }));
       await page.goto("/events/platform/evt_kept");
       await signIn(page);
-      await page.getByText("The record was completed").waitFor();
+      await page.getByText("Record completed").waitFor();
       troubles.set("/api/v1/events", 500);
       // Past the time for which what was read counts as fresh.
       await page.clock.install();
@@ -131,7 +131,7 @@ it("keeps an event on its page when it cannot be read again", { timeout: LIMIT_M
         await page.clock.runFor(2_000);
         return page.getByText("The event could not be read").isVisible();
       }, PATIENCE_MS);
-      expect(await page.getByText("The record was completed").count()).toBe(1);
+      expect(await page.getByText("Record completed").count()).toBe(1);
     },
     { env: OPEN },
   ),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { describeAdminApi } from "../../src/admin/index.ts";
 import { describeVariables } from "../../src/config/index.ts";
 import { DIAGNOSES, FAULTS } from "../../src/domain/index.ts";
-import { INVARIANTS } from "../../src/store/invariants.ts";
+import { INVARIANTS } from "../../src/store/integrity.ts";
 
 const readme = readFileSync("README.md", "utf8");
 const errors = readFileSync("docs/errors.md", "utf8");
@@ -66,7 +66,7 @@ describe("the documentation", () => {
 
   it("says of each diagnosis in docs/refused.md what it means and what to do, and of no other", () => {
     const rows = Object.entries(DIAGNOSES).map(
-      ([code, { meaning, do: advice }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(advice)} |`,
+      ([code, { meaning, remedy: advice }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(advice)} |`,
     );
     const refusedPage = readFileSync("docs/refused.md", "utf8");
     expect(refusedPage.split("\n").filter((line) => /^\| `[a-z_0-9]+` \|/.test(line))).toEqual(rows);

@@ -54,7 +54,7 @@ async function guarded(
   { most = 100, writeTimeoutMs = 60_000 }: { most?: number; writeTimeoutMs?: number } = {},
 ): Promise<Guarded> {
   const closed: [string, number][] = [];
-  const limits = { most, mostPerAddress: most, isProxy: () => false };
+  const limits = { max: most, maxPerAddress: most, isProxy: () => false };
   const limit = createConnectionLimit({ limits, endOldestBody: () => false, report: () => {} });
   server.on("connection", limit.accepted).on("secureConnection", limit.secured);
   const guard = guardConnections(server, {

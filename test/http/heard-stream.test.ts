@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { HeardLine } from "../../src/hear/lines.ts";
-import { heardRoute } from "../../src/http/heard-route.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import type { CaptureLine } from "../../src/dev/capture/captured-request.ts";
+import { captureRoute } from "../../src/http/capture-route.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
-const LISTEN = { env: { LISTEN: "on" } };
+const LISTEN = { env: { CAPTURE: "on" } };
 const GONE = "a listener has gone";
 const MOST_LINES = 64;
 const LONG = "x".repeat(1_000_000);
@@ -19,7 +19,7 @@ describe("the stream to a listener", () => {
       "sqlite",
       async (receiver) => {
         const leaving = new AbortController();
-        const { headers, body } = await fetch(`${receiver.publicOrigin}/_oncehook/heard`, {
+        const { headers, body } = await fetch(`${receiver.publicOrigin}/_oncehook/captured`, {
           headers: { authorization: `Bearer ${TOKEN}` },
           signal: leaving.signal,
         });
@@ -36,7 +36,7 @@ describe("the stream to a listener", () => {
 
   it("waits for a listener that reads nothing, and holds no more for it than its connection takes", async () => {
     let pulled = 0;
-    async function* follow(): AsyncGenerator<HeardLine, void, void> {
+    async function* follow(): AsyncGenerator<CaptureLine, void, void> {
       while (pulled < MOST_LINES) {
         pulled += 1;
         yield { line: "unreadable", at: LONG };
@@ -45,7 +45,7 @@ describe("the stream to a listener", () => {
     const ended = new AbortController();
     const hearing = { follow, ended: ended.signal } as never;
     const log = recordedLog();
-    const route = heardRoute({ hearing, judge: () => ({ verdict: "right" }) }, log);
+    const route = captureRoute({ buffer: hearing, checkToken: () => ({ verdict: "right" }) }, log);
     await withHttpServer(
       ({ headers, url }, response) =>
         void route({ headers, url, response, address: "192.0.2.1", answerHeaders: {} } as never),

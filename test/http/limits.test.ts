@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
-  type CountAgainst,
+  applyRateLimits,
+  type CountUpTo,
+  cacheExceeded,
   createMemoryCounter,
-  limit,
-  rememberingExceeded,
   withFallback,
 } from "../../src/http/rate-limit.ts";
 import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
 
@@ -60,7 +60,8 @@ describe("rate limits", () => {
   it("begin a new window after the old one", async () => {
     const count = createMemoryCounter();
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
-    const refused = async (now: Date) => (await limit(policies, "a", count, now)).refusal !== undefined;
+    const refused = async (now: Date) =>
+      (await applyRateLimits(policies, "a", count, now)).refusal !== undefined;
     expect([await refused(at(0)), await refused(at(30)), await refused(at(59))]).toEqual([
       false,
       false,
@@ -71,9 +72,9 @@ describe("rate limits", () => {
 
   it("last no longer than their window when the clock is set back", async () => {
     const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
-    const retryAfter = async (count: CountAgainst, now: Date) =>
-      (await limit(policies, "a", count, now)).refusal?.retryAfterSeconds;
-    for (const count of [createMemoryCounter(), rememberingExceeded(createMemoryCounter())]) {
+    const retryAfter = async (count: CountUpTo, now: Date) =>
+      (await applyRateLimits(policies, "a", count, now)).refusal?.retryAfterSeconds;
+    for (const count of [createMemoryCounter(), cacheExceeded(createMemoryCounter())]) {
       expect([await retryAfter(count, at(21_600)), await retryAfter(count, at(21_601))]).toEqual([
         undefined,
         59,
@@ -86,7 +87,7 @@ describe("rate limits", () => {
   it("tell nobody to wait for longer than the window, where another process's clock is ahead", async () => {
     const ahead = () => ({ points: 9, resetAt: at(67) });
     const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
-    expect((await limit(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
+    expect((await applyRateLimits(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
   });
 
   it("name the longer Retry-After where a request is over two of them", async () => {
@@ -95,8 +96,8 @@ describe("rate limits", () => {
       { name: "callback", points: 1, windowSeconds: 60 },
     ];
     const count = createMemoryCounter();
-    await limit(policies, "a", count, at(0));
-    expect((await limit(policies, "a", count, at(1))).refusal?.retryAfterSeconds).toBe(3_599);
+    await applyRateLimits(policies, "a", count, at(0));
+    expect((await applyRateLimits(policies, "a", count, at(1))).refusal?.retryAfterSeconds).toBe(3_599);
   });
 
   it("hold a bounded number of counters, however many addresses come", () => {
@@ -171,12 +172,12 @@ describe("who is over a limit", () => {
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
     const shared = createMemoryCounter();
     const hits: string[] = [];
-    const count = rememberingExceeded((key, windowMs, now) => {
+    const count = cacheExceeded((key, windowMs, now) => {
       hits.push(key);
       return shared(key, windowMs, now);
     });
     const isRefused = async (address: string, seconds: number) =>
-      (await limit(policies, address, count, at(seconds))).refusal !== undefined;
+      (await applyRateLimits(policies, address, count, at(seconds))).refusal !== undefined;
     for (let hit = 0; hit < 10; hit += 1) await isRefused("a", 1);
     expect(hits).toHaveLength(3);
     expect([await isRefused("a", 30), await isRefused("b", 30)]).toEqual([true, false]);
@@ -189,7 +190,7 @@ describe("counts that are kept in this process", () => {
 
   it("of addresses over their limit are bounded in number: the oldest makes room", async () => {
     let hits = 0;
-    const over = rememberingExceeded(() => {
+    const over = cacheExceeded(() => {
       hits += 1;
       return { points: 2, resetAt: at(60) };
     });

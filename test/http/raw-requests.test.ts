@@ -153,10 +153,10 @@ describe("requests as they come over the wire", () => {
     socket.write(Buffer.alloc(33_554_432));
     const errors = createClientErrors({} as never);
     // Its request has begun, so that its own ending is logged.
-    errors.begun(socket);
+    errors.requestStarted(socket);
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     try {
-      errors.answer(new Error("no request"), socket);
+      errors.respond(new Error("no request"), socket);
       expect(socket.destroyed).toBe(false);
       vi.advanceTimersByTime(1_000);
       expect(socket.destroyed).toBe(true);

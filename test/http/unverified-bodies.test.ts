@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { receiveBody } from "../../src/http/receive-body.ts";
+import { readRequestBody } from "../../src/http/read-request-body.ts";
 import { createUnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
@@ -86,7 +86,11 @@ describe("bodies that are not verified yet", () => {
     const bodies = createUnverifiedBodies(1_000, 1_000);
     await withHttpServer(
       async (message, response) => {
-        const body = await receiveBody(message, { most: 1_000, address: "192.0.2.1", unverified: bodies });
+        const body = await readRequestBody(message, {
+          maxBytes: 1_000,
+          address: "192.0.2.1",
+          unverified: bodies,
+        });
         response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()]));
       },
       async (origin) => {

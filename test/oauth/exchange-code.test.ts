@@ -3,9 +3,9 @@ import { text } from "node:stream/consumers";
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { type CodeGrant, isRejected } from "../../src/handlers/index.ts";
-import { createExchange, createPlatform } from "../../src/oauth/index.ts";
-import { errorText } from "../../src/receive/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { createCodeExchange, createPlatform } from "../../src/oauth/index.ts";
+import { errorText } from "../../src/pipeline/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 const GRANT = {
@@ -30,7 +30,7 @@ async function exchangeAt(
       scope,
     };
     const platform = createPlatform(settings, false);
-    const exchange = createExchange(() => platform, {
+    const exchange = createCodeExchange(() => platform, {
       redirectUri: undefined,
       timeLimitMs,
       log: recordedLog(),

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CodeGrant } from "../../src/handlers/index.ts";
-import { createExchange, createPlatform, type PlatformSettings } from "../../src/oauth/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { createCodeExchange, createPlatform, type PlatformSettings } from "../../src/oauth/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
@@ -50,7 +50,7 @@ function exchangeAt(
       userInfo: { url: `${origin}/user`, ...(idField === undefined ? {} : { idField }) },
     };
     const platform = createPlatform(settings, false);
-    const exchange = createExchange(() => platform, { redirectUri: undefined, timeLimitMs, log });
+    const exchange = createCodeExchange(() => platform, { redirectUri: undefined, timeLimitMs, log });
     return exchange({ code: "the-code", ...grant });
   });
 }

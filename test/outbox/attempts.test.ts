@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
 import {
   type Channel,
-  createOutboxLoop,
-  DeliveryPostponed,
-  DeliveryRefused,
+  createOutboxPoller,
+  DeliveryPostponedError,
   logChannel,
+  PermanentDeliveryError,
 } from "../../src/outbox/index.ts";
 import type { OutboxStore, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 
@@ -32,7 +32,7 @@ type Deliver = (notification: StoredNotification, signal: AbortSignal) => Promis
 const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
   name: "shop",
   destinations: ["shop"],
-  atOnce: 16,
+  concurrency: 16,
   timeLimitMs: 20_000,
   deliver,
   ...over,
@@ -41,11 +41,11 @@ const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
 function loopOf(
   channel: Channel,
   outbox: OutboxStore,
-  over: Partial<Parameters<typeof createOutboxLoop>[0]> = {},
+  over: Partial<Parameters<typeof createOutboxPoller>[0]> = {},
 ) {
   const log = recordedLog();
   const counted: string[] = [];
-  const loop = createOutboxLoop({
+  const loop = createOutboxPoller({
     outbox,
     channels: [channel],
     policy: { attempts: 3, firstDelaySeconds: 5 },
@@ -86,7 +86,7 @@ describe("an attempt", () => {
   it("is counted and logged by how it ended", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 3);
-      const errors = [new Error("down"), new DeliveryRefused("gone")];
+      const errors = [new Error("down"), new PermanentDeliveryError("gone")];
       const { loop, log, counted } = loopOf(channelOf(failing(errors)), store.outbox);
       await loop.round();
       expect(counted.toSorted()).toEqual(["shop dead", "shop delivered", "shop failed"]);
@@ -103,7 +103,7 @@ describe("an attempt", () => {
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const clock = { now: () => T0 };
-      const channel = channelOf(failing([new DeliveryPostponed("later", 120)]));
+      const channel = channelOf(failing([new DeliveryPostponedError("later", 120)]));
       await loopOf(channel, store.outbox, { clock }).loop.round();
       expect(await deliveries(store.outbox)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
     }));
@@ -143,7 +143,7 @@ describe("an attempt", () => {
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
-      const outbox = { ...store.outbox, delivered: () => Promise.reject(away) };
+      const outbox = { ...store.outbox, markDelivered: () => Promise.reject(away) };
       const { loop, log } = loopOf(
         channelOf(async () => {}),
         outbox,
@@ -195,7 +195,12 @@ describe("the attempts of a channel", () => {
       await gate.promise;
       seen.underWay -= 1;
     };
-    return { channel: channelOf(deliver, { atOnce }), seen, full: full.promise, open: gate.resolve };
+    return {
+      channel: channelOf(deliver, { concurrency: atOnce }),
+      seen,
+      full: full.promise,
+      open: gate.resolve,
+    };
   }
 
   it.each(["before", "during"])(
@@ -203,7 +208,7 @@ describe("the attempts of a channel", () => {
     (when) =>
       withStore("sqlite", async (store) => {
         await notify(store, 6);
-        await store.outbox.spread(["shop"], T0, 9);
+        await store.outbox.fanOut(["shop"], T0, 9);
         const leave = () => store.outbox.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
         if (when === "before") await leave();
         const { channel, seen, full, open } = crowded(2);
@@ -212,12 +217,12 @@ describe("the attempts of a channel", () => {
         let isFull = false;
         const outbox: OutboxStore = {
           ...store.outbox,
-          async spread(...given) {
+          async fanOut(...given) {
             if (isFull) setImmediate(spread.resolve);
-            return store.outbox.spread(...given);
+            return store.outbox.fanOut(...given);
           },
-          leaseLeft(...given) {
-            const left = store.outbox.leaseLeft(...given);
+          leaseExpired(...given) {
+            const left = store.outbox.leaseExpired(...given);
             asked.push(left);
             return left;
           },
@@ -260,13 +265,13 @@ describe("the attempts of a channel", () => {
       const away = new Error("the database is away");
       const delivered = Promise.withResolvers<void>();
       let asked = 0;
-      const spread: OutboxStore["spread"] = (...given) => {
+      const spread: OutboxStore["fanOut"] = (...given) => {
         asked += 1;
-        return asked === 1 ? Promise.reject(away) : store.outbox.spread(...given);
+        return asked === 1 ? Promise.reject(away) : store.outbox.fanOut(...given);
       };
       const { loop, log } = loopOf(
         channelOf(async () => delivered.resolve()),
-        { ...store.outbox, spread },
+        { ...store.outbox, fanOut: spread },
       );
       loop.start(1);
       await delivered.promise;

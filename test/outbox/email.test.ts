@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
+import { createAllowedAddresses, emailChannel, PermanentDeliveryError } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
 import { certificate } from "../support/certificate.ts";
 import { MAIL_USER, type MailServer, mailLogin, withMailServer } from "../support/notified.ts";
@@ -129,8 +129,8 @@ describe("the e-mail channel", () => {
         { responseCode: 552, message: "too large for this mailbox" },
       );
       const later = await deliver(server).catch((error: unknown) => error);
-      expect(later).not.toBeInstanceOf(DeliveryRefused);
-      await expect(deliver(server)).rejects.toBeInstanceOf(DeliveryRefused);
+      expect(later).not.toBeInstanceOf(PermanentDeliveryError);
+      await expect(deliver(server)).rejects.toBeInstanceOf(PermanentDeliveryError);
       const login = await deliver(server, { password: "wrong" }).catch((error: unknown) => error);
       expect(login).toMatchObject({ code: "EAUTH" });
       await deliver(server);

@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import {
   createAllowedAddresses,
-  DeliveryPostponed,
-  DeliveryRefused,
+  DeliveryPostponedError,
+  PermanentDeliveryError,
   webhookChannel,
 } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
@@ -68,9 +68,9 @@ describe("the webhook channel", () => {
         { status: 302, headers: { location: receiver.url } },
         { status: 500 },
       );
-      await expect(deliver(receiver)).rejects.toBeInstanceOf(DeliveryRefused);
+      await expect(deliver(receiver)).rejects.toBeInstanceOf(PermanentDeliveryError);
       const postponed = await deliver(receiver).catch((error: unknown) => error);
-      expect(postponed).toBeInstanceOf(DeliveryPostponed);
+      expect(postponed).toBeInstanceOf(DeliveryPostponedError);
       expect(postponed).toMatchObject({ seconds: 120 });
       await expect(deliver(receiver)).rejects.toThrow(
         "answered 302, expected 2xx; redirects are not followed",

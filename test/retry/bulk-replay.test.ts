@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createBulkReplayLoop } from "../../src/retry/index.ts";
-import { type Store, StoreFault } from "../../src/store/index.ts";
+import { createBulkReplayPoller } from "../../src/retry/index.ts";
+import { type Store, StoreError } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { completeElsewhere, failInline, rooms, T0, TIMING } from "../support/retry-rooms.ts";
@@ -14,10 +14,10 @@ async function replayAll(store: Store, { receiver }: Rooms, count = 1) {
   const now = receiver.clock.now();
   const ids: number[] = [];
   for (let index = 0; index < count; index += 1) {
-    const bulk = { filter: {}, perSecond: 100, by: "token" };
-    ids.push((await store.bulkReplays.begin(bulk, now)).id);
+    const bulk = { filter: {}, perSecond: 100, createdBy: "token" };
+    ids.push((await store.bulkReplays.create(bulk, now)).id);
   }
-  const loop = createBulkReplayLoop(receiver, TIMING);
+  const loop = createBulkReplayPoller(receiver, TIMING);
   loop.start(1);
   const ended = async () => {
     const bulks = await Promise.all(ids.map((id) => store.bulkReplays.get(id)));
@@ -92,7 +92,7 @@ describe("the loop of bulk replays", () => {
       const interrupted = withBulk(store, ({ next }) => ({
         async next(bulk, limit) {
           looked += 1;
-          if (looked === 1) throw new StoreFault("unavailable", "the database is away", undefined);
+          if (looked === 1) throw new StoreError("unavailable", "the database is away", undefined);
           return next(bulk, limit);
         },
       }));
@@ -113,8 +113,11 @@ describe("the loop of bulk replays", () => {
         await mayEnd.promise;
       });
       await failInline(inner);
-      const { id } = await store.bulkReplays.begin({ filter: {}, perSecond: 100, by: "token" }, new Date(T0));
-      const loop = createBulkReplayLoop(inner.receiver, TIMING);
+      const { id } = await store.bulkReplays.create(
+        { filter: {}, perSecond: 100, createdBy: "token" },
+        new Date(T0),
+      );
+      const loop = createBulkReplayPoller(inner.receiver, TIMING);
       loop.start(1);
       await atWork.promise;
       let isStopped = false;
@@ -211,7 +214,7 @@ describe("a bulk replay", () => {
       );
       await failInline(inner);
       await completeElsewhere(store, target);
-      const counts = { total: 1, succeeded: 0, already: 1, failed: 0 };
+      const counts = { total: 1, succeeded: 0, alreadyHandled: 1, failed: 0 };
       expect(await (await replayAll(store, inner)).done()).toMatchObject([counts]);
       expect(atItsEnd).toMatchObject(counts);
     }));
@@ -221,7 +224,7 @@ describe("a bulk replay", () => {
     ["the database was away", { get: false, once: true }],
   ])("tries a replay again where %s, and counts it once", (_title, faults) =>
     onSqlite(async (store) => {
-      const fault = () => new StoreFault("unavailable", "the database is away", undefined);
+      const fault = () => new StoreError("unavailable", "the database is away", undefined);
       const left = { ...faults };
       const get: Store["failures"]["get"] = async (key) => {
         if (left.get && key.eventId === "e1") {
@@ -251,7 +254,7 @@ describe("a bulk replay", () => {
       await failedEvents(inner, 2);
       await (await replayAll(store, inner)).done();
       expect(inner.lines.filter(({ msg }) => msg === "a bulk replay is done")).toMatchObject([
-        { bulk_replay: 1, total: 2, succeeded: 1, already: 0, failed: 1 },
+        { bulk_replay: 1, total: 2, succeeded: 1, already_handled: 0, failed: 1 },
       ]);
     }));
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Receiver } from "../../src/receive/index.ts";
-import { createBulkReplayLoop, createRetryLoop, discard, replay } from "../../src/retry/index.ts";
+import type { Receiver } from "../../src/pipeline/index.ts";
+import { createBulkReplayPoller, createRetryPoller, discard, replay } from "../../src/retry/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -17,7 +17,7 @@ async function leasedByAnEndedProcess(store: Store) {
 
 describe("a failure whose process ended during its attempt", () => {
   const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
-    ["a retry", (receiver) => createRetryLoop(receiver, TIMING).round()],
+    ["a retry", (receiver) => createRetryPoller(receiver, TIMING).round()],
     ["a replay", (receiver) => replay(workOf("e1").key, TIMING, receiver)],
   ];
 
@@ -32,18 +32,18 @@ describe("a failure whose process ended during its attempt", () => {
       await failInline(inner);
       await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
       inner.time.seconds = 60;
-      const { turns } = inner.receiver;
+      const { runLock } = inner.receiver;
       // The other run ends once this one waits, or has run.
-      const alone: typeof turns.alone = (work) => {
-        const waiting = turns.alone(work);
+      const alone: typeof runLock.exclusive = (work) => {
+        const waiting = runLock.exclusive(work);
         gate.resolve();
         return waiting;
       };
-      const other = turns.beside(async () => {
+      const other = runLock.shared(async () => {
         await gate.promise;
         order.push("another run has ended");
       });
-      await run({ ...inner.receiver, turns: { ...turns, alone } });
+      await run({ ...inner.receiver, runLock: { ...runLock, exclusive: alone } });
       await other;
       expect(order).toEqual(["another run has ended", "e1"]);
     }),
@@ -64,7 +64,7 @@ describe("a failure whose process ended during its attempt", () => {
       inner.time.seconds = 89;
       expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toBe("leased");
       inner.time.seconds = 90;
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "success" });
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "success" });
     }));
 
   it.each([
@@ -82,7 +82,10 @@ describe("a failure whose process ended during its attempt", () => {
       const inner = rooms({ ...store, failures: { ...store.failures, leaseOne } }, { times: 1 });
       await failInline(inner);
       await execute(target, `UPDATE oncehook_failures SET unclean_ends = ${uncleanEnds}`);
-      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, inner.receiver.clock.now());
+      await store.bulkReplays.create(
+        { filter: {}, perSecond: 10, createdBy: "token" },
+        inner.receiver.clock.now(),
+      );
       await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
       const later = new Date(T0 + TIMING.leaseMs);
       const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
@@ -104,8 +107,11 @@ describe("the loop of bulk replays", () => {
         order.push("released");
       };
       const inner = rooms({ ...store, bulkReplays: { ...store.bulkReplays, release } }, { times: 0 });
-      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, inner.receiver.clock.now());
-      const loop = createBulkReplayLoop(inner.receiver, TIMING);
+      await store.bulkReplays.create(
+        { filter: {}, perSecond: 10, createdBy: "token" },
+        inner.receiver.clock.now(),
+      );
+      const loop = createBulkReplayPoller(inner.receiver, TIMING);
       loop.start(1);
       await releasing.promise;
       const stopping = loop.stop().then(() => order.push("stopped"));
@@ -143,7 +149,7 @@ describe("the end of an attempt that cannot be stored", () => {
       await failInline(inner);
       await execute(target, KEPT_LEASES);
       inner.time.seconds = 60;
-      const loop = createRetryLoop(inner.receiver, { ...TIMING, leaseMs: 600_000 });
+      const loop = createRetryPoller(inner.receiver, { ...TIMING, leaseMs: 600_000 });
       loop.start(1);
       await begun.promise;
       const stopping = loop.stop();

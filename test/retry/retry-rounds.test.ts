@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { refused } from "../../src/domain/index.ts";
 import { Rejected } from "../../src/index.ts";
-import { createRetryLoop, replay } from "../../src/retry/index.ts";
-import { type Store, StoreFault } from "../../src/store/index.ts";
+import { createRetryPoller, replay } from "../../src/retry/index.ts";
+import { type Store, StoreError } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
-const away = () => new StoreFault("unavailable", "the database is away", undefined);
+const away = () => new StoreError("unavailable", "the database is away", undefined);
 const historyOf = (store: Store, eventId = "e1") =>
   store.attempts.list(workOf(eventId).key, { after: 0, limit: 9 });
 
@@ -63,17 +63,17 @@ describe("a round of retries", () => {
       inner.time.seconds = 60;
       const round = inner.loop().round();
       await begun.promise;
-      const { turns } = inner.receiver;
+      const { runLock } = inner.receiver;
       const waits = Promise.withResolvers<void>();
-      const alone: typeof turns.alone = (work) => {
-        const run = turns.alone(async () => {
+      const alone: typeof runLock.exclusive = (work) => {
+        const run = runLock.exclusive(async () => {
           order.push("the suspect's turn");
           return work();
         });
         waits.resolve();
         return run;
       };
-      const receiver = { ...inner.receiver, turns: { ...turns, alone } };
+      const receiver = { ...inner.receiver, turns: { ...runLock, alone } };
       const replayed = replay(workOf("suspect").key, TIMING, receiver);
       await waits.promise;
       await new Promise((resolve) => setImmediate(resolve));
@@ -108,7 +108,7 @@ describe("a round of retries", () => {
       for (const id of ["e1", "e2"]) await failInline(inner, id);
       inner.time.seconds = 60;
       // A lease so short that the end is offered once.
-      const loop = createRetryLoop(inner.receiver, { ...TIMING, leaseMs: 100 });
+      const loop = createRetryPoller(inner.receiver, { ...TIMING, leaseMs: 100 });
       expect(await loop.round()).toBe(2);
       expect((await store.failures.get(workOf("e2").key))?.leasedUntil).toBeNull();
       expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
@@ -152,7 +152,7 @@ describe("a replay", () => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
       inner.time.seconds = 30;
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "failed" });
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "failed" });
       expect(await store.failures.get(workOf("e1").key)).toMatchObject({
         state: "waiting",
         attempts: 2,
@@ -166,7 +166,7 @@ describe("a replay", () => {
       const waited: boolean[] = [];
       const { key, deadline } = workOf("e1");
       const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
-        delivered = inner.receiver.flights.take(key, deadline, async (hasWaited) => {
+        delivered = inner.receiver.eventLock.run(key, deadline, async (hasWaited) => {
           waited.push(hasWaited);
           return refused("rejected");
         });
@@ -204,9 +204,9 @@ describe("the history of a retried event", () => {
       inner.time.seconds = 60;
       await inner.loop().round();
       const [attempt] = await historyOf(store);
-      expect(attempt?.beganAt).toBe(new Date(T0 + 60_000).toISOString());
-      expect(attempt?.tookMs).toBeGreaterThan(15);
-      expect(attempt?.tookMs).toBeLessThan(5_000);
+      expect(attempt?.startedAt).toBe(new Date(T0 + 60_000).toISOString());
+      expect(attempt?.durationMs).toBeGreaterThan(15);
+      expect(attempt?.durationMs).toBeLessThan(5_000);
     }));
 
   it("lacks an attempt that could not be written down, which takes nothing from its event", () =>
@@ -214,7 +214,7 @@ describe("the history of a retried event", () => {
       const append = () => Promise.reject(away());
       const inner = rooms({ ...store, attempts: { ...store.attempts, append } }, { times: 1 });
       await failInline(inner);
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "success" });
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
       expect(inner.lines).toMatchObject([
         { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
@@ -227,7 +227,7 @@ describe("the history of a retried event", () => {
       await failInline(inner);
       await replay(workOf("e1").key, TIMING, inner.receiver);
       expect(await historyOf(store)).toMatchObject([
-        { by: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
+        { trigger: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
       ]);
     }));
 });

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { DAY, HOUR, SLOT_MS, slotOf, WEEK } from "../../src/alert/policy.ts";
-import { keyStamp } from "../../src/app/key-stamp.ts";
+import { DAY, HOUR, SLOT_MS, slotOf, WEEK } from "../../src/alerts/policy.ts";
+import { keyStamp } from "../../src/app/open-store.ts";
 import { defineHandler } from "../../src/index.ts";
 import type { AlertStore } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, type Target, withDatabase } from "../support/databases.ts";
@@ -100,7 +100,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
             await judgedAgain(target);
             expect(types()).toEqual(["alert.failure_exhausted"]);
             expect(webhook.accepted[0]?.body.data).toMatchObject({
-              state: "begun",
+              state: "started",
               source: "platform",
               event_type: "failing",
               count: 1,

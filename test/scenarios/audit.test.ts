@@ -52,10 +52,10 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         await receiver.admin(FAILURE, { method: "DELETE" });
         await receiver.admin(FAILURE, { method: "DELETE" });
         const common = {
-          who: "token",
+          actor: "token",
           role: "operator",
           remote_address: "127.0.0.1",
-          subject: "platform/f/1",
+          target: "platform/f/1",
         };
         expect(await entries(receiver)).toMatchObject([
           { ...common, action: "failure.discard", detail: null, outcome: "refused" },
@@ -63,9 +63,9 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
           { ...common, action: "failure.replay", detail: { dry_run: false }, outcome: "done" },
           { ...common, action: "failure.dry_run", detail: { dry_run: true }, outcome: "done" },
         ]);
-        expect(await entries(receiver, "?action=failure.dry_run&who=token")).toHaveLength(1);
-        expect(await entries(receiver, "?action=failure.replay&who=token&limit=1")).toHaveLength(1);
-        expect(await entries(receiver, "?who=ada@example.com")).toEqual([]);
+        expect(await entries(receiver, "?action=failure.dry_run&actor=token")).toHaveLength(1);
+        expect(await entries(receiver, "?action=failure.replay&actor=token&limit=1")).toHaveLength(1);
+        expect(await entries(receiver, "?actor=ada@example.com")).toEqual([]);
       },
       { handlers },
     ));
@@ -180,7 +180,7 @@ describe("the audit log", () => {
       const headers = { "content-type": "application/json" };
       await receiver.admin("/api/v1/oauth/states", { method: "POST", body, headers });
       expect(await entries(receiver)).toMatchObject([
-        { action: "oauth_state.expect", subject: null, detail: { expires_in: 60 }, outcome: "done" },
+        { action: "oauth_state.expect", target: null, detail: { expires_in: 60 }, outcome: "done" },
       ]);
     }));
 
@@ -190,8 +190,14 @@ describe("the audit log", () => {
       await page.signIn(TOKEN);
       await page.ask("DELETE", "/api/v1/session");
       expect(await entries(receiver)).toMatchObject([
-        { action: "session.end", who: "token", role: "operator", outcome: "done" },
-        { action: "session.begin", who: "token", role: "operator", detail: { by: "token" }, outcome: "done" },
+        { action: "session.end", actor: "token", role: "operator", outcome: "done" },
+        {
+          action: "session.begin",
+          actor: "token",
+          role: "operator",
+          detail: { by: "token" },
+          outcome: "done",
+        },
       ]);
     }));
 

@@ -108,7 +108,7 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
         );
         expect(attempts).toHaveLength(2);
         for (const attempt of attempts) {
-          expect(attempt).toMatchObject({ outcome: "handler_failed", took_ms: expect.any(Number) });
+          expect(attempt).toMatchObject({ outcome: "handler_failed", duration_ms: expect.any(Number) });
           expect(attempt).toMatchObject({
             error: expect.stringMatching(/^Error: down, token=\[masked\]\n +at /),
           });

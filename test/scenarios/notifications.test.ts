@@ -104,9 +104,11 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
               expect(mail.mails[0]?.from).toBe("oncehook@localhost");
               expect(JSON.stringify(receiver.lines)).not.toMatch(/p%40ss|p@ss word/);
               const text = String((await receiver.admin("/metrics")).body.text);
-              expect(text).toContain('oncehook_delivery_attempts_total{channel="webhook",ending="failed"} 1');
               expect(text).toContain(
-                'oncehook_delivery_attempts_total{channel="email",ending="delivered"} 1',
+                'oncehook_delivery_attempts_total{channel="webhook",outcome="failed"} 1',
+              );
+              expect(text).toContain(
+                'oncehook_delivery_attempts_total{channel="email",outcome="delivered"} 1',
               );
             },
             { env, outboxPollMs: POLL },

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { DIALECTS } from "../support/databases.ts";
-import { type Answer, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { type CallbackResponse, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const STATE = "state-of-at-least-128-bits";
 const PATH = "/api/platform/oauth-callback";
 
-async function expectState(receiver: TestReceiver, state = STATE): Promise<Answer> {
+async function expectState(receiver: TestReceiver, state = STATE): Promise<CallbackResponse> {
   return receiver.admin("/api/v1/oauth/states", {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -9,7 +9,7 @@ import { UserAgent } from "../support/user-agent.ts";
 
 const SESSION = "/api/v1/session";
 
-const STRANGER = "a browser came back from the provider without a flow that was begun here";
+const STRANGER = "a browser returned from the provider without a flow of this receiver";
 
 /** A browser that brings something in the place of a flow, whatever the port. */
 function withFlowCookie(value: string): Pick<UserAgent, "request"> {
@@ -33,11 +33,11 @@ describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s
       expect([answer.status, html]).toEqual([200, expect.stringContaining('content="0;url=/"')]);
       const page = new OwnPage(base, agent);
       expect((await page.ask("GET", SESSION)).body).toMatchObject({
-        who: "ada@example.com",
+        actor: "ada@example.com",
         role: "operator",
       });
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(404);
-      const common = { who: "ada@example.com", role: "operator" };
+      const common = { actor: "ada@example.com", role: "operator" };
       expect(await audit(test)).toMatchObject([
         { ...common, action: "failure.discard", outcome: "refused" },
         { ...common, action: "session.begin", detail: { by: "oidc" }, outcome: "done" },
@@ -62,7 +62,7 @@ describe("signing in by OpenID Connect", () => {
     withOperators("sqlite", async ({ signIn, base }) => {
       const page = new OwnPage(base, (await signIn("vera")).agent);
       expect((await page.ask("GET", SESSION)).body).toMatchObject({
-        who: "vera@example.com",
+        actor: "vera@example.com",
         role: "viewer",
       });
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(403);
@@ -79,7 +79,10 @@ describe("signing in by OpenID Connect", () => {
       async (test) => {
         // The ID token names ada, unverified; userinfo has an address of trudy's own, verified.
         expect((await test.signIn("trudy")).answer.status).toBe(403);
-        expect((await audit(test))[0]).toMatchObject({ action: "session.refused", who: "trudy@example.com" });
+        expect((await audit(test))[0]).toMatchObject({
+          action: "session.refused",
+          actor: "trudy@example.com",
+        });
       },
       { oidc: { claimsInIdToken: true } },
     ));
@@ -128,7 +131,7 @@ describe("signing in by OpenID Connect", () => {
       "sqlite",
       async ({ signIn, base }) => {
         const page = new OwnPage(base, (await signIn("ada")).agent);
-        expect((await page.ask("GET", SESSION)).body).toMatchObject({ who: "ada@example.com" });
+        expect((await page.ask("GET", SESSION)).body).toMatchObject({ actor: "ada@example.com" });
       },
       { oidc: { claimsInIdToken: true } },
     ));
@@ -138,7 +141,7 @@ describe("signing in by OpenID Connect", () => {
       "sqlite",
       async ({ signIn, base }) => {
         const page = new OwnPage(base, (await signIn("vera")).agent);
-        expect((await page.ask("GET", SESSION)).body).toMatchObject({ who: "sub:vera", role: "viewer" });
+        expect((await page.ask("GET", SESSION)).body).toMatchObject({ actor: "sub:vera", role: "viewer" });
         const operator = new OwnPage(base, (await signIn("ada")).agent);
         expect((await operator.ask("GET", SESSION)).body).toMatchObject({ role: "operator" });
       },
@@ -220,7 +223,7 @@ describe("the way back from the provider", () => {
       expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
       expect(test.platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
       await until(async () => (await audit(test)).length === 1);
-      expect(await audit(test)).toMatchObject([{ action: "session.refused", who: null }]);
+      expect(await audit(test)).toMatchObject([{ action: "session.refused", actor: null }]);
     }),
   );
 

@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { bodyTextOf } from "../../src/verify/diagnose/body-text.ts";
-import { candidatesFor } from "../../src/verify/diagnose/candidates.ts";
-import { ALGORITHMS } from "../../src/verify/diagnose/digest.ts";
-import { Effort } from "../../src/verify/diagnose/effort.ts";
-import { offeredIn } from "../../src/verify/diagnose/offered.ts";
+import { candidatesFor } from "../../src/sources/diagnose/candidates.ts";
+import { ALGORITHMS } from "../../src/sources/diagnose/digest.ts";
+import { bodyTextOf } from "../../src/sources/diagnose/json-text.ts";
+import { offeredSignature } from "../../src/sources/diagnose/offered-signature.ts";
+import { WorkBudget } from "../../src/sources/diagnose/work-budget.ts";
+import { REFUSED_CASES } from "../sources/all-cases.ts";
+import { BODY, CURRENT, mac, PREVIOUS, RETIRED, type RefusedCase, TEST } from "../sources/refused-cases.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { withFolder } from "../support/folder.ts";
 import { payment, SECRET, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
-import { REFUSED_CASES } from "../verify/all-cases.ts";
-import { BODY, CURRENT, mac, PREVIOUS, RETIRED, type RefusedCase, TEST } from "../verify/refused-cases.ts";
 
 interface Row {
   readonly outcome: string;
-  readonly diagnosis: { readonly code: string; readonly says: string; readonly do: string } | null;
+  readonly diagnosis: { readonly code: string; readonly message: string; readonly remedy: string } | null;
 }
 
 async function rows(receiver: TestReceiver): Promise<Row[]> {
@@ -61,7 +61,7 @@ describe.each(DIALECTS)("a callback that is not authentic on %s", (dialect) => {
         outcome: "signature_malformed",
         diagnosis: {
           code: "prefix",
-          says: "`sha256=` stands before the signature. Otherwise it is right.",
+          message: "`sha256=` stands before the signature. Otherwise it is right.",
           confirmed: true,
         },
       });
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("a callback that is not authentic on %s", (dialect) => {
       });
       expect(unknown?.diagnosis).toMatchObject({
         code: "unknown",
-        do: expect.stringContaining("oncehook sign"),
+        remedy: expect.stringContaining("oncehook sign"),
       });
     }));
 
@@ -106,7 +106,7 @@ describe("the diagnosis of a callback", () => {
         await receiver.send(payment(), { headers: { "x-timestamp": late } });
         const [row] = await rows(receiver);
         expect(row).toMatchObject({ outcome: "timestamp_stale", diagnosis: { code: "stale" } });
-        expect(row?.diagnosis?.says).toMatch(
+        expect(row?.diagnosis?.message).toMatch(
           /lies 360\d s behind this machine's clock, and 300 s are allowed/,
         );
       },
@@ -164,8 +164,8 @@ function computed(cases: readonly RefusedCase[]): Set<string> {
         { name: "previous", secret: RETIRED },
       ],
     };
-    const { claims } = offeredIn(distinct);
-    const text = bodyTextOf(bytes, new Effort());
+    const { claims } = offeredSignature(distinct);
+    const text = bodyTextOf(bytes, new WorkBudget());
     for (const candidate of candidatesFor(suspect, secrets, claims, text)) {
       if (candidate === undefined) continue;
       const names = Object.values(ALGORITHMS).map(({ name }) => name);

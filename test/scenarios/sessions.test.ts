@@ -36,7 +36,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
         const begun = await page.signIn(TOKEN);
         conforms(SESSION, "post", begun);
         expect(begun.body).toMatchObject({
-          who: "token",
+          actor: "token",
           role: "operator",
           environment: "test",
           sandbox: true,
@@ -122,7 +122,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
       async (receiver) => {
         await failOne(receiver);
         const page = new OwnPage(receiver.adminOrigin);
-        expect((await page.signIn(VIEWER)).body).toMatchObject({ who: "token", role: "viewer" });
+        expect((await page.signIn(VIEWER)).body).toMatchObject({ actor: "token", role: "viewer" });
         const bearer = { headers: { authorization: `Bearer ${VIEWER}` } };
         for (const path of ["/api/v1/failures", "/api/v1/callbacks", "/api/v1/audit", SESSION]) {
           expect((await page.ask("GET", path)).status).toBe(200);
@@ -138,7 +138,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
         expect(await receiver.count("oncehook_failures")).toBe(1);
         await until(async () => (await receiver.count("oncehook_audit", "action = 'failure.discard'")) === 2);
         const { items } = (await receiver.admin("/api/v1/audit?action=failure.discard&limit=1")).body;
-        expect(items).toMatchObject([{ role: "viewer", subject: "platform/f1", outcome: "refused" }]);
+        expect(items).toMatchObject([{ role: "viewer", target: "platform/f1", outcome: "refused" }]);
         expect((await page.ask("DELETE", SESSION)).status).toBe(204);
       },
       { handlers, env: { ADMIN_VIEWER_TOKEN: VIEWER } },

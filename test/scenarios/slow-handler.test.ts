@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import {
-  type Answer,
+  type CallbackResponse,
   event,
   payment,
   type ReceiverOptions,
@@ -104,7 +104,7 @@ describe("while a handler holds the writer", () => {
 
   it("a prepare step that has begun ends, and its event is handled with the step's result", async () => {
     const { step, preparing } = heldStep();
-    let answer: Promise<Answer> | undefined;
+    let answer: Promise<CallbackResponse> | undefined;
     await whileWriterIsHeld(
       async ({ send }) => {
         answer = send(event("prepare", {}));

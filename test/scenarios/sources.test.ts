@@ -10,7 +10,7 @@ import { conforms } from "../support/openapi.ts";
 import { payment, startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
-const REACH = "/api/v1/sources/platform/reach";
+const REACH = "/api/v1/sources/platform/check";
 const CHECK_HEADER = "x-oncehook-endpoint-check";
 const OLD_SECRET = "the-signing-secret-before-this-one";
 const parcels = defineHandler({
@@ -27,7 +27,7 @@ async function check(receiver: TestReceiver) {
   const answer = await receiver.admin(REACH, { method: "POST" });
   expect(answer.status).toBe(200);
   conforms("/api/v1/sources/{source}/reach", "post", answer);
-  return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["reach"]>>;
+  return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["check"]>>;
 }
 
 describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
@@ -107,7 +107,9 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       const found = await check(receiver);
       const url = `${receiver.publicOrigin}/api/platform/callback`;
       expect(found).toMatchObject({ url, reached: true, status: 401 });
-      expect(found.says).toBe("Reached: the receiver refused the unsigned request with 401, as it should.");
+      expect(found.message).toBe(
+        "Reached: the receiver refused the unsigned request with 401, as it should.",
+      );
       expect(found.warning).toMatch(/127\.0\.0\.1, an address of this machine .*cannot reach it/);
       expect(found.addresses.map((one) => [one.reached, one.status])).toEqual([
         [true, 401],
@@ -147,12 +149,12 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
 
 describe("the check of the registered addresses", () => {
   it("reaches the redirect address of OAuth as well, where it is one", async () => {
-    const oauth = "/api/v1/sources/oauth/reach";
+    const oauth = "/api/v1/sources/oauth/check";
     const port = await freePort();
     await withReceiver(
       "sqlite",
       async (receiver) => {
-        expect(await clientOf(receiver).sources.reach("oauth")).toMatchObject({
+        expect(await clientOf(receiver).sources.check("oauth")).toMatchObject({
           url: `http://127.0.0.1:${port}/api/platform/oauth-callback`,
           reached: true,
           status: 401,
@@ -220,7 +222,7 @@ describe("the check of the registered addresses", () => {
         async (receiver) => {
           const found = await check(receiver);
           expect(found).toMatchObject({ reached: false, status: 401 });
-          expect(found.says).toMatch(/it is a receiver of another database \(another environment's\?\)/);
+          expect(found.message).toMatch(/it is a receiver of another database \(another environment's\?\)/);
         },
         { env: { CALLBACK_BASE_URL: other.publicOrigin } },
       ),
@@ -234,7 +236,7 @@ describe("the check of the registered addresses", () => {
         expect(reached).toBe(true);
         expect(addresses.map(({ status }) => status).sort()).toEqual([401, 429, 429]);
         const refused = addresses.find(({ status }) => status === 429);
-        expect(refused?.says).toMatch(
+        expect(refused?.message).toMatch(
           /^Reached, but answered 429: the receiver's own limit .* Try again in \d+ s\.$/,
         );
       },
@@ -258,7 +260,9 @@ describe("the check of the registered addresses", () => {
         expect(await check(receiver)).toMatchObject({
           reached: true,
           status: 403,
-          says: expect.stringContaining("IP_ALLOW_LIST does not name 127.0.0.1, from where this check came"),
+          message: expect.stringContaining(
+            "IP_ALLOW_LIST does not name 127.0.0.1, from where this check came",
+          ),
         });
       },
       { env: { IP_ALLOW_LIST: "10.0.0.0/8" } },
@@ -271,7 +275,7 @@ describe("the check of the registered addresses", () => {
         expect(await check(receiver)).toMatchObject({
           reached: false,
           status: 403,
-          says: expect.stringContaining("arrived at the receiver as plain HTTP"),
+          message: expect.stringContaining("arrived at the receiver as plain HTTP"),
         });
       },
       { env: { TRUST_PROXY: "10.0.0.0/8", HOST: "127.0.0.1" } },
@@ -295,7 +299,7 @@ describe("the check of the registered addresses", () => {
             expect(await check(receiver)).toMatchObject({
               reached: false,
               status: 502,
-              says: expect.stringMatching(
+              message: expect.stringMatching(
                 /^The request arrived at the receiver, which answered 401, but what came back is 502 of a server that calls itself "a-proxy"/,
               ),
             });

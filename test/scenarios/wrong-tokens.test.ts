@@ -117,7 +117,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         await until(async () => (await rows()) === 60);
         const { body } = await receiver.admin("/api/v1/audit?action=session.refused&limit=1");
         expect(body.items).toMatchObject([
-          { who: null, role: null, detail: { reason: "wrong token" }, outcome: "refused" },
+          { actor: null, role: null, detail: { reason: "wrong token" }, outcome: "refused" },
         ]);
         time.offset = 3_601_000;
         await guess(receiver, 1, "203.0.113.9");

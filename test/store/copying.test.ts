@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asText, FingerprintSum, type SourceRow } from "../../src/store/index.ts";
+import { FingerprintSum, type SourceRow, toPostgresText } from "../../src/store/index.ts";
 
 const column = (kind: string) => ({ name: "value", kind, type: kind, isGenerated: false });
 
@@ -80,12 +80,12 @@ describe("a value that is copied", () => {
     ["float8", 0.1, "0.1"],
     ["text", "\\x00", "\\x00"],
   ])("of a column of type %s goes as the text that PostgreSQL reads as %s", (kind, value, text) => {
-    expect(asText(value, column(kind))).toBe(text);
+    expect(toPostgresText(value, column(kind))).toBe(text);
   });
 
   it("that PostgreSQL cannot hold is refused with the name of its column", () => {
-    expect(() => asText("a\u0000b", column("text"))).toThrow('column "value" holds a NUL character');
-    expect(() => asText(new Uint8Array(1), column("text"))).toThrow(
+    expect(() => toPostgresText("a\u0000b", column("text"))).toThrow('column "value" holds a NUL character');
+    expect(() => toPostgresText(new Uint8Array(1), column("text"))).toThrow(
       'column "value" holds bytes in SQLite, and its type in PostgreSQL is text',
     );
   });

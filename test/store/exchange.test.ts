@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import pg from "pg";
 import { expect, it } from "vitest";
-import { Exchange } from "../../src/store/postgres/exchange.ts";
+import { StatementBatch } from "../../src/store/postgres/statement-batch.ts";
 
 it("an exchange with PostgreSQL ends in an error when the server is ready again, whatever language it speaks", () => {
   const { connection, told, exchange } = failing();
@@ -17,7 +17,7 @@ it("an exchange with PostgreSQL ends in an error when the server is ready again,
 function failing() {
   const connection = new EventEmitter();
   const told: unknown[] = [];
-  const exchange = new Exchange([{ text: "BEGIN" }]);
+  const exchange = new StatementBatch([{ text: "BEGIN" }]);
   exchange.callback = (error) => told.push(error);
   return { connection, told, exchange };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { BatchedLookup } from "../../src/store/sqlite/batched-lookup.ts";
 import { Connection } from "../../src/store/sqlite/connection.ts";
 import { Flusher } from "../../src/store/sqlite/flusher.ts";
-import { LookUps } from "../../src/store/sqlite/look-ups.ts";
 import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
 import { newRecord, within } from "../support/effects.ts";
 
@@ -33,7 +33,7 @@ it("a record is found on SQLite when the disk has its commit, and not before; on
       flushes.push(flush);
       return flush.promise;
     };
-    const lookUps = new LookUps(reader, new Flusher({ sync, close: async () => {} }));
+    const lookUps = new BatchedLookup(reader, new Flusher({ sync, close: async () => {} }));
     const found: string[] = [];
     const find = async (id: string) => {
       const record = await lookUps.find(newRecord(id));

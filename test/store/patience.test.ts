@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { pauses, withPatience } from "../../src/store/patience.ts";
+import { backoffDelays, retryUntil } from "../../src/store/retry-until.ts";
 
 it("the pauses between attempts on a busy database grow from milliseconds to a bound, each with a jitter", () => {
-  const each = pauses();
+  const each = backoffDelays();
   const taken = Array.from({ length: 40 }, () => each.next().value);
   expect(taken[0]).toBeLessThan(8);
   expect(Math.max(...taken)).toBeLessThan(300);
@@ -17,8 +17,12 @@ it("work that a passing error stops is tried again until its deadline, and then 
     throw new Error(`busy ${attempts}`);
   };
   const deadline = performance.now() + 40;
-  const failed = withPatience(deadline, busy, () => "unavailable");
-  await expect(failed).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: false });
+  const failed = retryUntil(deadline, busy, () => "unavailable");
+  await expect(failed).rejects.toMatchObject({
+    name: "StoreError",
+    reason: "unavailable",
+    handlerStarted: false,
+  });
   await expect(failed).rejects.toHaveProperty("cause.message", `busy ${attempts}`);
   expect(attempts).toBeGreaterThan(1);
   expect(performance.now()).toBeGreaterThanOrEqual(deadline);
@@ -31,6 +35,6 @@ it("an error that does not pass by itself is thrown as it is, at once", async ()
     attempts += 1;
     throw error;
   };
-  await expect(withPatience(performance.now() + 10_000, wrong, () => undefined)).rejects.toBe(error);
+  await expect(retryUntil(performance.now() + 10_000, wrong, () => undefined)).rejects.toBe(error);
   expect(attempts).toBe(1);
 });

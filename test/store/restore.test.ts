@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { backupSqlite } from "../../src/store/sqlite/backup.ts";
-import { checkSqlite } from "../../src/store/sqlite/check-invariants.ts";
+import { checkSqlite } from "../../src/store/sqlite/inspect.ts";
 import { restoreSqlite } from "../../src/store/sqlite/restore.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { openTarget, STAMP } from "../support/open-target.ts";
@@ -129,7 +129,7 @@ describe("a restore of an SQLite database", () => {
       "PRAGMA foreign_keys = OFF; CREATE TABLE item (id integer PRIMARY KEY, box integer REFERENCES item); INSERT INTO item VALUES (1, 7)",
     );
     const { copy } = await restore();
-    const broken = copy.invariants.filter((one) => one.broken > 0);
+    const broken = copy.invariants.filter((one) => one.violations > 0);
     expect(broken).toMatchObject([{ name: "foreign-keys", broken: 1, examples: ["item 1"] }]);
   });
 
@@ -142,7 +142,9 @@ describe("a restore of an SQLite database", () => {
   it("takes a copy in which an invariant does not hold, and tells which", async () => {
     change(at("copy.db"), "UPDATE oncehook_records SET result = NULL");
     const { copy } = await restore();
-    expect(copy.invariants.filter(({ broken }) => broken > 0)).toMatchObject([{ name: "records-completed" }]);
+    expect(copy.invariants.filter(({ violations }) => violations > 0)).toMatchObject([
+      { name: "records-completed" },
+    ]);
   });
 
   it.each([

@@ -1,18 +1,18 @@
 import pg from "pg";
 import { expect, it } from "vitest";
-import { giveUpName, nameOf } from "../../src/store/postgres/statement-names.ts";
+import { dropPreparedName, preparedName } from "../../src/store/postgres/prepared-names.ts";
 
 const refusal = (code: string) => Object.assign(new pg.DatabaseError("no", 2, "error"), { code });
 const named = (text: string) => {
-  nameOf(text);
-  return nameOf(text);
+  preparedName(text);
+  return preparedName(text);
 };
 
 it("a text has a name of its own on PostgreSQL from its second time on", () => {
-  expect(nameOf("SELECT 1")).toBeUndefined();
-  const name = nameOf("SELECT 1");
+  expect(preparedName("SELECT 1")).toBeUndefined();
+  const name = preparedName("SELECT 1");
   expect(name).toBeDefined();
-  expect(nameOf("SELECT 1")).toBe(name);
+  expect(preparedName("SELECT 1")).toBe(name);
   expect(named("SELECT 2")).not.toBe(name);
 });
 
@@ -21,8 +21,8 @@ it.each(["0A000", "42703", "26000"])(
   (code) => {
     const text = `SELECT '${code}'`;
     expect(named(text)).toBeDefined();
-    expect(giveUpName(text, refusal(code))).toBe(true);
-    expect([nameOf(text), nameOf(text)]).toEqual([undefined, undefined]);
+    expect(dropPreparedName(text, refusal(code))).toBe(true);
+    expect([preparedName(text), preparedName(text)]).toEqual([undefined, undefined]);
   },
 );
 
@@ -32,15 +32,15 @@ it.each([refusal("23505"), new Error("42703")])(
     const text = `SELECT '${error}'`;
     const name = named(text);
     expect(name).toBeDefined();
-    expect(giveUpName(text, error)).toBe(false);
-    expect(nameOf(text)).toBe(name);
+    expect(dropPreparedName(text, error)).toBe(false);
+    expect(preparedName(text)).toBe(name);
   },
 );
 
 it("texts on PostgreSQL that come once keep no place, and no more than 64 have names", () => {
-  nameOf("SELECT 'long ago'");
-  for (let index = 0; index < 256; index += 1) nameOf(`SELECT 'once ${index}'`);
-  expect(nameOf("SELECT 'long ago'")).toBeUndefined();
+  preparedName("SELECT 'long ago'");
+  for (let index = 0; index < 256; index += 1) preparedName(`SELECT 'once ${index}'`);
+  expect(preparedName("SELECT 'long ago'")).toBeUndefined();
   const names = Array.from({ length: 80 }, (_, index) => named(`SELECT 'twice ${index}'`));
   const given = names.filter((name) => name !== undefined);
   expect(new Set(given).size).toBe(given.length);

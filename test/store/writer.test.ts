@@ -5,7 +5,7 @@ import { constants, DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
-import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
+import { Flusher, openWal } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
 const SOON = () => performance.now() + 5_000;
@@ -24,7 +24,7 @@ async function withWriter(run: (opened: Opened) => Promise<void>, committed = ()
   const path = join(folder, "x.db");
   const connection = new Connection(path);
   connection.database.exec("CREATE TABLE t (n integer)");
-  const flusher = new Flusher(logFileOf(path));
+  const flusher = new Flusher(openWal(path));
   const writer = new Writer(connection, flusher, committed);
   const write = (n: number) =>
     writer.submit(`e${n}`, SOON(), () => ({
@@ -73,7 +73,7 @@ function beyondUndo({ connection, writer }: Opened, first: () => void): Promise<
   });
 }
 
-const BROKEN = { name: "StoreFault", reason: "unavailable", message: /could not be rolled back/ };
+const BROKEN = { name: "StoreError", reason: "unavailable", message: /could not be rolled back/ };
 const STUCK = 1_000;
 /** Iterators that are kept, so that no garbage collection finishes them. */
 const unfinished: Iterator<unknown>[] = [];
@@ -135,7 +135,7 @@ describe("the writer of SQLite", () => {
         refuse(opened.connection, "ROLLBACK");
         return { value: opened.connection.run("INSERT INTO child VALUES (404)").changes, keep: true };
       });
-      await expect(orphan).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+      await expect(orphan).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       await expect(opened.write(2)).rejects.toThrow(BROKEN.message);
     }));
 
@@ -180,7 +180,7 @@ describe("the writer of SQLite", () => {
       const ends = await Promise.allSettled([opened.write(2), opened.write(3)]);
       for (const { reason } of ends as PromiseRejectedResult[])
         expect(reason).toMatchObject({
-          name: "StoreFault",
+          name: "StoreError",
           reason: "unavailable",
           message: expect.stringContaining("restart"),
         });
@@ -201,7 +201,7 @@ describe("the writer of SQLite", () => {
         return { value: 2, keep: true };
       });
       for (const one of [first, leaving])
-        await expect(one).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+        await expect(one).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
       expect(flusher.isIntact).toBe(false);
       for (const left of unfinished.splice(0)) left.return?.();
       expect(rows()).toEqual([]);
@@ -231,7 +231,7 @@ describe("the writer of SQLite", () => {
         other.exec("BEGIN IMMEDIATE");
         const late = writer.submit("e1", performance.now(), () => ({ value: undefined, keep: true }));
         await expect(late).rejects.toMatchObject({
-          name: "StoreFault",
+          name: "StoreError",
           reason: "unavailable",
           cause: { message: "database is locked" },
         });
@@ -288,7 +288,7 @@ describe("the writer of SQLite", () => {
       const first = submit("first", work.promise);
       await atWork.promise;
       let next: Promise<string> | undefined;
-      const rest = writer.rest(async () => {
+      const rest = writer.pause(async () => {
         order.push("rest");
         next = submit("next");
         for (let turn = 0; turn < 5; turn += 1) await nextTurn();
@@ -307,7 +307,7 @@ describe("the writer of SQLite", () => {
     withWriter(async ({ writer }) => {
       const failing = writer.submit("e1", SOON(), () => Promise.reject(new Error("of its own")));
       const slow = writer.submit("e2", SOON(), async () => {
-        await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+        await expect(late).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
         return { value: "slow", keep: true };
       });
       const late = writer.submit("e1", performance.now() + 5, () => ({ value: undefined, keep: true }));

@@ -9,7 +9,7 @@ export function newFailure(key: EventKey, nextAttemptAt: Date, over: Partial<New
     version: "v1",
     code: "handler_failed",
     error: "down",
-    sealedBody: Buffer.of(1),
+    encryptedBody: Buffer.of(1),
     bodySha256: "ab".repeat(32),
     nextAttemptAt,
     ...over,

@@ -1,9 +1,9 @@
-import { readdirSync } from "node:fs";
+import { init } from "../../src/store/migrations/initial-schema.ts";
+import * as later from "../../src/store/migrations/schema-steps.ts";
 
 /** The steps of the service's own schema, in their order. */
-export const SCHEMA = readdirSync("src/store/migrations")
-  .filter((name) => /^\d{4}-/.test(name))
-  .map((name) => name.replace(/\.ts$/, ""))
+export const SCHEMA = [init, ...Object.values(later).filter((one) => "statements" in one)]
+  .map(({ number, name }) => `${String(number).padStart(4, "0")}-${name}`)
   .sort();
 
 /** The number of the newest one, which is what a database is said to have. */

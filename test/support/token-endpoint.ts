@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../src/domain/index.ts";
-import { sealTokens } from "../../src/handlers/index.ts";
+import { createEncryptor, type Encryptor } from "../../src/encryption/index.ts";
+import { encryptTokens } from "../../src/handlers/index.ts";
 import {
   createPlatform,
   createUserTokens,
-  type KeptTokens,
   type PlatformSettings,
+  type RenewableTokens,
 } from "../../src/oauth/index.ts";
-import { createSealer, type Sealer } from "../../src/seal/index.ts";
 import type { Store, UserTokenStore } from "../../src/store/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { type Dialect, withStore } from "./databases.ts";
 import { execute } from "./execute.ts";
 import { withHttpServer } from "./http-server.ts";
@@ -22,9 +22,9 @@ export interface TokenTest {
   /** How many requests the endpoints had. */
   asked: number;
   /** The keeper under test, over this store or one that the test wraps around it. */
-  keeper(userTokens?: UserTokenStore, over?: Partial<PlatformSettings>): KeptTokens;
+  keeper(userTokens?: UserTokenStore, over?: Partial<PlatformSettings>): RenewableTokens;
   /** Stores tokens that have expired, and that may be refreshed since `second` of the epoch. */
-  expired(userId: string, second?: number, sealer?: Sealer, over?: object): Promise<void>;
+  expired(userId: string, second?: number, encryptor?: Encryptor, over?: object): Promise<void>;
 }
 
 type Respond = (request: IncomingMessage, response: ServerResponse, test: TokenTest) => void | Promise<void>;
@@ -36,7 +36,7 @@ export function withTokens(
   clock: Clock = systemClock,
 ): Promise<void> {
   return withStore(dialect, async (store, target) => {
-    const own = createSealer(randomBytes(32));
+    const own = createEncryptor(randomBytes(32));
     const log = recordedLog();
     let origin = "";
     const test: TokenTest = {
@@ -55,12 +55,12 @@ export function withTokens(
           ...over,
         };
         const platform = createPlatform(settings, false);
-        return createUserTokens({ store: userTokens, platform: () => platform, sealer: own, clock, log });
+        return createUserTokens({ store: userTokens, platform: () => platform, encryptor: own, clock, log });
       },
-      async expired(userId, second = 1, sealer = own, over = {}) {
+      async expired(userId, second = 1, encryptor = own, over = {}) {
         const old = { access_token: "old", refresh_token: `refresh-${userId}`, expires_in: 1, ...over };
-        const { sealed } = sealTokens(old, userId, sealer, new Date(0));
-        const hex = Buffer.from(sealed).toString("hex");
+        const { encrypted } = encryptTokens(old, userId, encryptor, new Date(0));
+        const hex = Buffer.from(encrypted).toString("hex");
         const bytes = dialect === "sqlite" ? `x'${hex}'` : `'\\x${hex}'`;
         const past = `'${new Date(second * 1000).toISOString()}'`;
         await execute(

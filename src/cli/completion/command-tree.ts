@@ -42,7 +42,7 @@ function* below(command: Command, path: string): Generator<CompletedCommand> {
     values: isHelp ? [namesBeside(command)] : command.registeredArguments.map(argumentValue),
   };
   for (const one of subcommands) {
-    // Commander makes `help` up as it shows it, and it belongs to nobody.
+    // Commander creates `help` on the fly, without a parent.
     one.parent ??= command;
     yield* below(one, `${path} ${one.name()}`.trim());
   }

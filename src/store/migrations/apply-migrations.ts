@@ -1,27 +1,30 @@
 import { type Kysely, sql } from "kysely";
+import { MigrationError } from "../store-errors.ts";
 import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
-import { init } from "./0001-init.ts";
-import { heard } from "./0002-heard.ts";
-import { alerts } from "./0003-alerts.ts";
-import { access } from "./0004-access.ts";
-import { rollups } from "./0005-rollups.ts";
-import { attempts } from "./0006-attempts.ts";
-import { diagnosis } from "./0007-diagnosis.ts";
-import { lateCallbacks } from "./0008-late-callbacks.ts";
-import { refusedBytes } from "./0009-refused-bytes.ts";
-import { spentStates } from "./0010-spent-states.ts";
-import { uncleanEnds } from "./0011-unclean-ends.ts";
-import { migrationsOfHandlers } from "./0013-migrations-of-handlers.ts";
-import { applyOwn, type OwnMigrationsTable } from "./apply-own.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
-import type { MigrationReport, OwnedMigration } from "./migration.ts";
-import { MigrationRefused } from "./migration-refused.ts";
-import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
+import { applyHandlerMigrations, type HandlerMigrationsTable } from "./handler-migrations.ts";
+import { init } from "./initial-schema.ts";
+import type { HandlerMigration, MigrationReport } from "./migration.ts";
+import {
+  access,
+  alerts,
+  attempts,
+  COLUMN_TYPES,
+  capturedRequests,
+  diagnosis,
+  handlerMigrations,
+  lateCallbacks,
+  refusedBytes,
+  rollups,
+  type SchemaStep,
+  spentStates,
+  uncleanEnds,
+} from "./schema-steps.ts";
 
 const STEPS: readonly SchemaStep[] = [
   init,
-  heard,
+  capturedRequests,
   alerts,
   access,
   rollups,
@@ -31,33 +34,36 @@ const STEPS: readonly SchemaStep[] = [
   refusedBytes,
   spentStates,
   uncleanEnds,
-  migrationsOfHandlers,
+  handlerMigrations,
 ];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 
 /**
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
- * @throws MigrationRefused when the database is of a newer version, of another environment or of another key; nothing
+ * @throws MigrationError when the database is of a newer version, of another environment or of another key; nothing
  *   is changed
  */
 export async function applyMigrations(
   tx: Transaction,
-  own: readonly OwnedMigration[],
+  own: readonly HandlerMigration[],
   stamp: Stamp,
   now: Date,
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
-  const query = tx.query as Kysely<BookTables>;
-  await createBooks(query, tx.dialect);
+  const query = tx.query as Kysely<BookkeepingTables>;
+  await createBookkeepingTables(query, tx.dialect);
   const previousBaseUrl = await checkStamp(tx.query as Kysely<Tables>, stamp);
-  const applied = [...(await applySteps(query, tx.dialect, now)), ...(await applyOwn(query, tx, own, now))];
+  const applied = [
+    ...(await applySteps(query, tx.dialect, now)),
+    ...(await applyHandlerMigrations(query, tx, own, now)),
+  ];
   return { applied, previousBaseUrl };
 }
 
-interface BookTables extends OwnMigrationsTable {
+interface BookkeepingTables extends HandlerMigrationsTable {
   oncehook_schema: { number: number; name: string; applied_at: string };
 }
 
-async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise<void> {
+async function createBookkeepingTables(query: Kysely<BookkeepingTables>, dialect: Dialect): Promise<void> {
   const { time } = COLUMN_TYPES[dialect];
   for (const statement of [
     `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
@@ -68,12 +74,12 @@ async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise
   }
 }
 
-async function applySteps(query: Kysely<BookTables>, dialect: Dialect, now: Date): Promise<string[]> {
+async function applySteps(query: Kysely<BookkeepingTables>, dialect: Dialect, now: Date): Promise<string[]> {
   const rows = await query.selectFrom("oncehook_schema").select("number").execute();
   const done = new Set(rows.map((row) => row.number));
   const newest = Math.max(0, ...done);
   if (newest > NEWEST_SCHEMA) {
-    throw new MigrationRefused(
+    throw new MigrationError(
       `DATABASE_URL: the database has schema ${newest}, this version of Oncehook knows ${NEWEST_SCHEMA}. ` +
         "Start the newer version again; going back would lose what it wrote.",
     );

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
-import { UNFINISHED_COPY } from "../copying.ts";
+import { UNFINISHED_COPY } from "../copy.ts";
+import { MigrationError } from "../store-errors.ts";
 import type { Tables } from "../tables.ts";
-import { MigrationRefused } from "./migration-refused.ts";
 
 /** What a database belongs to (SPEC 1.6): one environment, and the key that seals what is stored in it. */
 export interface Stamp {
@@ -29,30 +29,30 @@ export async function checkStamp(query: Kysely<Tables>, stamp: Stamp): Promise<s
   const stored = new Map(rows.map((row) => [row.name, row.value]));
   const environment = stored.get("environment");
   if (environment !== undefined && environment !== stamp.environment) {
-    throw new MigrationRefused(
+    throw new MigrationError(
       `DATABASE_URL: this database belongs to the environment "${environment}", this process runs with ` +
         `APP_ENV=${stamp.environment}. Environments do not share a database: use another one, or set APP_ENV.`,
     );
   }
-  if (stored.has(UNFINISHED_COPY) && stamp.continuesCopy !== true) throw new MigrationRefused(NOT_WHOLE);
+  if (stored.has(UNFINISHED_COPY) && stamp.continuesCopy !== true) throw new MigrationError(UNFINISHED);
   const { keys } = stamp;
-  if (keys.acceptNew !== true && isAnotherKey(stored.get("key_id"), keys)) {
-    throw new MigrationRefused(`ENCRYPTION_KEY: ${ANOTHER_KEY}`);
+  if (keys.acceptNew !== true && isWrongKey(stored.get("key_id"), keys)) {
+    throw new MigrationError(`ENCRYPTION_KEY: ${WRONG_KEY}`);
   }
   await writeSetting(query, "environment", stamp.environment);
   await writeSetting(query, "key_id", keys.current);
   return stored.get("base_url");
 }
 
-export function isAnotherKey(keyId: string | undefined, { current, previous }: KeyStamp): boolean {
+export function isWrongKey(keyId: string | undefined, { current, previous }: KeyStamp): boolean {
   return keyId !== undefined && ![current, ...previous].includes(keyId);
 }
 
-const NOT_WHOLE =
+const UNFINISHED =
   "DATABASE_URL: a copy into this database has not finished, so events of the source would be handled a second time. " +
   "Run the same `oncehook copy` again: it continues, and compares both databases at the end";
 
-export const ANOTHER_KEY =
+export const WRONG_KEY =
   "this database was last used with another key, which is not in ENCRYPTION_KEY_PREVIOUS either, so what is encrypted " +
   "in it could not be read. Set ENCRYPTION_KEY to that key; to change to a new one, set ENCRYPTION_KEY_PREVIOUS to that " +
   "key as well. Where it is lost, `oncehook migrate --accept-new-key` goes on without what it encrypted: users' tokens, " +

@@ -14,7 +14,7 @@ export interface Migration {
 export const CONFIGURATION = "*";
 
 /** A migration with the types of the handlers that list it. */
-export interface OwnedMigration extends Migration {
+export interface HandlerMigration extends Migration {
   /** `CONFIGURATION` alone when left out. */
   readonly handlers?: readonly string[];
 }

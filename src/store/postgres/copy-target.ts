@@ -1,16 +1,17 @@
 import type pg from "pg";
-import { CareRefused } from "../care-refused.ts";
 import {
-  asText,
   type CopyPair,
   type CopyProgress,
   type CopyTarget,
+  type Fingerprint,
+  FingerprintSum,
+  ID_REFERENCES,
   type SourceRow,
   type TargetTable,
+  toPostgresText,
   UNFINISHED_COPY,
-} from "../copying.ts";
-import { completedCopy, finishCopy } from "./finish-copy.ts";
-import { inPlainTransaction, quoted, storeSetting } from "./plain-session.ts";
+} from "../copy.ts";
+import { MaintenanceError } from "../store-errors.ts";
 import { createPool } from "./pool.ts";
 
 /** Of one statement: a table that is compared may be large. */
@@ -26,7 +27,7 @@ const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_di
 
 /**
  * Opens a migrated database to receive a copy.
- * @throws CareRefused where a receiver or another copy uses it
+ * @throws MaintenanceError where a receiver or another copy uses it
  */
 export async function openCopyTarget(url: string): Promise<CopyTarget> {
   const pool = createPool({
@@ -52,7 +53,7 @@ export async function openCopyTarget(url: string): Promise<CopyTarget> {
 async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarget> {
   await client.query(SESSION);
   const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${COPY_LOCK}) AS taken`);
-  if (locks[0]?.taken !== true) throw new CareRefused("another copy into this database is running");
+  if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
   await assertUnused(client);
   const { rows: applied } = await client.query("SELECT * FROM oncehook_own_migrations");
   const { rows: stored } = await client.query("SELECT value FROM oncehook_settings WHERE name = $1", [
@@ -86,7 +87,7 @@ async function assertUnused(client: pg.ClientBase): Promise<void> {
     if (performance.now() > until) break;
     await client.query("SELECT pg_sleep(0.1), pg_stat_clear_snapshot()");
   }
-  throw new CareRefused(
+  throw new MaintenanceError(
     "a receiver is connected to the target. Stop every Oncehook process that uses this PostgreSQL database, then copy",
   );
 }
@@ -138,7 +139,7 @@ async function write(
     `SELECT ${casts} FROM unnest(${given}) AS given (${aliases})`;
   try {
     const values = toColumns.map((column, index) =>
-      rows.map((row) => asText(row.values[index] ?? null, column)),
+      rows.map((row) => toPostgresText(row.values[index] ?? null, column)),
     );
     await inPlainTransaction(client, async () => {
       await client.query(text, values);
@@ -147,10 +148,162 @@ async function write(
   } catch (cause) {
     const [first, last] = [rows[0]?.position, rows.at(-1)?.position];
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CareRefused(
+    throw new MaintenanceError(
       `table "${to}": the rows ${first} to ${last} cannot be stored: ${why}. The rows before them are kept, and the same ` +
         "command continues there",
       { cause },
     );
+  }
+}
+
+/** Every statement of it, or none. */
+export async function inPlainTransaction<T>(
+  client: pg.ClientBase,
+  work: () => Promise<T>,
+  begin = "BEGIN",
+): Promise<T> {
+  await client.query(begin);
+  try {
+    const value = await work();
+    await client.query("COMMIT");
+    return value;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+/** A setting of the database, in the place of an earlier value. */
+export async function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
+  const text =
+    "INSERT INTO oncehook_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+  await client.query(text, [name, value]);
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Settings that each database has for itself. */
+const OWN_SETTINGS: ReadonlySet<string> = new Set(["environment", "key_id", UNFINISHED_COPY]);
+const FETCH = { first: 50, most: 2_000, bytes: 8 * 1_024 * 1_024 };
+
+/**
+ * Compares the tables, sets what continues after them, and removes the mark that keeps receivers away.
+ * @throws MaintenanceError where a table differs
+ */
+async function finishCopy(
+  client: pg.ClientBase,
+  pairs: readonly CopyPair[],
+  settings: ReadonlyMap<string, string>,
+  expected: (pair: CopyPair) => Fingerprint,
+): Promise<readonly Fingerprint[]> {
+  const compareAndRelease = async () => {
+    const names = pairs.map(({ to }) => quoted(to)).join(", ");
+    await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
+    const found = await compare(client, pairs, expected);
+    await setIds(
+      client,
+      pairs.map(({ to }) => to),
+    );
+    for (const [name, value] of settings)
+      if (!OWN_SETTINGS.has(name)) await storeSetting(client, name, value);
+    await client.query("DELETE FROM oncehook_settings WHERE name = $1", [UNFINISHED_COPY]);
+    return found;
+  };
+  // Without the locks first, the snapshot could be older than another session's last write.
+  const found = await inPlainTransaction(client, compareAndRelease, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+  // Without statistics the first queries would read whole tables.
+  await client.query("ANALYZE");
+  return found;
+}
+
+/** Compares without a change. Counts come first: they tell nearly every other database apart without reading all of it. */
+async function completedCopy(
+  client: pg.ClientBase,
+  pairs: readonly CopyPair[],
+  expected: (pair: CopyPair) => Fingerprint,
+): Promise<readonly Fingerprint[] | undefined> {
+  for (const { from, to } of pairs) {
+    const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${quoted(to)}`);
+    if (rows[0]?.rows !== String(from.rows)) return undefined;
+  }
+  return inPlainTransaction(client, async () => {
+    const found: Fingerprint[] = [];
+    for (const pair of pairs) {
+      const target = await fingerprintOf(client, pair);
+      // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
+      if (target.digest !== expected(pair).digest) return undefined;
+      found.push(target);
+    }
+    return found;
+  });
+}
+
+async function compare(
+  client: pg.ClientBase,
+  pairs: readonly CopyPair[],
+  expected: (pair: CopyPair) => Fingerprint,
+): Promise<readonly Fingerprint[]> {
+  const found: Fingerprint[] = [];
+  const wrong: string[] = [];
+  for (const pair of pairs) {
+    const source = expected(pair);
+    const target = await fingerprintOf(client, pair);
+    found.push(target);
+    // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
+    if (source.digest !== target.digest || source.rows !== target.rows)
+      wrong.push(`"${pair.to}" (${source.rows} rows in the source, ${target.rows} in the target)`);
+  }
+  if (wrong.length > 0) throw new MaintenanceError(`${DIFFERENT}: ${wrong.join(", ")}. ${START_AGAIN}`);
+  return found;
+}
+
+const DIFFERENT = "these tables do not hold what the source holds";
+const START_AGAIN =
+  "Either the source was used between two runs of this command, or something else wrote to the target. No receiver " +
+  "starts on the target as it is: drop that database, create it anew, and copy again with every receiver stopped";
+
+/** Reads a table through a cursor, as many rows at a time as their size allows. */
+async function fingerprintOf(client: pg.ClientBase, { to, toColumns }: CopyPair): Promise<Fingerprint> {
+  const texts = toColumns.map(({ name }) => `${quoted(name)}::text`).join(", ");
+  await client.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${texts} FROM ${quoted(to)}`);
+  const sum = new FingerprintSum();
+  let size = FETCH.first;
+  for (;;) {
+    const { rows } = await client.query<(string | null)[]>({
+      text: `FETCH ${size} FROM copied`,
+      rowMode: "array",
+    });
+    let bytes = 0;
+    for (const row of rows) {
+      sum.add(row, toColumns);
+      for (const text of row) bytes += text?.length ?? 0;
+    }
+    if (rows.length < size) break;
+    size = Math.max(1, Math.min(FETCH.most, Math.floor((FETCH.bytes * rows.length) / Math.max(1, bytes))));
+  }
+  await client.query("CLOSE copied");
+  return sum.result();
+}
+
+/** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */
+async function setIds(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
+  const { rows } = await client.query<{ table: string; name: string; sequence: string }>(
+    `SELECT * FROM (SELECT c.relname AS table, a.attname AS name, pg_get_serial_sequence(quote_ident(c.relname), a.attname) AS sequence
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
+      ) AS columns WHERE sequence IS NOT NULL`,
+    [tables],
+  );
+  for (const { table, name, sequence } of rows) {
+    const highest = [[table, name] as const, ...(ID_REFERENCES[table] ?? [])]
+      .map(([from, column]) => `(SELECT max(${quoted(column)}) FROM ${quoted(from)})`)
+      .join(", ");
+    // Null, which tables without rows give, leaves the sequence as it is.
+    const ids = `SELECT greatest(${highest}) AS highest`;
+    await client.query(`SELECT setval($1::regclass, highest) FROM (${ids}) AS ids WHERE highest > 0`, [
+      sequence,
+    ]);
   }
 }

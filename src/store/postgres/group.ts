@@ -1,21 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
-import { StoreFault } from "../store-fault.ts";
-import type { Sent } from "./exchange.ts";
-import { BEGIN, commit, RESETS, rollback } from "./in-transaction.ts";
-import { completing, deleteRecord, insertRecord } from "./records.ts";
-import { type Candidate, Seat, type Turn } from "./seat.ts";
-import { exchange } from "./statement.ts";
-import type { Temper } from "./temper.ts";
+import { StoreError } from "../store-errors.ts";
+import type { GroupEligibility } from "./group-eligibility.ts";
+import { GroupMember, type MemberResult, type PendingEvent } from "./group-member.ts";
+import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
+import { completionStatements, deleteRecord, insertRecord } from "./once-statements.ts";
+import { sendBatch } from "./statement.ts";
+import type { WireStatement } from "./statement-batch.ts";
 
-/** A group lets nobody else have a turn after this time: who is done waits for the commit. */
+/** A group starts no further member after this time, since finished members wait for the commit. */
 const GROUP_MS = 80;
 
 interface Savepoint {
-  readonly set: Sent;
-  readonly release: Sent;
-  readonly undo: Sent;
+  readonly set: WireStatement;
+  readonly release: WireStatement;
+  readonly undo: WireStatement;
 }
 
 function savepoint(name: string): Savepoint {
@@ -31,120 +31,124 @@ function savepoint(name: string): Savepoint {
  * then has nothing to undo, which ends the group; under one name it would undo what the member before has done.
  */
 const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
-interface Done {
-  readonly candidate: Candidate;
-  readonly seat: Seat;
-  readonly turn: Extract<Turn, { end: "done" }>;
+interface CompletedMember {
+  readonly event: PendingEvent;
+  readonly member: GroupMember;
+  readonly turn: Extract<MemberResult, { kind: "done" }>;
 }
 
 /**
  * One transaction for several events: their records first, in one order for all processes, then each handler in a
- * savepoint of its own, then what completes them, together with COMMIT. Whoever cannot be served like this leaves, and
- * runs in a transaction of its own.
+ * savepoint of its own, then what completes them, together with COMMIT. An event that is not eligible runs
+ * in its own transaction.
  */
 export class Group {
   readonly #client: pg.ClientBase;
   readonly #clock: Clock;
-  readonly #temper: Temper;
-  readonly #done: Done[] = [];
-  /** Whose record was inserted and shall not stay. */
-  readonly #givenBack: Candidate[] = [];
-  /** Tells those who failed or leave, once the locks of their records are gone. */
-  readonly #farewells: (() => void)[] = [];
+  readonly #eligibility: GroupEligibility;
+  readonly #done: CompletedMember[] = [];
+  /** Events whose inserted record is deleted before commit. */
+  readonly #releasedRecords: PendingEvent[] = [];
+  /** Callbacks that run after commit, once the row locks are released. */
+  readonly #afterCommit: (() => void)[] = [];
   /** What ends the savepoint before; it goes with the statement that begins the next. */
-  #before: readonly Sent[] = [];
+  #closeSavepoint: readonly WireStatement[] = [];
   #savepoints: readonly [own: Savepoint, next: Savepoint] = SAVEPOINTS;
 
-  constructor(client: pg.ClientBase, clock: Clock, temper: Temper) {
+  constructor(client: pg.ClientBase, clock: Clock, temper: GroupEligibility) {
     this.#client = client;
     this.#clock = clock;
-    this.#temper = temper;
+    this.#eligibility = temper;
   }
 
-  /** @returns who had no turn and may be in a later group; everybody else has been told how it ended */
-  async run(candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
+  /** @returns the events that were not started and may join a later group; all others are settled */
+  async run(events: readonly PendingEvent[]): Promise<readonly PendingEvent[]> {
     try {
-      const [first, ...others] = await this.#reserve(candidates.toSorted(inOrder));
-      const rest = first === undefined ? [] : await this.#serve(first, others);
-      this.#givenBack.push(...rest);
+      const [first, ...others] = await this.#reserve(events.toSorted(byKey));
+      const rest = first === undefined ? [] : await this.#runMembers(first, others);
+      this.#releasedRecords.push(...rest);
       await this.#close();
-      for (const { candidate, turn } of this.#done) {
-        candidate.settle({ ending: "completed", result: turn.completion.result });
+      for (const { event, turn } of this.#done) {
+        event.settle({ kind: "completed", result: turn.completion.result });
       }
-      for (const farewell of this.#farewells) farewell();
+      for (const farewell of this.#afterCommit) farewell();
       return rest;
     } catch (error) {
       // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT
       // checks, and the others shall not pay for it.
-      const isKnown = !(error instanceof StoreFault && error.reason === "commit_unknown");
+      const isKnown = !(error instanceof StoreError && error.reason === "commit_unknown");
       await rollback(this.#client);
-      for (const { candidate } of isKnown ? [] : this.#done) candidate.fail(error);
+      for (const { event } of isKnown ? [] : this.#done) event.fail(error);
       // Who failed may have seen what is undone now, and runs again like the others.
-      for (const candidate of candidates) candidate.settle("alone");
+      for (const event of events) event.settle("alone");
       return [];
     }
   }
 
   /** Inserts the records. @returns whose record is new */
-  async #reserve(candidates: readonly Candidate[]): Promise<Candidate[]> {
+  async #reserve(events: readonly PendingEvent[]): Promise<PendingEvent[]> {
     const now = this.#clock.now();
-    const inserts = candidates.map(({ record }) => insertRecord(record, now));
-    const [, ...answers] = await exchange(this.#client, [BEGIN, ...inserts]);
-    const fresh: Candidate[] = [];
-    for (const [index, candidate] of candidates.entries()) {
-      if (answers[index]?.rowCount === 1) fresh.push(candidate);
-      else this.#farewells.push(() => candidate.settle("alone"));
+    const inserts = events.map(({ record }) => insertRecord(record, now));
+    const [, ...answers] = await sendBatch(this.#client, [BEGIN, ...inserts]);
+    const fresh: PendingEvent[] = [];
+    for (const [index, event] of events.entries()) {
+      if (answers[index]?.rowCount === 1) fresh.push(event);
+      else this.#afterCommit.push(() => event.settle("alone"));
     }
     return fresh;
   }
 
-  /** Gives one after the other a turn. @returns who had none */
-  async #serve(first: Candidate, others: readonly Candidate[]): Promise<readonly Candidate[]> {
+  /** Runs the members one after the other. @returns those not started */
+  async #runMembers(first: PendingEvent, others: readonly PendingEvent[]): Promise<readonly PendingEvent[]> {
     const until = performance.now() + GROUP_MS;
-    let goesOn = await this.#seat(first);
-    for (const [index, candidate] of others.entries()) {
+    let goesOn = await this.#runMember(first);
+    for (const [index, event] of others.entries()) {
       if (!goesOn || performance.now() > until) return others.slice(index);
-      goesOn = await this.#seat(candidate);
+      goesOn = await this.#runMember(event);
     }
     return [];
   }
 
-  /** @returns whether others may have a turn after this one */
-  async #seat(candidate: Candidate): Promise<boolean> {
-    const { type } = candidate;
-    if (this.#temper.isLoner(type)) {
-      this.#leaves(candidate);
+  /** @returns whether the group may start another member */
+  async #runMember(event: PendingEvent): Promise<boolean> {
+    const { type } = event;
+    if (this.#eligibility.mustRunAlone(type)) {
+      this.#runAlone(event);
       return true;
     }
     const [own, next] = this.#savepoints;
-    const seat = new Seat(this.#client, this.#clock, [...this.#before, own.set, ...RESETS]);
-    const turn = await seat.turn(candidate);
-    if (seat.isTaken) this.#savepoints = [next, own];
-    if (turn.end === "done") {
-      this.#temper.inTime(type);
-      this.#done.push({ candidate, seat, turn });
-      if (seat.isTaken) this.#before = [own.release];
+    const member = new GroupMember(this.#client, this.#clock, [
+      ...this.#closeSavepoint,
+      own.set,
+      ...RESET_SESSION,
+    ]);
+    const turn = await member.run(event);
+    if (member.hasStatements) this.#savepoints = [next, own];
+    if (turn.kind === "done") {
+      this.#eligibility.markInTime(type);
+      this.#done.push({ event, member, turn });
+      if (member.hasStatements) this.#closeSavepoint = [own.release];
       return true;
     }
-    if (seat.isTaken) {
-      this.#before = [];
-      await exchange(this.#client, [own.undo, own.release]);
+    if (member.hasStatements) {
+      this.#closeSavepoint = [];
+      await sendBatch(this.#client, [own.undo, own.release]);
     }
-    if (turn.end === "failed") {
-      this.#givenBack.push(candidate);
-      this.#farewells.push(() => candidate.fail(turn.error));
+    if (turn.kind === "failed") {
+      this.#releasedRecords.push(event);
+      this.#afterCommit.push(() => event.fail(turn.error));
       return true;
     }
-    if (turn.why === "misfit") this.#temper.misfits(type);
-    if (turn.why === "late") this.#temper.late(type);
-    this.#leaves(candidate);
-    // Who waited for a lock or was slow has held up the others, and holds what somebody else may wait for.
-    return turn.why === "misfit";
+    if (turn.reason === "unsupported") this.#eligibility.markUnsupported(type);
+    if (turn.reason === "late") this.#eligibility.markLate(type);
+    this.#runAlone(event);
+    // A member that waited for a lock or was slow delays the others and holds locks they may wait for.
+    return turn.reason === "unsupported";
   }
 
-  #leaves(candidate: Candidate): void {
-    this.#givenBack.push(candidate);
-    this.#farewells.push(() => candidate.settle("alone"));
+  #runAlone(event: PendingEvent): void {
+    this.#releasedRecords.push(event);
+    this.#afterCommit.push(() => event.settle("alone"));
   }
 
   async #close(): Promise<void> {
@@ -152,26 +156,26 @@ export class Group {
       await rollback(this.#client);
       return;
     }
-    // What a handler began and did not wait for reaches its seat by now.
+    // A statement that a handler started without awaiting it arrives by now.
     await nextTurn();
-    const hasty = this.#done.find(({ seat }) => seat.lending.usedLate);
+    const hasty = this.#done.find(({ member }) => member.transaction.usedAfterEnd);
     if (hasty !== undefined) {
-      this.#temper.misfits(hasty.candidate.type);
+      this.#eligibility.markUnsupported(hasty.event.type);
       throw new Error("a handler returned before a statement it had begun was finished");
     }
     const now = this.#clock.now();
     await commit(this.#client, [
-      ...RESETS,
-      ...this.#givenBack.map(({ record }) => deleteRecord(record)),
-      ...this.#done.flatMap(({ candidate, turn }) =>
-        completing(candidate.record, turn.completion, turn.notifications, now),
+      ...RESET_SESSION,
+      ...this.#releasedRecords.map(({ record }) => deleteRecord(record)),
+      ...this.#done.flatMap(({ event, turn }) =>
+        completionStatements(event.record, turn.completion, turn.notifications, now),
       ),
     ]);
   }
 }
 
-/** One order for all processes: whoever inserts the same records meets the other at the first of them. */
-function inOrder({ record: a }: Candidate, { record: b }: Candidate): number {
+/** One order for all processes prevents deadlocks between groups that insert the same records. */
+function byKey({ record: a }: PendingEvent, { record: b }: PendingEvent): number {
   if (a.eventId !== b.eventId) return a.eventId < b.eventId ? -1 : 1;
   return a.source < b.source ? -1 : 1;
 }

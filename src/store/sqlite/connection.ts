@@ -1,15 +1,15 @@
 import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
-import { mayCheckpointBeside } from "./checkpoints-beside.ts";
+import { isConcurrentCheckpointSafe } from "./checkpointer.ts";
 
 const STATEMENTS_KEPT = 256;
-const OPENING_PATIENCE_MS = 5_000;
+const OPEN_BUSY_TIMEOUT_MS = 5_000;
 /** In pages: 128 MB. */
-const LONGEST_LOG = 32_768;
+const AUTOCHECKPOINT_PAGES = 32_768;
 /** The log's file is as long as the log ever was, unless SQLite is told to shorten it; this is twice its usual length. */
-export const KEPT_LOG_BYTES = 64 * 1_024 * 1_024;
+export const WAL_SIZE_LIMIT_BYTES = 64 * 1_024 * 1_024;
 /** In pages; SQLite's own choice. */
-const USUAL_LOG = 1_000;
+const DEFAULT_AUTOCHECKPOINT_PAGES = 1_000;
 
 const ENDS =
   "Oncehook commits the transaction with the event's record. Throw to roll it back; use a SAVEPOINT for parts";
@@ -64,10 +64,10 @@ export class Connection {
   readonly #statements = new Map<string, Prepared>();
   readonly #onStatement: ((sql: string) => void) | undefined;
   /** Whether another connection may copy the log while this one commits. */
-  readonly mayCheckpointBeside: boolean;
-  /** While it is lent to somebody, no statement may begin, commit or roll back. */
-  isLent = false;
-  /** Why SQLite refused a statement since it was lent; the driver itself says no more than "not authorized". */
+  readonly canCheckpointConcurrently: boolean;
+  /** While a handler uses it, no statement may begin, commit or roll back. */
+  isInHandler = false;
+  /** Why SQLite refused a handler's statement; the driver's error is only "not authorized". */
   refusal: string | undefined;
   /** Set by each statement that a handler compiles and that does more than read. */
   hasCompiledWrite = false;
@@ -77,23 +77,23 @@ export class Connection {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
     this.#onStatement = onStatement;
     // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
-    this.database.exec(`PRAGMA busy_timeout = ${OPENING_PATIENCE_MS}`);
+    this.database.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_TIMEOUT_MS}`);
     this.database.exec("PRAGMA journal_mode = WAL");
     // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
     this.database.exec("PRAGMA synchronous = NORMAL");
     const { version } = this.database.prepare("SELECT sqlite_version() AS version").get() as {
       version: string;
     };
-    this.mayCheckpointBeside = mayCheckpointBeside(version);
+    this.canCheckpointConcurrently = isConcurrentCheckpointSafe(version);
     // The log is copied by `Checkpointer` long before, where it may be; this is for the day it cannot.
-    const longest = this.mayCheckpointBeside ? LONGEST_LOG : USUAL_LOG;
+    const longest = this.canCheckpointConcurrently ? AUTOCHECKPOINT_PAGES : DEFAULT_AUTOCHECKPOINT_PAGES;
     this.database.exec(`PRAGMA wal_autocheckpoint = ${longest}`);
-    this.database.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
+    this.database.exec(`PRAGMA journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
     this.database.setAuthorizer((action, first, second, schema) => {
-      if (!this.isLent) return constants.SQLITE_OK;
+      if (!this.isInHandler) return constants.SQLITE_OK;
       this.hasCompiledWrite ||= !READS.has(action);
       const refusal = this.#refusalOf(action, first, second, schema);
       this.refusal ??= refusal;
@@ -101,8 +101,8 @@ export class Connection {
     });
   }
 
-  /** Keeps a savepoint's name from those to whom the connection is lent. */
-  reserve(savepoint: string): void {
+  /** Refuses this savepoint name to handlers. */
+  reserveSavepoint(savepoint: string): void {
     this.#reserved = savepoint;
   }
 

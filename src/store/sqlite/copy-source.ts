@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
-import { CareRefused } from "../care-refused.ts";
-import type { CopySource, SourceRow, SourceTable, SourceValue } from "../copying.ts";
-import { assertReadable } from "./assert-readable.ts";
-import { busy } from "./hindrance.ts";
+import type { CopySource, SourceRow, SourceTable, SourceValue } from "../copy.ts";
+import { MaintenanceError } from "../store-errors.ts";
+import { transientReason } from "./database-errors.ts";
+import { assertReadable } from "./database-file.ts";
 
 /**
  * Opens a database to be copied, and locks every other process out of it until it is closed.
- * @throws CareRefused where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
+ * @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
  */
 export function openCopySource(path: string): CopySource {
   assertReadable(path);
@@ -15,7 +15,9 @@ export function openCopySource(path: string): CopySource {
     lock(database, path);
     const all = (text: string) => database.prepare(text).all();
     if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_own_migrations'").length === 0)
-      throw new CareRefused(`${path} holds none of Oncehook's tables: it is another program's, or empty`);
+      throw new MaintenanceError(
+        `${path} holds none of Oncehook's tables: it is another program's, or empty`,
+      );
     const settings = all("SELECT name, value FROM oncehook_settings");
     return {
       schema: Number(all("SELECT max(number) AS number FROM oncehook_schema")[0]?.number ?? 0),
@@ -39,9 +41,9 @@ function lock(database: DatabaseSync, path: string): void {
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT; PRAGMA query_only = ON");
   } catch (cause) {
-    if (busy(cause) === undefined) throw cause;
+    if (transientReason(cause) === undefined) throw cause;
     const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-    throw new CareRefused(words, { cause });
+    throw new MaintenanceError(words, { cause });
   }
 }
 
@@ -65,7 +67,7 @@ function tablesOf(database: DatabaseSync): SourceTable[] {
   });
 }
 
-interface Stretch {
+interface TableRange {
   readonly table: string;
   readonly columns: readonly string[];
   readonly after: string | undefined;
@@ -74,7 +76,7 @@ interface Stretch {
 /** Row ids are not in the order of columns that are named like them. */
 const ROW_IDS = ["_rowid_", "rowid", "oid"];
 
-function* rowsOf(database: DatabaseSync, { table, columns, after }: Stretch): Generator<SourceRow> {
+function* rowsOf(database: DatabaseSync, { table, columns, after }: TableRange): Generator<SourceRow> {
   const list = columns.map(quoted).join(", ");
   const rowId = rowIdOf(database, table);
   if (rowId === undefined) {

@@ -1,11 +1,11 @@
 import type { StatementSync } from "node:sqlite";
-import type { StoreFault } from "../store-fault.ts";
+import type { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
+import { isBusyAtBegin, isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
-import { busy, isBusyAtBegin, isMachineTrouble, unavailableWhereTroubled } from "./hindrance.ts";
 
 const SAVEPOINT = "oncehook_member";
-const NOT_ENDED = "a transaction could not be rolled back; restart, and look at the disk";
+const NOT_ENDED = "a transaction could not be rolled back; check the disk and restart";
 const UNUSABLE = "the connection that writes takes no transaction or savepoint any more; restart";
 
 /** The transaction of a group with a savepoint for each member. An error that would come back at each event breaks the store. */
@@ -27,7 +27,7 @@ export class GroupTransaction {
     this.#savepoint = database.prepare(`SAVEPOINT ${SAVEPOINT}`);
     this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
     this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
-    connection.reserve(SAVEPOINT);
+    connection.reserveSavepoint(SAVEPOINT);
   }
 
   /** Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3). */
@@ -37,12 +37,12 @@ export class GroupTransaction {
 
   /**
    * @returns what keeps the lock for now, where another process has it
-   * @throws StoreFault after which no transaction begins, or none until the machine is well
+   * @throws StoreError after which no transaction begins, or none until the machine is well
    */
   begin(): unknown {
     this.#flusher.assertIntact();
     try {
-      // IMMEDIATE takes the lock at once: who read first and wrote later could be refused in the middle.
+      // IMMEDIATE takes the write lock at once: a transaction that reads first could fail at its first write.
       this.#begin.run();
       return undefined;
     } catch (error) {
@@ -58,7 +58,7 @@ export class GroupTransaction {
 
   /**
    * The transaction has the lock already, so that nothing but a statement in progress makes a savepoint busy.
-   * @throws StoreFault
+   * @throws StoreError
    */
   beginMember(): void {
     try {
@@ -76,7 +76,7 @@ export class GroupTransaction {
 
   /**
    * What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group.
-   * @throws StoreFault where that does not leave a connection that can be used
+   * @throws StoreError where that does not leave a connection that can be used
    */
   undoMember(): void {
     if (!this.isOpen) return;
@@ -84,7 +84,7 @@ export class GroupTransaction {
       this.endMember(false);
     } catch (cause) {
       // Within a transaction nothing but a statement in progress is busy, and the next savepoint would meet it again.
-      if (this.rollBack() && busy(cause) !== undefined) this.#flusher.failed(cause, UNUSABLE);
+      if (this.rollBack() && transientReason(cause) !== undefined) this.#flusher.markFailed(cause, UNUSABLE);
       this.#flusher.assertIntact();
     }
   }
@@ -103,11 +103,11 @@ export class GroupTransaction {
   }
 
   /** An error after which it is unknown whether the transaction is still open. */
-  broken(cause: unknown): StoreFault {
-    return this.#flusher.failed(cause, NOT_ENDED);
+  broken(cause: unknown): StoreError {
+    return this.#flusher.markFailed(cause, NOT_ENDED);
   }
 
   #unusableUnlessTroubled(cause: unknown): unknown {
-    return isMachineTrouble(cause) ? unavailableWhereTroubled(cause) : this.#flusher.failed(cause, UNUSABLE);
+    return isSystemError(cause) ? toStoreError(cause) : this.#flusher.markFailed(cause, UNUSABLE);
   }
 }

@@ -1,31 +1,31 @@
 import {
-  type CallbackLogRow,
+  type CallbackLogEntry,
   type Clock,
   type EventKey,
   type JsonObject,
   keyText,
 } from "../../domain/index.ts";
-import { counted, type Lending } from "../guarded.ts";
-import { inOwnContext } from "../own-context.ts";
-import { already } from "../queries/already.ts";
+import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
+import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
 import {
-  CALLBACK_COLUMNS,
-  callbackValues,
-  STRANGER_COLUMNS,
-  strangerValues,
-  toRecord,
-} from "../queries/rows.ts";
-import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
-import { FaultInRun } from "../store-fault.ts";
+  bindAsyncContext,
+  type Completion,
+  duplicateOf,
+  type OnceOptions,
+  type OnceResult,
+  type OnceScope,
+} from "../once.ts";
+import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
+import { DatabaseErrorInHandler } from "../store-errors.ts";
 import type { RecordRow } from "../tables.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
-import { isMachineTrouble } from "./hindrance.ts";
-import { lending } from "./in-transaction.ts";
+import { isSystemError } from "./database-errors.ts";
+import { withHandlerTransaction } from "./handler-transaction.ts";
 import type { Writer } from "./writer.ts";
 
 /** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
-const SELECT_STANDING = `SELECT
+const SELECT_EVENT_STATE = `SELECT
     EXISTS (SELECT 1 FROM oncehook_records r WHERE r.event_id = k.event_id AND r.source = k.source) AS recorded,
     EXISTS (SELECT 1 FROM oncehook_failures f WHERE f.event_id = k.event_id AND f.source = k.source) AS failed,
     EXISTS (SELECT 1 FROM oncehook_preparations p WHERE p.event_id = k.event_id AND p.source = k.source) AS prepared
@@ -42,9 +42,9 @@ const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
 const INSERT_CALLBACK = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
   VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")})`;
 /** Apart from the one that callbacks wait for, which binds no value more for it. */
-const OF_STRANGER = [...CALLBACK_COLUMNS, ...STRANGER_COLUMNS];
-const INSERT_STRANGER = `INSERT INTO oncehook_callbacks (${OF_STRANGER.join(", ")})
-  VALUES (${OF_STRANGER.map(() => "?").join(", ")})`;
+const REFUSED_LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS];
+const INSERT_REFUSED_CALLBACK = `INSERT INTO oncehook_callbacks (${REFUSED_LOG_COLUMNS.join(", ")})
+  VALUES (${REFUSED_LOG_COLUMNS.map(() => "?").join(", ")})`;
 
 export function findRecord(connection: Connection, key: EventKey): StoredRecord | undefined {
   const row = connection.get(SELECT_RECORD, key.eventId, key.source) as RowOfRecord | undefined;
@@ -52,7 +52,7 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
 }
 type RowOfRecord = Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">;
 
-interface Standing {
+interface EventState {
   readonly recorded: number;
   readonly failed: number;
   readonly prepared: number;
@@ -68,32 +68,32 @@ export function once(
   clock: Clock,
   record: NewRecord,
   run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode, watch }: OnceOptions,
-): Promise<OnceEnding> {
+  { deadline, mode, observer }: OnceOptions,
+): Promise<OnceResult> {
   const { source, eventId } = record;
-  const handle = inOwnContext(run);
+  const handle = bindAsyncContext(run);
   return writer.submit(keyText(record), deadline, async () => {
-    const standing = connection.get(SELECT_STANDING, eventId, source) as Standing;
-    if (standing.recorded === 1) {
-      return { value: already(findRecord(connection, record), record), keep: false };
+    const state = connection.get(SELECT_EVENT_STATE, eventId, source) as EventState;
+    if (state.recorded === 1) {
+      return { value: duplicateOf(findRecord(connection, record), record), keep: false };
     }
     const begun = clock.now();
-    const { result, logRow } = await lending(
+    const { result, logEntry } = await withHandlerTransaction(
       connection,
-      (tx, lending) => handle(scopeOf(connection, clock, record, tx, lending)),
-      watch,
+      (tx, transaction) => handle(createScope(connection, clock, record, tx, transaction)),
+      observer,
     ).catch((error: unknown) => {
-      throw isMachineTrouble(error) ? new FaultInRun(error) : error;
+      throw isSystemError(error) ? new DatabaseErrorInHandler(error) : error;
     });
-    const logged = logRow !== undefined && mode === "commit" ? insertCallback(connection, logRow) : null;
+    const logged = logEntry !== undefined && mode === "commit" ? insertCallback(connection, logEntry) : null;
     insertCompleted(connection, record, result, [begun, clock.now()], logged);
-    if (standing.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
-    if (standing.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
-    if (mode === "rehearse") {
-      if (mayDeferKeys(connection)) watch?.keysUnchecked();
-      return { value: { ending: "rehearsed", result }, keep: false };
+    if (state.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
+    if (state.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
+    if (mode === "dry-run") {
+      if (mayDeferKeys(connection)) observer?.foreignKeysUnchecked();
+      return { value: { kind: "dry-run", result }, keep: false };
     }
-    return { value: { ending: "completed", result }, keep: true };
+    return { value: { kind: "completed", result }, keep: true };
   });
 }
 
@@ -107,16 +107,16 @@ function mayDeferKeys(connection: Connection): boolean {
 }
 
 /** Rows that belong to no event's transaction, in one of their own. */
-export function insertCallbacks(connection: Connection, rows: readonly CallbackLogRow[]): void {
+export function insertCallbacks(connection: Connection, rows: readonly CallbackLogEntry[]): void {
   for (const row of rows) {
-    const ofStranger = strangerValues(row);
+    const ofStranger = refusedValues(row);
     if (ofStranger === undefined) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
-    else connection.run(INSERT_STRANGER, ...callbackValues(row, 0), ...ofStranger);
+    else connection.run(INSERT_REFUSED_CALLBACK, ...callbackValues(row, 0), ...ofStranger);
   }
 }
 
 /** Returns the row's id. */
-function insertCallback(connection: Connection, row: CallbackLogRow): number {
+function insertCallback(connection: Connection, row: CallbackLogEntry): number {
   return connection.run(INSERT_CALLBACK, ...callbackValues(row, 1)).lastId;
 }
 
@@ -131,12 +131,12 @@ function insertCompleted(
   connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString(), callbackId);
 }
 
-function scopeOf(
+function createScope(
   connection: Connection,
   clock: Clock,
   key: EventKey,
   tx: Transaction,
-  lending: Lending,
+  transaction: HandlerTransaction,
 ): OnceScope {
   let position = 0;
   return {
@@ -145,7 +145,7 @@ function scopeOf(
       position += 1;
       const at = clock.now().toISOString();
       const head = [key.source, key.eventId, position, topic];
-      await counted(lending, `notify("${topic}")`, () =>
+      await trackCall(transaction, `notify("${topic}")`, () =>
         connection.run(INSERT_NOTIFICATION, ...head, JSON.stringify(payload), at),
       );
     },

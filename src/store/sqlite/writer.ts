@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { pauses } from "../patience.ts";
-import type { Deadline } from "../store.ts";
-import { StoreFault } from "../store-fault.ts";
+import { backoffDelays, type Deadline } from "../retry-until.ts";
+import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
+import { isConstraintError, toStoreError } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
 import { GroupTransaction } from "./group-transaction.ts";
-import { isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
-import { type Member, WriterQueue } from "./writer-queue.ts";
+import { WriterQueue, type WriterTask } from "./writer-queue.ts";
 
 /** What a piece of work came to, and whether what it wrote shall stay. */
-export interface Worked<T> {
+export interface TaskResult<T> {
   readonly value: T;
   readonly keep: boolean;
 }
@@ -18,16 +17,16 @@ export interface Worked<T> {
 const MOST_MEMBERS = 256;
 const GROUP_MS = 20;
 
-/** A member that had its turn. What it came to may rest on what the others wrote, so it is told when that is safe. */
-interface Ended {
-  readonly member: Member;
-  tell(): void;
+/** A task that ran. It may have read what others in the group wrote, so it is settled after the flush. */
+interface FinishedTask {
+  readonly member: WriterTask;
+  settle(): void;
 }
 
 /**
  * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
- * work shares the next transaction: each member runs in a savepoint of its own, one after the other, and is answered
- * after the commit and its flush. Nobody waits for a group to fill.
+ * work shares the next transaction: each member runs in a savepoint of its own, one after the other, and is settled
+ * after the commit and its flush. No task waits for a group to fill.
  */
 export class Writer {
   readonly #transaction: GroupTransaction;
@@ -35,10 +34,10 @@ export class Writer {
   readonly #committed: () => void;
   readonly #queue = new WriterQueue();
   #working: Promise<void> | undefined;
-  #atWork: Promise<void> = Promise.resolve();
-  #resting: Promise<unknown> | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #paused: Promise<unknown> | undefined;
 
-  /** @param committed told of each commit */
+  /** @param committed called after each commit */
   constructor(connection: Connection, flusher: Flusher, committed: () => void) {
     this.#transaction = new GroupTransaction(connection, flusher);
     this.#flusher = flusher;
@@ -48,15 +47,19 @@ export class Writer {
   /**
    * Runs `work` in a transaction, and resolves after its commit. It may run again where its group was lost, so it has
    * no effect but on the database.
-   * @throws what `work` threw, all of it undone; StoreFault when the database could not do it before the deadline
+   * @throws what `work` threw, all of it undone; StoreError when the database could not do it before the deadline
    */
-  submit<T>(topic: string, deadline: Deadline, work: () => Promise<Worked<T>> | Worked<T>): Promise<T> {
+  submit<T>(
+    eventKey: string,
+    deadline: Deadline,
+    work: () => Promise<TaskResult<T>> | TaskResult<T>,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let value: T;
       this.#queue.add({
-        topic,
+        eventKey: eventKey,
         deadline,
-        isAlone: false,
+        mustRunAlone: false,
         async run() {
           const worked = await work();
           value = worked.value;
@@ -72,18 +75,18 @@ export class Writer {
   /** Resolves when nothing is left to do. */
   async drain(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
-    // Whoever waits for a flush that fails is told so; this only waits for its end.
+    // A failed flush rejects its own waiters; this only waits for the end.
     await this.#flusher.flush().catch(() => {});
   }
 
-  /** Runs `during` between two groups; it must be short, since everybody waits for it. */
-  async rest(during: () => Promise<unknown>): Promise<void> {
-    const resting = this.#atWork.then(during);
-    this.#resting = resting.catch(() => {});
+  /** Runs `during` between two groups; it delays all tasks, so it must be short. */
+  async pause(during: () => Promise<unknown>): Promise<void> {
+    const resting = this.#running.then(during);
+    this.#paused = resting.catch(() => {});
     try {
       await resting;
     } finally {
-      this.#resting = undefined;
+      this.#paused = undefined;
     }
   }
 
@@ -92,9 +95,9 @@ export class Writer {
       while (this.#queue.length > 0) {
         // Whatever has arrived by the end of this turn of the event loop is in the group.
         await nextTurn();
-        if (this.#resting !== undefined) await this.#resting;
-        this.#atWork = this.#group();
-        await this.#atWork;
+        if (this.#paused !== undefined) await this.#paused;
+        this.#running = this.#group();
+        await this.#running;
       }
     } finally {
       this.#working = undefined;
@@ -103,8 +106,8 @@ export class Writer {
 
   /** Never rejects: a rejected group would stop the writer for good. */
   async #group(): Promise<void> {
-    if (!(await this.#open())) return;
-    const done: Ended[] = [];
+    if (!(await this.#beginTransaction())) return;
+    const done: FinishedTask[] = [];
     try {
       if (await this.#fill(done)) this.#close(done);
     } catch (cause) {
@@ -113,29 +116,29 @@ export class Writer {
   }
 
   /** Runs the members; false when an error ended the transaction. @throws when that could not be rolled back */
-  async #fill(done: Ended[]): Promise<boolean> {
+  async #fill(done: FinishedTask[]): Promise<boolean> {
     const end = performance.now() + GROUP_MS;
     for (;;) {
       const member = this.#queue.next();
       if (member === undefined) break;
       await this.#run(member, done);
       if (!this.#transaction.isOpen) {
-        this.#lost(done);
+        this.#transactionLost(done);
         return false;
       }
-      if (member.isAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
+      if (member.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
     }
     return true;
   }
 
-  /** Begins the transaction as soon as no other process holds the lock; false when nobody waits for it any more. */
-  async #open(): Promise<boolean> {
-    for (const pause of pauses()) {
+  /** Begins the transaction when no other process holds the lock; returns false when the queue is empty. */
+  async #beginTransaction(): Promise<boolean> {
+    for (const pause of backoffDelays()) {
       if (this.#queue.length === 0) return false;
       try {
         const hindered = this.#transaction.begin();
         if (hindered === undefined) return true;
-        this.#queue.hindered = hindered;
+        this.#queue.lastBeginError = hindered;
         await sleep(pause);
       } catch (error) {
         this.#queue.failAll(error);
@@ -145,20 +148,20 @@ export class Writer {
     return false;
   }
 
-  async #run(member: Member, done: Ended[]): Promise<void> {
-    this.#queue.atWork.add(member.topic);
+  async #run(member: WriterTask, done: FinishedTask[]): Promise<void> {
+    this.#queue.running.add(member.eventKey);
     try {
       this.#transaction.beginMember();
       this.#transaction.endMember(await member.run());
-      done.push({ member, tell: () => member.settle() });
+      done.push({ member, settle: () => member.settle() });
     } catch (error) {
-      this.#queue.atWork.delete(member.topic);
-      done.push({ member, tell: () => member.fail(unavailableWhereTroubled(error)) });
+      this.#queue.running.delete(member.eventKey);
+      done.push({ member, settle: () => member.fail(toStoreError(error)) });
       this.#transaction.undoMember();
     }
   }
 
-  #close(done: readonly Ended[]): void {
+  #close(done: readonly FinishedTask[]): void {
     try {
       this.#transaction.commit();
     } catch (cause) {
@@ -166,39 +169,39 @@ export class Writer {
       const isUndone = this.#transaction.rollBack();
       const reason = isUndone ? "commit_failed" : "commit_unknown";
       // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
-      if (isUndone && isConstraint(cause) && done.length > 1) this.#again(done);
-      else this.#fail(done, new StoreFault(reason, "COMMIT was refused", cause));
+      if (isUndone && isConstraintError(cause) && done.length > 1) this.#requeue(done);
+      else this.#fail(done, new StoreError(reason, "COMMIT was refused", cause));
       return;
     }
-    this.#queue.atWork.clear();
+    this.#queue.running.clear();
     this.#committed();
     // The next group is at work while the disk takes this one.
     this.#flusher.flush().then(
       () => {
-        for (const { tell } of done) tell();
+        for (const { settle } of done) settle();
       },
       (cause: unknown) =>
-        this.#fail(done, new StoreFault("commit_unknown", "the flush of COMMIT failed", cause)),
+        this.#fail(done, new StoreError("commit_unknown", "the flush of COMMIT failed", cause)),
     );
   }
 
-  #fail(done: readonly Ended[], fault: StoreFault): void {
-    this.#queue.atWork.clear();
+  #fail(done: readonly FinishedTask[], fault: StoreError): void {
+    this.#queue.running.clear();
     for (const { member } of done) member.fail(fault);
   }
 
   /** After an error that ended the transaction. */
-  #lost(done: readonly Ended[]): void {
+  #transactionLost(done: readonly FinishedTask[]): void {
     const [only, ...others] = done;
-    if (others.length > 0) this.#again(done);
-    else only?.tell();
+    if (others.length > 0) this.#requeue(done);
+    else only?.settle();
   }
 
   /** What the others did is undone with what one of them did; each runs again, alone. */
-  #again(done: readonly Ended[]): void {
-    this.#queue.atWork.clear();
+  #requeue(done: readonly FinishedTask[]): void {
+    this.#queue.running.clear();
     const members = done.map(({ member }) => member);
-    for (const member of members) member.isAlone = true;
-    this.#queue.putBack(members);
+    for (const member of members) member.mustRunAlone = true;
+    this.#queue.requeue(members);
   }
 }

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from "node:http";
+import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
+import type { UnverifiedBodies } from "./unverified-bodies.ts";
+
+/** Why a body is not taken. */
+export type BodyRejection = Refused | Failed;
+
+/** A body that has arrived; its bytes count as unverified until `release` is called. */
+export interface ReceivedBody {
+  readonly bytes: Uint8Array;
+  release(): void;
+}
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** What limits count. */
+  readonly address: string;
+  readonly unverified: UnverifiedBodies;
+}
+
+const NOTHING = new Uint8Array();
+const EVICTED =
+  "the bodies that are not verified yet fill MAX_UNVERIFIED_BYTES, and this was the oldest unfinished one";
+
+/**
+ * The body's bytes, at most `most` of them, whatever was announced, and no more than there is room for.
+ * @returns why it is not taken; `malformed_request` also where the other side went away in the middle
+ */
+export function readRequestBody(
+  message: IncomingMessage,
+  { maxBytes, address, unverified }: BodyLimits,
+): Promise<ReceivedBody | BodyRejection> {
+  const { "content-length": length } = message.headers;
+  const announced = length === undefined ? maxBytes : Number(length);
+  if (announced > maxBytes) return Promise.resolve(refused("body_too_large"));
+  return new Promise((resolve) => {
+    let isOver = false;
+    const end = (why: BodyRejection): void => {
+      if (isOver) return;
+      isOver = true;
+      message.pause();
+      held.release();
+      body.drop();
+      resolve(why);
+    };
+    const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
+    const body = createBodyBuffer(announced, (bytes) => held.hold(bytes));
+    message.on("data", (chunk: Uint8Array) => {
+      if (isOver) return;
+      if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
+      else if (!body.add(chunk)) end(failed("overloaded", EVICTED));
+    });
+    message.on("end", () => {
+      if (isOver) return;
+      isOver = true;
+      held.complete();
+      resolve({ bytes: body.bytes(), release: () => held.release() });
+    });
+    message.on("error", () => end(refused("malformed_request")));
+  });
+}
+
+interface BodyBuffer {
+  readonly length: number;
+  /** False where there is no room for it. */
+  add(chunk: Uint8Array): boolean;
+  bytes(): Uint8Array;
+  /** Gives the memory back at once, and not with the next collection of garbage. */
+  drop(): void;
+}
+
+/**
+ * One piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a hundred times its
+ * size otherwise. The buffer grows by doubling: what was announced and is not sent takes no memory.
+ */
+function createBodyBuffer(maxBytes: number, hold: (bytes: number) => boolean): BodyBuffer {
+  let only: Uint8Array | undefined;
+  let buffer: ArrayBuffer | undefined;
+  let length = 0;
+
+  function grow(needed: number): boolean {
+    const had = buffer?.byteLength ?? only?.length ?? 0;
+    if (needed <= had) return true;
+    const capacity = Math.min(maxBytes, Math.max(needed, 2 * had));
+    if (!hold(capacity - had)) return false;
+    if (buffer === undefined) {
+      buffer = new ArrayBuffer(capacity);
+      if (only !== undefined) new Uint8Array(buffer).set(only);
+      free(only);
+      only = undefined;
+    } else buffer = buffer.transfer(capacity);
+    return true;
+  }
+
+  return {
+    get length() {
+      return length;
+    },
+    add(chunk) {
+      const after = length + chunk.length;
+      if (length === 0) {
+        if (!hold(chunk.length)) return false;
+        only = chunk;
+      } else {
+        if (!grow(after)) return false;
+        new Uint8Array(buffer as ArrayBuffer).set(chunk, length);
+        free(chunk);
+      }
+      length = after;
+      return true;
+    },
+    bytes: () => (buffer === undefined ? (only ?? NOTHING) : Buffer.from(buffer, 0, length)),
+    drop() {
+      free(only);
+      buffer?.transfer(0);
+      only = undefined;
+      buffer = undefined;
+    },
+  };
+}
+
+/** Memory of its own alone: a piece of a pool belongs to others too. */
+function free(chunk: Uint8Array | undefined): void {
+  if (
+    chunk?.buffer instanceof ArrayBuffer &&
+    chunk.byteLength === chunk.buffer.byteLength &&
+    chunk.byteLength > 0
+  )
+    chunk.buffer.transfer(0);
+}

@@ -1,0 +1,1 @@
+export { createPoller, type Poller } from "./poller.ts";

@@ -1,0 +1,38 @@
+/** Work that is looked for now and then, one round at a time. */
+export interface Poller {
+  /** The first round comes after one interval, each further one an interval after the end of the one before. */
+  start(intervalMs: number): void;
+  /** Begins no further round and waits for the one under way. */
+  stop(): Promise<void>;
+}
+
+/**
+ * @param round one round of work; asks `isStopping` before it takes on more
+ * @param failed told when a round could not be done; the next one comes all the same
+ */
+export function createPoller(
+  round: (isStopping: () => boolean) => Promise<unknown>,
+  failed: (error: unknown) => void,
+): Poller {
+  let timer: NodeJS.Timeout | undefined;
+  let current: Promise<unknown> = Promise.resolve();
+  let stopped = false;
+
+  function schedule(intervalMs: number): void {
+    if (stopped) return;
+    timer = setTimeout(() => {
+      current = round(() => stopped)
+        .catch(failed)
+        .finally(() => schedule(intervalMs));
+    }, intervalMs);
+  }
+
+  return {
+    start: schedule,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await current;
+    },
+  };
+}

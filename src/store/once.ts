@@ -1,0 +1,56 @@
+import { AsyncResource } from "node:async_hooks";
+import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
+import type { StoredRecord } from "./records.ts";
+import type { Deadline } from "./retry-until.ts";
+import type { Transaction, TransactionObserver } from "./transaction.ts";
+
+/**
+ * A handler's run in the asynchronous context of its own delivery: a group runs in the context of the
+ * event that opened it, so traces and `AsyncLocalStorage` values would be another event's.
+ */
+export function bindAsyncContext(run: (scope: OnceScope) => Promise<Completion>): typeof run {
+  const context = new AsyncResource("oncehook.event");
+  return (scope) => context.runInAsyncScope(run, undefined, scope);
+}
+
+/**
+ * The ending of a delivery whose record was there.
+ * @throws Error for a record that is not completed: only a handler that committed by itself can leave one
+ */
+export function duplicateOf(record: StoredRecord | undefined, { eventId }: EventKey): OnceResult {
+  if (record?.status === "completed") return { kind: "duplicate", record };
+  throw new Error(
+    `the record of event "${eventId}" is not completed: a handler committed the transaction itself`,
+  );
+}
+
+/** What `run` may do inside the transaction of `once`. */
+export interface OnceScope {
+  /** Handed to the handler; refuses every use after the transaction has ended. */
+  readonly tx: Transaction;
+  /** Writes an outbox row that becomes visible with the record. */
+  enqueue(notification: { readonly topic: string; readonly payload: JsonObject }): Promise<void>;
+}
+
+/** What `run` hands back: the result to store, and the log row that commits with it. */
+export interface Completion {
+  readonly result: JsonObject;
+  readonly logEntry?: CallbackLogEntry;
+}
+
+export type OnceResult =
+  /** This call ran and committed. */
+  | { readonly kind: "completed"; readonly result: JsonObject }
+  /** A completed record was there, or came to be while this call waited; `run` had no effect. */
+  | { readonly kind: "duplicate"; readonly record: StoredRecord }
+  /** `run` succeeded and all of it was rolled back on purpose. */
+  | { readonly kind: "dry-run"; readonly result: JsonObject };
+
+export interface OnceOptions {
+  /** Waiting for another delivery, and retrying a fault of the database's own, ends here. */
+  readonly deadline: Deadline;
+  /** `rehearse` rolls everything back at the end (a dry run). */
+  readonly mode: "commit" | "dry-run";
+  /** Observes the statements of `run`, which may run more than once. */
+  readonly observer?: TransactionObserver | undefined;
+}

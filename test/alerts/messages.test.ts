@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { messageOf } from "../../src/alerts/evaluate-alerts.ts";
+
+const SINCE = new Date("2026-01-01T00:00:00.000Z");
+const KEYS = [
+  { kind: "failures", source: "platform", subject: "payment_notify" },
+  { kind: "signatures", source: "platform", subject: "" },
+  { kind: "silence", source: "platform", subject: "payment_notify" },
+] as const;
+
+/** The places in docs/alerts.md, as a heading's link is made of it. */
+const docs = readFileSync("docs/alerts.md", "utf8");
+const anchors = [...docs.matchAll(/^### (.+)$/gm)].map(([, title = ""]) =>
+  title.toLowerCase().replace(/[^\w-]/g, ""),
+);
+
+describe.each(KEYS)("the message of an alert: $kind", (key) => {
+  it("says of what it is, what to do, and where more is said of it", () => {
+    const { topic, payload } = messageOf(key, "started", SINCE, 3);
+    expect(docs).toContain(`| \`${topic}\` |`);
+    expect(payload).toMatchObject({ state: "started", source: "platform", since: SINCE.toISOString() });
+    expect(String(payload.says).length).toBeGreaterThan(60);
+    const [file, anchor] = String(payload.see).split("#");
+    expect(file).toBe("docs/alerts.md");
+    expect(anchors).toContain(anchor);
+  });
+
+  it("tells by its topic that it is over, as a mail shows nothing else at first", () => {
+    const { topic } = messageOf(key, "started", SINCE, 1);
+    expect(messageOf(key, "over", SINCE, 0)).toMatchObject({
+      topic: `${topic}.over`,
+      payload: { state: "over" },
+    });
+  });
+});
+
+describe("the example in docs/alerts.md", () => {
+  it("is the message of three exhausted failures, shortened", () => {
+    const [, block = ""] = /```json\n([\s\S]*?)```/.exec(docs) ?? [];
+    const example = JSON.parse(block) as { type: string; data: Record<string, unknown> };
+    const { topic, payload } = messageOf(KEYS[0], "started", SINCE, 3);
+    const { message: shown, ...others } = example.data;
+    expect(example.type).toBe(topic);
+    const { message: whole, ...rest } = payload;
+    expect(others).toEqual(rest);
+    expect(String(whole).startsWith(String(shown).replace(" …", ""))).toBe(true);
+  });
+});
