@@ -2,6 +2,7 @@ import pg from "pg";
 import { OutOfTime } from "../patience.ts";
 import type { Deadline } from "../store.ts";
 import { StoreFault } from "../store-fault.ts";
+import { unlessLate } from "../unless-late.ts";
 import { connectionTo, type SessionSettings } from "./connection-to.ts";
 import { forgetNames, type Sent } from "./exchange.ts";
 import { ConnectionLost, isReadOnlyServer, NoConnection } from "./hindrance.ts";
@@ -104,18 +105,13 @@ export async function withClient<T>(
 /** Waits for a free connection no longer than anybody waits for what it is for. */
 async function connect(pool: pg.Pool, deadline: Deadline): Promise<pg.PoolClient> {
   const connecting = pool.connect();
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new OutOfTime("no connection was free until the deadline")),
-    Math.max(0, deadline - performance.now()),
-  );
   try {
-    return await Promise.race([connecting, late.promise]);
+    const client = await unlessLate(connecting, Math.max(0, deadline - performance.now()), undefined);
+    if (client === undefined) throw new OutOfTime("no connection was free until the deadline");
+    return client;
   } catch (cause) {
     // One that comes too late goes straight back.
     connecting.then((client) => client.release()).catch(() => {});
     throw new NoConnection("no connection to PostgreSQL could be had", { cause });
-  } finally {
-    clearTimeout(timer);
   }
 }
