@@ -1,3 +1,4 @@
+import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
@@ -105,25 +106,18 @@ async function startSteps(
   const scheme = await createPlatformScheme(config, clock);
   const namedSecrets = await readDiagnosisSecrets(config);
   const channels = await notificationChannels(config, logger);
-  const store = await openStore(config, migrationsOf(registry, options.migrations ?? []), clock, logger);
-  undo.push(() => store.close());
-  await expireStaleLeases(store, config, clock);
+  const store = await openOwnStore(
+    config,
+    migrationsOf(registry, options.migrations ?? []),
+    clock,
+    logger,
+    undo,
+  );
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
-  const dependencies = {
-    config,
-    store,
-    registry,
-    encryptor,
-    scheme,
-    noteCredential,
-    tokens,
-    clock,
-    logger,
-    tracer,
-  };
-  const services = createServices({ ...dependencies, namedSecrets });
+  const parts = { config, store, registry, encryptor, scheme, noteCredential };
+  const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
     async () => services.captureBuffer?.close(),
@@ -150,13 +144,7 @@ async function startSteps(
   origins.public = originOf(listener, tls === null ? "http" : "https");
   await store.noteBaseUrl(config.baseUrl);
   background.start(options);
-  undo.push(startRetentionJob(store, config.retention, clock, logger, services.captureBuffer));
-  if (config.previousEncryptionKeys.length > 0)
-    undo.push(startReencryption(store.sealedValues, encryptor, logger, options.resealPollMs));
-  if (config.listen.tls !== undefined) {
-    const stopWatching = reloadOnChange(config.listen.tls, listener.server, logger);
-    undo.push(async () => stopWatching());
-  }
+  startUpkeep(config, services, { ...options, server: listener.server }, undo);
   state.serving = true;
   undo.push(async () => {
     state.serving = false;
@@ -166,9 +154,35 @@ async function startSteps(
 }
 
 /** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
-async function expireStaleLeases(store: Store, config: Config, clock: Clock): Promise<void> {
+async function openOwnStore(
+  config: Config,
+  migrations: readonly Migration[],
+  clock: Clock,
+  logger: Logger,
+  undo: UndoStep[],
+): Promise<Store> {
+  const store = await openStore(config, migrations, clock, logger);
+  undo.push(() => store.close());
   await store.noteLongestRun(config.requestTimeoutMs);
   if (store.dialect === "sqlite") await store.expireLeases(clock.now());
+  return store;
+}
+
+/** What runs beside the listeners for as long as they serve: retention, re-encryption, renewed certificates. */
+function startUpkeep(
+  config: Config,
+  { receiver, captureBuffer }: Services,
+  options: StartOptions & { readonly server: Server },
+  undo: UndoStep[],
+): void {
+  const { store, encryptor, clock } = receiver;
+  const { logger, server, resealPollMs } = options;
+  undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
+  if (config.previousEncryptionKeys.length > 0)
+    undo.push(startReencryption(store.sealedValues, encryptor, logger, resealPollMs));
+  if (config.listen.tls === undefined) return;
+  const stopWatching = reloadOnChange(config.listen.tls, server, logger);
+  undo.push(async () => stopWatching());
 }
 
 function runningReceiver(receiver: Omit<InspectableReceiver, "stop">, undo: UndoStep[]): InspectableReceiver {

@@ -70,6 +70,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
   const connections = connectionLimit(options, unverified, deps);
   const turns = createUnverifiedTurns(connections, acceptGate);
   const arrival = { clock: deps.clock, originOf: createReadOrigin(options.trustProxy), turns };
+  const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
   const inFlight = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
     clientErrors.requestStarted(message.socket);
@@ -90,7 +91,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
   server.on("clientError", clientErrors.respond);
   const guard = guardConnections(server, {
     limit: connections,
-    writeTimeoutMs: options.writeTimeoutMs ?? WRITE_TIMEOUT_MS,
+    writeTimeoutMs,
     report: (reason, closed) =>
       deps.log.warn({ closed }, `connections to the public listener were closed: ${CLOSED_FOR[reason]}`),
   });
@@ -117,9 +118,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     const [path = ""] = (message.url ?? "").split("?", 1);
     const address = routes.get(path);
     const request = createRequestContext(message, response, address?.isCallback ?? false, arrival);
-    request.span = request.isCallback
-      ? deps.receiver.tracer?.startRequest(requestInfo(request, path))
-      : undefined;
+    if (request.isCallback) request.span = deps.receiver.tracer?.startRequest(requestInfo(request, path));
     if (request.span === undefined) await handle(request, address);
     else await request.span.within(() => handle(request, address));
   }
@@ -127,9 +126,8 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
   async function handle(request: RequestContext, address: Route | undefined): Promise<void> {
     try {
       if (acceptGate.quiet !== undefined) await acceptGate.quiet;
-      const refusal = await admit(request, address, rejectionThrottle, deps);
-      if (refusal !== undefined)
-        return responder.respond(request, { outcome: refusal }, pageOf(refusal, address));
+      const outcome = await admit(request, address, rejectionThrottle, deps);
+      if (outcome !== undefined) return responder.respond(request, { outcome }, pageOf(outcome, address));
       const most = Math.min(options.maxBodyBytes, address?.maxBytes ?? options.maxBodyBytes);
       const notTaken = await readBody(request, most, unverified, clientErrors);
       if (notTaken !== undefined) return responder.respond(request, { outcome: notTaken });

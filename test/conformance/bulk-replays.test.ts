@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Lease, NewFailure, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
+import { newFailure } from "../support/failure.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -13,20 +14,7 @@ const key = (eventId: string) => ({ source: "platform", eventId });
 const NOTHING = { succeeded: 0, alreadyHandled: 0, failed: 0 };
 
 async function fail(store: Store, eventId: string, over: Partial<NewFailure> = {}, now = T0): Promise<void> {
-  await store.failures.record(
-    {
-      ...key(eventId),
-      eventType: "payment_notify",
-      version: "v1",
-      code: "handler_failed",
-      error: "down",
-      encryptedBody: Buffer.of(1),
-      bodySha256: "ab".repeat(32),
-      nextAttemptAt: null,
-      ...over,
-    },
-    now,
-  );
+  await store.failures.record(newFailure(key(eventId), null, over), now);
 }
 
 const begin = (store: Store, filter = {}, perSecond = 10) =>

@@ -1,11 +1,12 @@
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { beforeEach, describe, expect, inject, it } from "vitest";
 import type { CopyPair, CopyTarget, Fingerprint, SourceRow } from "../../src/store/copy.ts";
 import { FingerprintSum } from "../../src/store/copy.ts";
 import { openCopyTarget } from "../../src/store/postgres/copy-target.ts";
 import { type Target, withMigrated } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 import { withLock } from "../support/held-lock.ts";
 import { openTarget } from "../support/open-target.ts";
 
@@ -29,28 +30,18 @@ const ROWS: SourceRow[] = [
 const PROGRESS = { from: "a.db", positions: {} };
 
 let database: Target;
-const ended = Promise.withResolvers<void>();
-let lending: Promise<void>;
 
-beforeAll(async () => {
-  const ready = Promise.withResolvers<void>();
-  lending = withMigrated("postgres", async (fresh) => {
+openForAllTests((untilTestsEnd) =>
+  withMigrated("postgres", async (fresh) => {
     database = fresh;
     await (await openTarget(fresh)).store.close();
     await execute(fresh, TABLES);
     const name = new URL(fresh.url).pathname.slice(1);
     for (const [setting, value] of Object.entries(UNUSUAL))
       await execute(fresh, `ALTER DATABASE ${name} SET ${setting} = ${value}`);
-    ready.resolve();
-    await ended.promise;
-  });
-  await Promise.race([ready.promise, lending]);
-});
-
-afterAll(async () => {
-  ended.resolve();
-  await lending;
-});
+    await untilTestsEnd();
+  }),
+);
 
 beforeEach(() =>
   execute(database, "TRUNCATE kinds RESTART IDENTITY; DELETE FROM oncehook_settings WHERE name LIKE 'u%'"),

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { firstConnection, withConnection } from "../../src/store/postgres/first-connection.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 
 /** Longer than any test may take: what is tried again at all is tried until then. */
 const LONG_MS = 60_000;
@@ -9,26 +10,16 @@ const LONG = { tryMs: LONG_MS, unansweredMs: LONG_MS, startingMs: LONG_MS };
 const ROLE = `first_${process.pid}`;
 
 let target: Target;
-const ended = Promise.withResolvers<void>();
-let database: Promise<void>;
 
 /** A role of the test's own, with no rights but to connect. */
-beforeAll(async () => {
-  const ready = Promise.withResolvers<void>();
-  database = withDatabase("postgres", async (fresh) => {
+openForAllTests((untilTestsEnd) =>
+  withDatabase("postgres", async (fresh) => {
     target = fresh;
     await execute(target, `CREATE ROLE ${ROLE} LOGIN PASSWORD 'secret'`);
-    ready.resolve();
-    await ended.promise;
+    await untilTestsEnd();
     await execute(target, `DROP ROLE ${ROLE}`);
-  });
-  await Promise.race([ready.promise, database]);
-});
-
-afterAll(async () => {
-  ended.resolve();
-  await database;
-});
+  }),
+);
 
 function asRole(change: (address: URL) => void = () => {}): string {
   const address = new URL(target.url);

@@ -3,6 +3,7 @@ import { logEntryBytes } from "../../src/domain/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { newFailure } from "../support/failure.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
@@ -237,18 +238,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         await store.preparations.claim({ source: "platform", eventId }, lease);
         await store.preparations.save({ source: "platform", eventId }, "a", Buffer.of(1));
       }
-      const failure = {
-        eventType: "t",
-        version: "v1",
-        code: "handler_failed",
-        error: "e",
-        encryptedBody: Buffer.of(1),
-        bodySha256: "ab",
-      } as const;
-      await store.failures.record(
-        { source: "platform", eventId: "failed", ...failure, nextAttemptAt: null },
-        T0,
-      );
+      await store.failures.record(newFailure({ source: "platform", eventId: "failed" }, null), T0);
       const limits = { callbacks: T0, refusedRowsKept: 0, now: at(30 * 86_400) };
       expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.preparations.get({ source: "platform", eventId: "failed" })).toBeDefined();

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkTarget } from "../support/check-target.ts";
 import { DIALECTS, type Target, withMigrated } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 import { openTarget } from "../support/open-target.ts";
 
 type Values = Readonly<Record<string, string | number | null>>;
@@ -144,24 +145,14 @@ const TABLES = ["deliveries", "notifications", "failures", "records", "callbacks
 
 describe.each(DIALECTS)("what verify finds on %s", (dialect) => {
   let target: Target;
-  const ended = Promise.withResolvers<void>();
-  let database: Promise<void>;
 
-  beforeAll(async () => {
-    const ready = Promise.withResolvers<void>();
-    database = withMigrated(dialect, async (fresh) => {
+  openForAllTests((untilTestsEnd) =>
+    withMigrated(dialect, async (fresh) => {
       target = fresh;
       await (await openTarget(fresh)).store.close();
-      ready.resolve();
-      await ended.promise;
-    });
-    await Promise.race([ready.promise, database]);
-  });
-
-  afterAll(async () => {
-    ended.resolve();
-    await database;
-  });
+      await untilTestsEnd();
+    }),
+  );
 
   /** How many rows break each invariant that is broken, where the database holds this alone. */
   async function broken(statements: readonly string[]) {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { migrate, runDoctor } from "../../src/app/index.ts";
 import { connectStore } from "../../src/app/open-store.ts";
 import type { Config } from "../../src/config/index.ts";
@@ -13,6 +13,7 @@ import { DIALECTS, openTarget, type Target, withDatabase } from "../support/data
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { withFolder } from "../support/folder.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 import { freePort } from "../support/free-port.ts";
 import { inspectTarget } from "../support/inspect-target.ts";
 import { testConfig } from "../support/receiver.ts";
@@ -28,23 +29,13 @@ const configOf = (url: string, env: Record<string, string> = {}): Config =>
 const migrating = (config: Config) => migrate(config, [], [], { acceptNewKey: false });
 
 let target: Target;
-const ended = Promise.withResolvers<void>();
-let database: Promise<void>;
 
-beforeAll(async () => {
-  const ready = Promise.withResolvers<void>();
-  database = withDatabase("postgres", async (fresh) => {
+openForAllTests((untilTestsEnd) =>
+  withDatabase("postgres", async (fresh) => {
     target = fresh;
-    ready.resolve();
-    await ended.promise;
-  });
-  await Promise.race([ready.promise, database]);
-});
-
-afterAll(async () => {
-  ended.resolve();
-  await database;
-});
+    await untilTestsEnd();
+  }),
+);
 
 describe("a PostgreSQL that cannot be used", () => {
   it.each<[string, (address: URL) => void, RegExp]>([

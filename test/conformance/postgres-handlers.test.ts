@@ -1,8 +1,9 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as pg.Client;
@@ -20,28 +21,18 @@ const CONFLICT = {
 };
 
 describe("a handler on postgres", () => {
-  const ended = Promise.withResolvers<void>();
-  let database: Promise<void>;
   let target: Target;
   let store: Store;
   let events = 0;
 
-  beforeAll(async () => {
-    const ready = Promise.withResolvers<void>();
-    database = withDatabase("postgres", async (fresh) => {
+  openForAllTests((untilTestsEnd) =>
+    withDatabase("postgres", async (fresh) => {
       target = fresh;
       ({ store } = await openTarget(fresh, { migrations: [EFFECTS, CONFLICT] }));
-      ready.resolve();
-      await ended.promise;
+      await untilTestsEnd();
       await store.close();
-    });
-    await Promise.race([ready.promise, database]);
-  });
-
-  afterAll(async () => {
-    ended.resolve();
-    await database;
-  });
+    }),
+  );
 
   const handled = (run: (scope: OnceScope) => unknown) =>
     store.once(

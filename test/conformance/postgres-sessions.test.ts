@@ -1,9 +1,10 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type OnceScope, type OpenedStore, type Store, sql } from "../../src/store/index.ts";
 import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 import { withWire } from "../support/wire.ts";
 
 interface Queryable {
@@ -65,27 +66,17 @@ const FUNCTIONS = {
 let target: Target;
 let opened: OpenedStore;
 let store: Store;
-const ended = Promise.withResolvers<void>();
-let database: Promise<void>;
 
 // One database and one connection for events alone: what stays on the connection meets the next event for certain.
-beforeAll(async () => {
-  const ready = Promise.withResolvers<void>();
-  database = withDatabase("postgres", async (fresh) => {
+openForAllTests((untilTestsEnd) =>
+  withDatabase("postgres", async (fresh) => {
     target = fresh;
     opened = await openTarget(target, { migrations: [EFFECTS, FUNCTIONS], poolSize: 1 });
     store = opened.store;
-    ready.resolve();
-    await ended.promise;
+    await untilTestsEnd();
     await store.close();
-  });
-  await Promise.race([ready.promise, database]);
-});
-
-afterAll(async () => {
-  ended.resolve();
-  await database;
-});
+  }),
+);
 
 let events = 0;
 

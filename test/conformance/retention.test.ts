@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { newFailure } from "../support/failure.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
@@ -30,18 +31,7 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
       for (const source of ["platform", "oauth"])
         await store.preparations.claim({ source, eventId: "e1" }, { owner: "a", now: T0, until: at(30) });
       expect(await store.sweep({ ...LIMITS, now: at(WEEK) })).toMatchObject({ stale: 0 });
-      const failure = {
-        source: "platform",
-        eventId: "e1",
-        eventType: "t",
-        version: "v1",
-        code: "handler_failed",
-        error: "e",
-        encryptedBody: Buffer.of(1),
-        bodySha256: "ab",
-        nextAttemptAt: null,
-      } as const;
-      await store.failures.record(failure, T0);
+      await store.failures.record(newFailure({ source: "platform", eventId: "e1" }, null), T0);
       expect(await store.sweep({ ...LIMITS, now: at(WEEK + 1) })).toMatchObject({ stale: 1 });
       const claim = { owner: "b", now: at(1), until: at(31) };
       const left = await store.preparations.claim({ source: "platform", eventId: "e1" }, claim);

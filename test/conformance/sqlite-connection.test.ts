@@ -1,8 +1,9 @@
 import { DatabaseSync as Database, type DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { OnceScope, Store } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
 import { addEffect, committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 
 const RESULT = { result: {} };
 const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
@@ -10,28 +11,18 @@ const driver = ({ tx }: OnceScope) => tx.connection as DatabaseSync;
 describe("tx.connection on SQLite", () => {
   let target: Target;
   let store: Store;
-  const ended = Promise.withResolvers<void>();
-  let database: Promise<void>;
   let events = 0;
 
-  beforeAll(async () => {
-    const ready = Promise.withResolvers<void>();
-    database = withStore(
+  openForAllTests((untilTestsEnd) =>
+    withStore(
       "sqlite",
       async (opened, at) => {
         [store, target] = [opened, at];
-        ready.resolve();
-        await ended.promise;
+        await untilTestsEnd();
       },
       { migrations: [EFFECTS] },
-    );
-    await Promise.race([ready.promise, database]);
-  });
-
-  afterAll(async () => {
-    ended.resolve();
-    await database;
-  });
+    ),
+  );
 
   const handled = (run: (connection: DatabaseSync) => unknown) =>
     store.once(

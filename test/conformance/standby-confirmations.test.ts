@@ -1,10 +1,11 @@
 import type pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPool } from "../../src/store/postgres/pool.ts";
 import { SynchronousStandbys } from "../../src/store/postgres/synchronous-standbys.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 
 /** Found before the server's own of these names: what it says of its standbys is what the table says. */
 const PRETENDED = `CREATE SCHEMA pretended;
@@ -21,12 +22,9 @@ const PRETENDED = `CREATE SCHEMA pretended;
 let target: Target;
 let pool: pg.Pool;
 let standbys: SynchronousStandbys;
-const ended = Promise.withResolvers<void>();
-let database: Promise<void>;
 
-beforeAll(async () => {
-  const ready = Promise.withResolvers<void>();
-  database = withDatabase("postgres", async (fresh) => {
+openForAllTests((untilTestsEnd) =>
+  withDatabase("postgres", async (fresh) => {
     target = fresh;
     await execute(target, PRETENDED);
     const settings = { search_path: "pretended, pg_catalog" };
@@ -37,17 +35,10 @@ beforeAll(async () => {
       statementTimeoutMs: 5_000,
       lockTimeoutMs: 5_000,
     });
-    ready.resolve();
-    await ended.promise;
+    await untilTestsEnd();
     await pool.end();
-  });
-  await Promise.race([ready.promise, database]);
-});
-
-afterAll(async () => {
-  ended.resolve();
-  await database;
-});
+  }),
+);
 
 beforeEach(async () => {
   await execute(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { paymentNotify } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
@@ -6,6 +6,7 @@ import { type Migration, sql } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { openForAllTests } from "../support/for-all-tests.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 
 const BEYOND = "9007199254740993";
@@ -40,26 +41,16 @@ const later = defineHandler({
 });
 
 describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
-  const done = Promise.withResolvers<void>();
   let receiver: TestReceiver;
-  let serving: Promise<void>;
   let events = 0;
 
-  beforeAll(async () => {
-    const ready = Promise.withResolvers<void>();
-    serving = withDatabase(dialect, async (target) => {
+  openForAllTests((untilTestsEnd) =>
+    withDatabase(dialect, async (target) => {
       receiver = await startReceiver(target, { handlers: [counted, whole, exact, later] });
-      ready.resolve();
-      await done.promise;
+      await untilTestsEnd();
       await receiver.stop();
-    });
-    await Promise.race([ready.promise, serving]);
-  });
-
-  afterAll(async () => {
-    done.resolve();
-    await serving;
-  });
+    }),
+  );
 
   /** Sends `data` as it is written. */
   const send = async (event_type: string, data: string) => {

@@ -1,8 +1,12 @@
 import type { EventKey } from "../../src/domain/index.ts";
 import type { NewFailure } from "../../src/store/index.ts";
 
-/** A failure of this event as a store gets it, to be retried then. */
-export function newFailure(key: EventKey, nextAttemptAt: Date, over: Partial<NewFailure> = {}): NewFailure {
+/** A failure of this event as a store gets it, to be retried then; null where its retries are used up. */
+export function newFailure(
+  key: EventKey,
+  nextAttemptAt: Date | null,
+  over: Partial<NewFailure> = {},
+): NewFailure {
   return {
     ...key,
     eventType: "payment_notify",

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { type Deadline, OutOfTime } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
+import { withTimeout } from "../with-timeout.ts";
 import { ConnectionLost, isReadOnlyServer, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
 import { isUnresponsive, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
@@ -103,18 +104,13 @@ export async function withClient<T>(
 /** Waits for a free connection no longer than anybody waits for what it is for. */
 async function connect(pool: pg.Pool, deadline: Deadline): Promise<pg.PoolClient> {
   const connecting = pool.connect();
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new OutOfTime("no connection was free until the deadline")),
-    Math.max(0, deadline - performance.now()),
-  );
   try {
-    return await Promise.race([connecting, late.promise]);
+    const client = await withTimeout(connecting, Math.max(0, deadline - performance.now()), undefined);
+    if (client === undefined) throw new OutOfTime("no connection was free until the deadline");
+    return client;
   } catch (cause) {
     // One that comes too late goes straight back.
     connecting.then((client) => client.release()).catch(() => {});
     throw new NoConnection("no connection to PostgreSQL could be had", { cause });
-  } finally {
-    clearTimeout(timer);
   }
 }
