@@ -147,7 +147,7 @@ export function messageOf(
     ...(subject === "" ? {} : { event_type: subject }),
     ...(kind === "failures" ? { count } : {}),
     since: since.toISOString(),
-    says: state === "over" ? OVER[kind](source, subject) : OPENED[kind](source, subject, count),
+    message: state === "over" ? OVER[kind](source, subject) : OPENED[kind](source, subject, count),
     see: `docs/alerts.md#alert${name}`,
   };
   return { topic: `alert.${name}${state === "over" ? ".over" : ""}`, payload };

@@ -15,7 +15,7 @@ const UNAUTHORIZED = {
 const FORBIDDEN = {
   status: 403,
   headers: {},
-  body: JSON.stringify({ error: "this needs the role operator, and yours is viewer" }),
+  body: JSON.stringify({ error: "this needs the role operator; yours is viewer" }),
 };
 const MALFORMED = {
   status: 400,

@@ -57,7 +57,7 @@ export function createMetrics({
   stateGauge(
     registers,
     "oncehook_failures",
-    "Failed events, waiting for a retry or for a person.",
+    "Failed events: waiting for a retry, or with retries exhausted.",
     failureCounts,
   );
   stateGauge(

@@ -95,7 +95,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       expect((await overviewOf(receiver)).totals.outcomes).toEqual({ success: 3 });
     }));
 
-  it("says what needs a person: failures, dead notifications, open alerts, a previous secret in use", () =>
+  it("says what needs attention: failures, dead notifications, open alerts, a previous secret in use", () =>
     withReceiver(
       dialect,
       async (receiver) => {

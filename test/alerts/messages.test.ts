@@ -20,7 +20,7 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
     const { topic, payload } = messageOf(key, "started", SINCE, 3);
     expect(docs).toContain(`| \`${topic}\` |`);
     expect(payload).toMatchObject({ state: "started", source: "platform", since: SINCE.toISOString() });
-    expect(String(payload.says).length).toBeGreaterThan(60);
+    expect(String(payload.message).length).toBeGreaterThan(60);
     const [file, anchor] = String(payload.see).split("#");
     expect(file).toBe("docs/alerts.md");
     expect(anchors).toContain(anchor);

@@ -216,7 +216,7 @@ describe("the command line", () => {
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run(["demo"]);
       expect(stdout).not.toContain("WRONG");
-      expect(stdout).toContain("All 16 as they should be: every event was handled exactly once.");
+      expect(stdout).toContain("All 16 checks passed: every event was handled exactly once.");
       expect(code).toBe(0);
     }));
 });
@@ -226,7 +226,7 @@ describe("oncehook doctor", () => {
     inFolder(async (folder, run) => {
       const { code, stdout } = await run(["doctor"]);
       expect(code).toBe(0);
-      expect(stdout).toContain("ok      database: is new: the first start makes the tables");
+      expect(stdout).toContain("ok      database: is new: the first start creates the tables");
       await expect(stat(join(folder, "data", "oncehook.db"))).rejects.toThrow();
     }));
 

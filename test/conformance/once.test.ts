@@ -127,7 +127,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(2);
     }));
 
-  it("leaves nothing of a rehearsal", () =>
+  it("leaves nothing of a dry run", () =>
     withStore(
       dialect,
       async (store, target) => {

@@ -93,7 +93,7 @@ it("shows a minute between empty ones in the chart of durations", { timeout: LIM
   ),
 );
 
-it("says what needs a person as soon as it is counted", { timeout: LIMIT_MS }, () =>
+it("says what needs attention as soon as it is counted", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await page.goto("/");

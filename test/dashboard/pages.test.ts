@@ -150,7 +150,7 @@ it("shows to a viewer everything, and no button that changes something", { timeo
   );
 });
 
-it("counts on the overview what has just come, and says what needs a person", { timeout: LIMIT_MS }, () => {
+it("counts on the overview what has just come, and says what needs attention", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {

@@ -8,7 +8,7 @@ const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it("does not say for ever that nothing needs a person when the overview hangs", { timeout: LIMIT_MS }, () =>
+it("does not say for ever that nothing needs attention when the overview hangs", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await inItsOwnTime(page);
     await page.goto("/");

@@ -54,7 +54,7 @@ describe("the documentation", () => {
     // Three operations of one shape, which is the only one that puts an action together.
     const put = sources.filter((text) => /\b(?:a|dryRunA)ction: `/.test(text));
     expect(put).toHaveLength(1);
-    for (const [, name] of String(put).matchAll(/changing\("([a-z]+)"/g)) actions.push(`bulk_replay.${name}`);
+    for (const [, name] of String(put).matchAll(/transition\(\s*"([a-z]+)"/g)) actions.push(`bulk_replay.${name}`);
     const [table = ""] = readFileSync("docs/access.md", "utf8").split("## Configuration");
     const rows = table.split("\n").filter((line) => /^\| `[a-z_]+\.[a-z_]+`/.test(line));
     const described = rows.flatMap((row) =>
@@ -107,10 +107,10 @@ describe("the documentation", () => {
     expect(links.filter((link) => !existsSync(join(dirname(file), link)))).toEqual([]);
   });
 
-  it("names every room of the source in docs/architecture.md", () => {
+  it("names every folder of the source in docs/architecture.md", () => {
     const architecture = readFileSync("docs/architecture.md", "utf8");
-    const rooms = globSync("src/*/").map((path) => path.replace(/^src\//, "").replace(/\/$/, ""));
-    expect(rooms.filter((room) => !architecture.includes(`| \`${room}/\` |`))).toEqual([]);
+    const folders = globSync("src/*/").map((path) => path.replace(/^src\//, "").replace(/\/$/, ""));
+    expect(folders.filter((folder) => !architecture.includes(`| \`${folder}/\` |`))).toEqual([]);
   });
 
   it("speaks only of scripts that exist", () => {

@@ -14,7 +14,7 @@ import {
 } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
-const LISTEN = { env: { CAPTURE: "on" } };
+const CAPTURE = { env: { CAPTURE: "on" } };
 const HEARD = "/_oncehook/captured";
 const BEARER = { authorization: `Bearer ${TOKEN}` };
 
@@ -73,7 +73,7 @@ describe("the callbacks that are kept for listeners", () => {
           'Bearer realm="admin"',
         ]);
       },
-      LISTEN,
+      CAPTURE,
     ),
   );
 
@@ -99,7 +99,7 @@ describe("the callbacks that are kept for listeners", () => {
         await until(async () => (await receiver.count("oncehook_audit", "outcome = 'refused'")) === 10);
         expect(receiver.lines.filter(({ reason }) => reason === "wrong token")).toHaveLength(10);
       },
-      LISTEN,
+      CAPTURE,
     ));
 
   it("are not for viewers", () =>
@@ -112,10 +112,10 @@ describe("the callbacks that are kept for listeners", () => {
           async () => (await receiver.count("oncehook_audit", "action = 'callbacks.listen'")) === 1,
         );
       },
-      { env: { ...LISTEN.env, ADMIN_VIEWER_TOKEN: "a-token-for-viewers" } },
+      { env: { ...CAPTURE.env, ADMIN_VIEWER_TOKEN: "a-token-for-viewers" } },
     ));
 
-  it("are not kept, and have no address, where LISTEN is not on", () =>
+  it("are not kept, and have no address, where CAPTURE is not on", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       expect(await (await get(receiver, HEARD)).json()).toEqual({ error: "not found" });
@@ -130,7 +130,7 @@ describe("the callbacks that are kept for listeners", () => {
       withReceiver(
         "sqlite",
         async (receiver) => expect((await get(receiver, HEARD + query)).status).toBe(400),
-        LISTEN,
+        CAPTURE,
       ),
   );
 
@@ -145,7 +145,7 @@ describe("the callbacks that are kept for listeners", () => {
         await until(() => requestsOf(stream).length > 0);
         expect(requestsOf(stream)).toMatchObject([{ method: "POST", url: "/api/v1/platform/callback" }]);
       },
-      LISTEN,
+      CAPTURE,
     ));
 
   it("are encrypted in the database", () =>
@@ -159,7 +159,7 @@ describe("the callbacks that are kept for listeners", () => {
         expect(await receiver.count("oncehook_heard")).toBe(1);
         expect(bytes.includes(signHmac(SECRET, Buffer.from(sent)))).toBe(false);
       },
-      LISTEN,
+      CAPTURE,
     ));
 
   it("leave the request's way free for others, and its end: a stop ends every connection", () =>
@@ -173,7 +173,7 @@ describe("the callbacks that are kept for listeners", () => {
         for (const stream of streams) await until(() => stream.isOver);
         expect(streams.map(({ isOver }) => isOver)).toEqual([true, true, true]);
       },
-      LISTEN,
+      CAPTURE,
     ));
 
   it("follow each other on from any place that was told", () =>
@@ -189,7 +189,7 @@ describe("the callbacks that are kept for listeners", () => {
         expect(again.lines[0]).toMatchObject({ line: "hello", database: "same" });
         expect(requestsOf(again).map((line) => bodyOf(line).event_id)).toEqual(["e2", "e3"]);
       },
-      LISTEN,
+      CAPTURE,
     ));
 
   it("tell a reader whose database was put back, and one who comes too late for some", () =>
@@ -208,7 +208,7 @@ describe("the callbacks that are kept for listeners", () => {
         database.exec("INSERT INTO oncehook_settings VALUES ('heard_swept_to', '1')");
         database.exec("DELETE FROM oncehook_heard WHERE id = 1");
         database.close();
-        const second = await startReceiver(receiver.target, LISTEN);
+        const second = await startReceiver(receiver.target, CAPTURE);
         try {
           const late = await openStream(second, `?after=${log}.0`);
           await until(() => requestsOf(late).length === 1);
@@ -217,14 +217,14 @@ describe("the callbacks that are kept for listeners", () => {
           await second.stop();
         }
       },
-      LISTEN,
+      CAPTURE,
     ));
 });
 
 describe.each(DIALECTS)("what was kept for listeners on %s", (dialect) => {
-  it("is deleted at the first start without LISTEN", () =>
+  it("is deleted at the first start without CAPTURE", () =>
     withDatabase(dialect, async (target) => {
-      const first = await startReceiver(target, LISTEN);
+      const first = await startReceiver(target, CAPTURE);
       await first.send(payment());
       await first.stop();
       expect(await first.count("oncehook_heard")).toBe(1);

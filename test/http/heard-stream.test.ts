@@ -48,7 +48,7 @@ describe("the stream to a listener", () => {
     const route = captureRoute({ buffer: hearing, checkToken: () => ({ verdict: "right" }) }, log);
     await withHttpServer(
       ({ headers, url }, response) =>
-        void route({ headers, url, response, address: "192.0.2.1", answerHeaders: {} } as never),
+        void route({ headers, url, response, address: "192.0.2.1", responseHeaders: {} } as never),
       async (origin) => {
         const listener = connect(Number(new URL(origin).port), "127.0.0.1").pause();
         listener.write("GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\n\r\n");

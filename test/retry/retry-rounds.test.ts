@@ -65,7 +65,7 @@ describe("a round of retries", () => {
       await begun.promise;
       const { runLock } = inner.receiver;
       const waits = Promise.withResolvers<void>();
-      const alone: typeof runLock.exclusive = (work) => {
+      const exclusive: typeof runLock.exclusive = (work) => {
         const run = runLock.exclusive(async () => {
           order.push("the suspect's turn");
           return work();
@@ -73,7 +73,7 @@ describe("a round of retries", () => {
         waits.resolve();
         return run;
       };
-      const receiver = { ...inner.receiver, turns: { ...runLock, alone } };
+      const receiver = { ...inner.receiver, runLock: { ...runLock, exclusive } };
       const replayed = replay(workOf("suspect").key, TIMING, receiver);
       await waits.promise;
       await new Promise((resolve) => setImmediate(resolve));

@@ -122,7 +122,7 @@ describe("errors that a stranger's requests bring about", () => {
         const errors = lines.filter(({ level, err }) => level === 50 && err !== undefined);
         expect(errors.map(({ msg }) => msg)).toEqual([
           "an OAuth flow could not be started",
-          "nobody can sign in by OpenID Connect: the provider could not be asked",
+          "OpenID Connect sign-in failed: the provider did not respond",
           "an admin request failed",
         ]);
       },
@@ -149,9 +149,9 @@ describe("the start of an OAuth flow without a handler for user_authorized", () 
   it.each([
     ["payment_notify", {}, "ok"],
     ["payment_notify", CLIENT, "warning"],
-  ])("is named by doctor, with HANDLERS=%s and %j", async (HANDLERS, env, verdict) => {
+  ])("is named by doctor, with HANDLERS=%s and %j", async (HANDLERS, env, level) => {
     const config = testConfig({ dialect: "sqlite", url: "sqlite:./none.db" }, { HANDLERS, ...env });
-    const named = { verdict, says: expect.stringContaining("no handler receives user_authorized") };
+    const named = { level, message: expect.stringContaining("no handler receives user_authorized") };
     expect(await checkOAuth(config, [])).toContainEqual(expect.objectContaining(named));
     const own = defineHandler({ type: "user_authorized", data: z.object({}), handle: () => ({}) });
     expect(await checkOAuth(config, [own])).not.toContainEqual(expect.objectContaining(named));

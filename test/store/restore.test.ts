@@ -97,11 +97,11 @@ describe("a restore of an SQLite database", () => {
   it.each([
     ["no page", (file: Buffer) => file.fill(0xff, 100), 1],
     ["no header", (file: Buffer) => file.fill("x"), 1],
-  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, broken) => {
+  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, violations) => {
     writeFileSync(at("copy.db"), spoil(readFileSync(at("copy.db"))));
     expect(checkSqlite(at("copy.db"))).toMatchObject({
       contents: undefined,
-      invariants: [{ name: "file-intact", broken }],
+      invariants: [{ name: "file-intact", violations }],
     });
     await expect(restore()).rejects.toThrow("is damaged, or no database at all");
     expect(await records(live())).toBe(2);
@@ -118,7 +118,7 @@ describe("a restore of an SQLite database", () => {
       PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept; PRAGMA writable_schema = RESET`);
     database.close();
     const [intact] = checkSqlite(at("copy.db")).invariants;
-    expect(intact).toMatchObject({ name: "file-intact", broken: 8 });
+    expect(intact).toMatchObject({ name: "file-intact", violations: 8 });
     expect(intact?.examples).toHaveLength(5);
     await expect(restore()).rejects.toThrow(/is damaged.*row 1 missing from index spoiled_a/);
   });
@@ -130,7 +130,7 @@ describe("a restore of an SQLite database", () => {
     );
     const { copy } = await restore();
     const broken = copy.invariants.filter((one) => one.violations > 0);
-    expect(broken).toMatchObject([{ name: "foreign-keys", broken: 1, examples: ["item 1"] }]);
+    expect(broken).toMatchObject([{ name: "foreign-keys", violations: 1, examples: ["item 1"] }]);
   });
 
   it("takes a copy of before databases belonged to an environment", async () => {

@@ -6,7 +6,7 @@ export function idleListener(over: Partial<AdminDependencies> = {}): FastifyInst
   const access = { tokens: [], provider: null };
   return createAdminListener({
     access,
-    tokenCheck: { known: [] },
+    tokenCheck: { configured: [] },
     store: {},
     sandbox: null,
     ...over,

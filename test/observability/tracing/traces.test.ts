@@ -198,8 +198,8 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
         await receiver.send(sent);
         const path = `/api/v1/failures/platform/${sent.event_id}/replay?dry_run=true`;
         expect((await receiver.admin(path, { method: "POST" })).status).toBe(200);
-        expect((await collector.trace("dry_run failing")).tree).toEqual([
-          "dry_run failing",
+        expect((await collector.trace("dry-run failing")).tree).toEqual([
+          "dry-run failing",
           "handler failing",
           "rollback",
         ]);
