@@ -7,7 +7,7 @@ export const NO_ANSWER = "the database does not answer";
 /** A list over a large log may take longer, so that the database is asked before it is blamed. */
 const SLOW_MS = 1_500;
 
-/** False also where the answer takes longer than `unlessSlow` waits. */
+/** False also where the answer takes longer than `undefinedIfSlow` waits. */
 export async function answers(ping: Promise<void>): Promise<boolean> {
   const answered = await undefinedIfSlow(() =>
     ping.then(

@@ -84,9 +84,9 @@ async function runReplay(
 
 async function runDryRun(
   key: EventKey,
-  { dryRun: rehearse, describeError, mask }: AdminDependencies,
+  { dryRun: runDry, describeError, mask }: AdminDependencies,
 ): Promise<ReplayResponse> {
-  const ending = await rehearse(key);
+  const ending = await runDry(key);
   if (ending === "absent") return { outcome: ending };
   const { outcome, dryRun } = ending;
   const did = {

@@ -79,7 +79,7 @@ function isDuplicateTable(error: unknown): boolean {
 /**
  * The handlers' own tables first, then those of the configuration file. A handler's type and a name are one migration,
  * and so is one that several list.
- * @throws StartRefused when two are named alike and cannot be told apart
+ * @throws StartError when two are named alike and cannot be told apart
  */
 export function migrationsOf(registry: Registry, own: readonly Migration[]): HandlerMigration[] {
   const lists = registry.handlers.map((handler) => ({

@@ -9,7 +9,7 @@ interface ListenAddress {
   readonly port: number;
 }
 
-/** Listens. @param prefix of the variables that say where, `ADMIN_` or none @throws StartRefused that names them */
+/** Listens. @param prefix of the variables that say where, `ADMIN_` or none @throws StartError that names them */
 export async function listen(
   listener: Pick<Listener, "listen">,
   { host, port }: ListenAddress,

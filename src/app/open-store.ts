@@ -11,7 +11,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 
 /**
  * Opens the configured store, migrated and held to its stamp.
- * @throws MigrationError or StartRefused; in production also when a commit would not be durable
+ * @throws MigrationError or StartError; in production also when a commit would not be durable
  */
 export async function openStore(
   config: Config,
@@ -48,7 +48,7 @@ export async function openStore(
   return store;
 }
 
-/** @throws StartRefused in production */
+/** @throws StartError in production */
 function refuseInProduction(warnings: readonly string[], { environment }: Config, log: Log): void {
   if (environment === "production" && warnings.length > 0) throw new StartError(warnings.join("\n"));
   for (const warning of warnings) log.warn({}, warning);

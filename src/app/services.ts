@@ -74,12 +74,12 @@ export function createServices(dependencies: Dependencies): Services {
   const { namedSecrets = [] } = dependencies;
   const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
   const mask = createMask({ ...config.mask, secretValues });
-  const places = createConcurrencyLimit(config.maxWaitingCallbacks);
+  const concurrency = createConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = createMetrics({
     knownTypes: registry.types,
     failureCounts: () => store.failures.counts(),
     deliveryCounts: () => store.outbox.counts(),
-    waitingCallbacks: () => places.active,
+    waitingCallbacks: () => concurrency.active,
     probes: {
       mostWaitingCallbacks: config.maxWaitingCallbacks,
       ping: () => store.ping(),
@@ -114,7 +114,7 @@ export function createServices(dependencies: Dependencies): Services {
     observer: createObserver(metrics, noteCredential, logger),
     tracer,
     eventLock: createEventLock(),
-    concurrency: places,
+    concurrency,
     runLock: createRunLock(),
     unsavedPreparations: new Map(),
     tokens,

@@ -61,7 +61,7 @@ export interface InspectableReceiver extends RunningReceiver {
 /**
  * Starts a receiver: store, listeners, retry loop and retention job. When a step fails, the ones before it are
  * undone.
- * @throws ConfigError for a file that cannot be used, MigrationError, or StartRefused
+ * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
  */
 export async function start(config: Config, options: StartOptions): Promise<RunningReceiver> {
   return startInspectableReceiver(config, options);

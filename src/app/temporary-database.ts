@@ -13,7 +13,7 @@ export interface TemporaryDatabase {
 /**
  * A database for one test: a SQLite file in a folder of its own, or, where a PostgreSQL is named, a database of its own on
  * that server. A SQLite file that is named is used as it is, and stays.
- * @throws StartRefused when there can be none
+ * @throws StartError when there can be none
  */
 export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
   if (given === undefined) return temporarySqliteFile();

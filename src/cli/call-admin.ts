@@ -14,7 +14,7 @@ const TIME_LIMIT_MS = 15_000;
 /**
  * Asks the admin API of the running receiver and returns its answer.
  * @param limitOf how long the answer may take: some of them run a handler first
- * @throws UserMistake when there is none, or any other than a success
+ * @throws UserError when there is none, or any other than a success
  */
 export async function callAdmin<Answer>(
   options: AdminOptions,

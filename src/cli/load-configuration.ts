@@ -47,7 +47,7 @@ const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
 const NOTHING = /^\s*(?:#.*)?$/;
 const QUOTES = ["'", '"', "`"];
 
-/** Sets what the file holds, where the environment does not. @throws UserMistake */
+/** Sets what the file holds, where the environment does not. @throws UserError */
 export function loadEnvFile(file: string): void {
   let text: string;
   try {

@@ -40,7 +40,7 @@ export function toPathSegment(text: string): string {
   return /^~*\.{1,2}$/.test(text) ? `~${text}` : text;
 }
 
-/** The text that `asSegment` was given. @param segment no longer percent-encoded */
+/** The text that `toPathSegment` was given. @param segment no longer percent-encoded */
 export function fromPathSegment(segment: string): string {
   return /^~+\.{1,2}$/.test(segment) ? segment.slice(1) : segment;
 }

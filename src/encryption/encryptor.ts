@@ -19,19 +19,19 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
 export interface Encryptor {
   /** `context` (a table and a key, say) must be the same to open it: a sealed value cannot be moved elsewhere. */
   encrypt(plain: Uint8Array, context: string): Uint8Array;
-  /** @throws SealBroken when the context or the bytes are others than they were; SealKeyMissing when the key is */
+  /** @throws DecryptionError when the context or the bytes are others than they were; EncryptionKeyMissing when the key is */
   decrypt(encrypted: Uint8Array, context: string): Uint8Array;
   /** Whether it was sealed with the key that seals now, and not with an earlier one. */
   isCurrent(encrypted: Uint8Array): boolean;
 }
 
 export class DecryptionError extends Error {
-  override readonly name: string = "SealBroken";
+  override readonly name: string = "DecryptionError";
 }
 
 /** None of the configured keys sealed it: the right one would open it, so waiting for it is worth while. */
 export class EncryptionKeyMissing extends DecryptionError {
-  override readonly name = "SealKeyMissing";
+  override readonly name = "EncryptionKeyMissing";
 }
 
 interface DerivedKey {

@@ -189,7 +189,7 @@ const RESPONSES_A_TURN = 16;
  */
 export function createUnverifiedTurns(
   { requestStarted, requestEnded }: Pick<ConnectionLimit, "requestStarted" | "requestEnded">,
-  doorway: Pick<AcceptGate, "quiet">,
+  gate: Pick<AcceptGate, "quiet">,
   aTurn = RESPONSES_A_TURN,
 ): UnverifiedTurns {
   const waiting: (() => void)[] = [];
@@ -203,8 +203,8 @@ export function createUnverifiedTurns(
   }
 
   function turn(): void {
-    if (doorway.quiet === undefined) release();
-    else void doorway.quiet.then(release);
+    if (gate.quiet === undefined) release();
+    else void gate.quiet.then(release);
   }
 
   function release(): void {

@@ -37,7 +37,7 @@ export function createSmallPieces({
   atOnce = AT_ONCE,
   onClosed,
 }: SmallPiecesOptions): SmallPieces {
-  const allowance = createTokenBucket(aSecond, atOnce);
+  const bucket = createTokenBucket(aSecond, atOnce);
   const watched = new WeakMap<Socket, { free: number }>();
 
   function isAllowed(body: { free: number }): boolean {
@@ -45,8 +45,8 @@ export function createSmallPieces({
       body.free -= 1;
       return true;
     }
-    if (!allowance.has(1)) return false;
-    allowance.take(1);
+    if (!bucket.has(1)) return false;
+    bucket.take(1);
     return true;
   }
 

@@ -29,7 +29,7 @@ const RETRY_AFTER_MS = 60_000;
 /** A lease outlives asking and storing. */
 export const REFRESH_LEASE_MS = 60_000;
 
-/** @throws SealBroken when they were encrypted with a key that is not configured */
+/** @throws DecryptionError when they were encrypted with a key that is not configured */
 export function decryptTokens(
   { userId, encrypted }: StoredUserTokens,
   { encryptor }: UserTokensDependencies,

@@ -42,7 +42,7 @@ export interface SignIn {
   /**
    * @param query what the provider sent the browser back with
    * @param flow what `begin` gave to the same browser; undefined where it brings none
-   * @throws NoFlow where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what the
+   * @throws FlowMissing where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what the
    * provider could not do
    */
   end(query: URLSearchParams, flow: string | undefined): Promise<SignInResult>;
@@ -55,7 +55,7 @@ export class SignInRefused extends Error {
 
 /** It brought no flow that was begun here: whoever has a page can send other people's browsers back so. */
 export class FlowMissing extends Error {
-  override readonly name = "NoFlow";
+  override readonly name = "FlowMissing";
 }
 
 /** How long somebody may take at the provider, in seconds. */

@@ -16,7 +16,7 @@ export interface Channel {
    * Resolves when the other side has taken it. Ends soon after the signal was aborted, with nothing of it going on:
    * what still ran could be taken by the other side after it was counted as failed.
    * @param traceHeaders for a channel over HTTP, where the attempt is traced
-   * @throws DeliveryRefused when asking again will not help; the signal's reason; another error when it may
+   * @throws PermanentDeliveryError when asking again will not help; the signal's reason; another error when it may
    */
   deliver(
     notification: StoredNotification,
@@ -31,7 +31,7 @@ export interface Channel {
 
 /** The other side wants it no more, or never: the delivery is dead and waits for a person. */
 export class PermanentDeliveryError extends Error {
-  override readonly name = "DeliveryRefused";
+  override readonly name = "PermanentDeliveryError";
 }
 
 /** The other side asked for a pause. */

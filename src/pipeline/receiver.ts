@@ -98,7 +98,7 @@ export interface AttemptInput {
   readonly eventType: string;
   readonly deadline: Deadline;
   readonly kind: AttemptKind;
-  /** `rehearse`: run it, then roll everything back. */
+  /** `dry-run`: run it, then roll everything back. */
   readonly mode: "commit" | "dry-run";
   /** Told what a dry run does. */
   readonly dryRun?: DryRun;

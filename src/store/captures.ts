@@ -62,7 +62,7 @@ const STEP = 1_000;
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const APPEND_LOCK = 7_140_231_902;
 
-/** The requests of `HeardStore`, in SQL that both databases speak. */
+/** The requests of `CaptureStore`, in SQL that both databases speak. */
 export function captureQueries(database: Database): CaptureStore {
   return {
     append: (requests) => append(database, requests),

@@ -49,7 +49,7 @@ export type OnceResult =
 export interface OnceOptions {
   /** Waiting for another delivery, and retrying a fault of the database's own, ends here. */
   readonly deadline: Deadline;
-  /** `rehearse` rolls everything back at the end (a dry run). */
+  /** `dry-run` rolls everything back at the end. */
   readonly mode: "commit" | "dry-run";
   /** Observes the statements of `run`, which may run more than once. */
   readonly observer?: TransactionObserver | undefined;

@@ -83,7 +83,7 @@ const NEVER_MS = 2 ** 31 - 1;
 
 /**
  * Starts a receiver as `oncehook serve` does, on any free ports and a temporary database, with a clock that the test moves.
- * @throws ConfigError for `env`, MigrationError, StartRefused
+ * @throws ConfigError for `env`, MigrationError, StartError
  */
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
   const database = await temporaryDatabase(options.databaseUrl);

@@ -54,7 +54,8 @@ describe("the documentation", () => {
     // Three operations of one shape, which is the only one that puts an action together.
     const put = sources.filter((text) => /\b(?:a|dryRunA)ction: `/.test(text));
     expect(put).toHaveLength(1);
-    for (const [, name] of String(put).matchAll(/transition\(\s*"([a-z]+)"/g)) actions.push(`bulk_replay.${name}`);
+    for (const [, name] of String(put).matchAll(/transition\(\s*"([a-z]+)"/g))
+      actions.push(`bulk_replay.${name}`);
     const [table = ""] = readFileSync("docs/access.md", "utf8").split("## Configuration");
     const rows = table.split("\n").filter((line) => /^\| `[a-z_]+\.[a-z_]+`/.test(line));
     const described = rows.flatMap((row) =>

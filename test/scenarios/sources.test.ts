@@ -248,7 +248,9 @@ describe("the check of the registered addresses", () => {
       "sqlite",
       async (receiver) => {
         expect(await check(receiver)).toMatchObject({ reached: true, status: 401 });
-        expect(await receiver.count("oncehook_callbacks", "request_headers LIKE '%oncehook-reach%'")).toBe(0);
+        expect(
+          await receiver.count("oncehook_callbacks", "request_headers LIKE '%oncehook-endpoint-check%'"),
+        ).toBe(0);
       },
       { env: { MASK_HEADERS: "User-Agent" } },
     ));

@@ -97,11 +97,11 @@ describe("a restore of an SQLite database", () => {
   it.each([
     ["no page", (file: Buffer) => file.fill(0xff, 100), 1],
     ["no header", (file: Buffer) => file.fill("x"), 1],
-  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, violations) => {
+  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, count) => {
     writeFileSync(at("copy.db"), spoil(readFileSync(at("copy.db"))));
     expect(checkSqlite(at("copy.db"))).toMatchObject({
       contents: undefined,
-      invariants: [{ name: "file-intact", violations }],
+      invariants: [{ name: "file-intact", violations: count }],
     });
     await expect(restore()).rejects.toThrow("is damaged, or no database at all");
     expect(await records(live())).toBe(2);

@@ -124,7 +124,7 @@ export async function startSession(
   reply: FastifyReply,
   { actor, role, credentialFingerprint, method }: Authenticated,
   { store, clock, log, access }: AdminDependencies,
-  door: Pick<Authenticator, "endSession">,
+  authenticator: Pick<Authenticator, "endSession">,
 ): Promise<StoredSession | undefined> {
   const id = newSessionId();
   const at = clock.now();
@@ -144,7 +144,7 @@ export async function startSession(
   try {
     auditId = await store.audit.begin({ ...entry, outcome: null });
     const before = readCookie("session", request, access.baseUrl);
-    if (before !== undefined) await door.endSession(sha256Of(before));
+    if (before !== undefined) await authenticator.endSession(sha256Of(before));
     await store.sessions.create(sha256Of(id), session);
     await store.audit.end(auditId, "done");
   } catch (error) {

@@ -59,7 +59,7 @@ const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
 
 /**
  * Copies an SQLite database to PostgreSQL, or continues where an earlier run ended, and compares every row at the end.
- * @throws MaintenanceError, MigrationError or StartRefused; the source is never changed
+ * @throws MaintenanceError, MigrationError or StartError; the source is never changed
  */
 export async function copyDatabase(request: CopyRequest): Promise<CopyReport> {
   const { from, config } = request;

@@ -87,7 +87,7 @@ function packageSteps(folder: string): string[] {
   return [...module, `npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
 }
 
-/** The package.json of the folder. @throws UserMistake where it is none */
+/** The package.json of the folder. @throws UserError where it is none */
 function manifestIn(folder: string): Manifest {
   const file = join(folder, "package.json");
   if (!existsSync(file)) return {};

@@ -14,7 +14,7 @@ export interface Scaffolded {
 
 /**
  * Writes a project's first files. Nothing is written where one of them is there already.
- * @throws UserMistake that names those
+ * @throws UserError that names those
  */
 export async function scaffold(folder: string): Promise<Scaffolded> {
   const own = await ownFiles();

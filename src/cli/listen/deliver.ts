@@ -44,7 +44,7 @@ const LOG_SLOW_AFTER_MS = 10_000;
  * Sends a request as it came, with the same bytes, until the server responds with any status: it may be restarted in
  * the middle, and a debugger may hold an answer up for as long as it likes.
  * @returns undefined where it was given up
- * @throws UserMistake where the server's TLS is not believed
+ * @throws UserError where the server's TLS is not believed
  */
 export async function deliver(
   request: CapturedRequest,

@@ -23,7 +23,7 @@ const LONGEST_DELAY_MS = 10_000;
 /**
  * Every request that the receiver gets, in its order and once: over one connection after another, each of which goes on
  * behind the request before.
- * @throws UserMistake where the next connection would end in the same way
+ * @throws UserError where the next connection would end in the same way
  */
 export async function* followReceiver(options: FollowOptions): AsyncGenerator<CapturedRequest, void, void> {
   const { signal, log } = options;

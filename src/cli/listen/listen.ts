@@ -18,7 +18,7 @@ export interface ListenOptions {
   readonly isJson: boolean;
 }
 
-/** Delivers until a signal, one request after the other. @throws UserMistake */
+/** Delivers until a signal, one request after the other. @throws UserError */
 export async function listen(options: ListenOptions): Promise<void> {
   const { from, to, statePath, isJson } = options;
   const state = statePath === undefined ? undefined : stateFile(statePath, from);
@@ -75,7 +75,7 @@ interface StateFile {
 
 const STATE_SCHEMA = z.object({ from: z.string(), place: z.string() });
 
-/** @throws UserMistake where the file cannot be used, or is of another receiver */
+/** @throws UserError where the file cannot be used, or is of another receiver */
 function stateFile(path: string, from: URL): StateFile {
   return {
     position: read(path, from.href),

@@ -68,7 +68,7 @@ export function encryptCapture(request: RawCallback, encryptor: Encryptor): NewC
   };
 }
 
-/** @throws SealBroken; SealKeyMissing where the key that sealed it is not configured any more */
+/** @throws DecryptionError; EncryptionKeyMissing where the key that sealed it is not configured any more */
 export function decryptCapture(
   { requestId, receivedAt, encrypted }: CapturedRequest,
   encryptor: Encryptor,

@@ -56,7 +56,11 @@ async function sendProbe(
   mark: string,
   proof: Readonly<Record<string, string>>,
 ): Promise<ProbeResult> {
-  const headers = { ...proof, "user-agent": `oncehook-reach ${mark}`, "content-type": "application/json" };
+  const headers = {
+    ...proof,
+    "user-agent": `oncehook-endpoint-check ${mark}`,
+    "content-type": "application/json",
+  };
   const limits = { timeLimitMs: TIME_LIMIT_MS, maxBytes: MAX_BYTES };
   try {
     return { answer: await sendRequest(url, { method: "POST", headers, body: "{}", ...limits }) };

@@ -11,7 +11,7 @@ export interface SignedCallback {
 
 /** Only the platform, which has the private key, can make what `AUTH_METHOD` asks for. */
 export class CannotSignError extends Error {
-  override readonly name = "NotSignable";
+  override readonly name = "CannotSignError";
 }
 
 /** A callback as a platform would send it (SPEC 4.1): the signature covers exactly these bytes. */
@@ -23,7 +23,7 @@ export function signedCallback(secret: string, event: object, type: string): Sig
 /**
  * The headers of a callback with the credentials that `AUTH_METHOD` asks for: the first choice that can be made here.
  * @param type the event type of `X-Event-Type`; undefined: the header is left out
- * @throws NotSignable
+ * @throws CannotSignError
  */
 export async function authenticHeaders(
   { methods, signing, token, jwt }: Authentication,

@@ -44,7 +44,7 @@ const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/;
 /**
  * Sends a callback to the public listener, over HTTP as a platform would.
  * @param path with the base path
- * @throws NotSignable, Unanswered
+ * @throws CannotSignError, Unanswered
  */
 export async function sendEvent(
   composed: ComposedCallback,

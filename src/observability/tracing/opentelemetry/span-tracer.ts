@@ -128,12 +128,12 @@ interface LinkableSpans {
 
 /**
  * @param propagator of `traceparent`
- * @param honoursParent whether the parent of a request is read from its headers
+ * @param acceptsParent whether the parent of a request is read from its headers
  */
 export function createSpanTracer(
   spans: SpanSource,
   propagator: TextMapPropagator,
-  honoursParent: boolean,
+  acceptsParent: boolean,
   errors: ErrorDescription,
 ): Tracer {
   const known: LinkableSpans = {
@@ -141,7 +141,7 @@ export function createSpanTracer(
     handled: createRecentSpans(MAX_HANDLED),
   };
   const parentOf = ({ headers }: RequestInfo) =>
-    honoursParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
+    acceptsParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
   return {
     startSpan: (name) => new OtelSpan(spans.startSpan(name), errors),
     startRequest(arrived) {
