@@ -49,7 +49,7 @@ export function registerFailures(app: FastifyInstance, deps: AdminDependencies):
       const { dry_run } = request.query;
       const { outcome, view } = await (dry_run ? runDryRun : runReplay)(eventKeyOf(request.params), deps);
       const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
-      log.info({ ...request.params, dry_run, ending: outcomeName(outcome) }, did);
+      log.info({ ...request.params, dry_run, outcome: outcomeName(outcome) }, did);
       if (view !== undefined) return reply.send(view);
       return outcome === "absent" ? notFound(reply) : leased(reply);
     },

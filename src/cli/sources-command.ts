@@ -72,7 +72,7 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
   return `${items.map(sourceText).join("\n")}\n${flows}${table(["event type", "versions", "prepare"], types)}\n`;
 }
 
-const VERSION_WORDS: Readonly<Record<string, string>> = { by_header: "X-API-Version message which" };
+const VERSION_WORDS: Readonly<Record<string, string>> = { by_header: "chosen by X-API-Version" };
 
 function sourceText({ source, addresses, authenticated_by, authentication }: Source): string {
   const rows = addresses.map(({ method, url, version }) => [

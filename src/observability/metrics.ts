@@ -126,7 +126,7 @@ function createCounters(registers: Registry[]) {
     ),
     deliveries: counter("delivery_attempts_total", "Attempts to deliver a notification, by how they ended.", [
       "channel",
-      "ending",
+      "outcome",
     ]),
     diagnoses,
     bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),

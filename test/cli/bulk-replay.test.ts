@@ -60,7 +60,7 @@ describe("many failures at the command line", () => {
     withFailures(async (run) => {
       expect((await run("replay", "--type", "other", "--wait")).stdout).toContain("0 failed again, of 0");
       const { code, stdout } = await run("replay", "--all", "--per-second", "1");
-      expect([code, stdout]).toEqual([0, "bulk replay 2 is running: 3 failures, at most 1 a second\n"]);
+      expect([code, stdout]).toEqual([0, "bulk replay 2 is running: 3 failures, max 1/s\n"]);
       expect((await run("failures", "--type", "other")).stdout).toBe("no such failure\n");
     }));
 

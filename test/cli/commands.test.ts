@@ -277,7 +277,7 @@ describe("oncehook doctor", () => {
       const absent = await run(["doctor"], { DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
       expect([absent.code, absent.stdout]).toEqual([
         1,
-        expect.stringContaining("FAILURE database: does not answer"),
+        expect.stringContaining("FAILURE database: does not respond"),
       ]);
     }));
 

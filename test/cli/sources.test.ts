@@ -31,7 +31,7 @@ describe("oncehook sources", () => {
       const lines = stdout.split("\n");
       expect(lines[0]).toBe("source platform, authenticated by hmac");
       const base = `POST ${receiver.publicOrigin}/api`;
-      expect(lines).toContain(`${base}/platform/callback     X-API-Version says which`);
+      expect(lines).toContain(`${base}/platform/callback     chosen by X-API-Version`);
       expect(lines).toContain(`${base}/v2/platform/callback  v2`);
       expect(stdout).toMatch(/^SIGNING_SECRET {2}hmac, in X-Signature {2}never$/m);
       expect(stdout).toMatch(/^OAuth redirect address: \S+\/api\/platform\/oauth-callback$/m);

@@ -93,7 +93,7 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         const { invariants } = JSON.parse(stdout) as { invariants: { name: string }[] };
         expect(code).toBe(1);
         expect(invariants.find((one) => one.name === name)).toMatchObject({
-          broken: 1,
+          violations: 1,
           examples: [expect.any(String)],
         });
       },

@@ -44,7 +44,7 @@ it("tells an event's whole story on its page, and shows what a dry run would wri
       await page.getByRole("link", { name: "evt/a b" }).click();
       await page.getByRole("heading", { name: "Event evt/a b" }).waitFor();
       await page.getByText("Attempt 1").waitFor();
-      await page.getByText("Retries exhausted").waitFor();
+      await page.getByText("Retries exhausted", { exact: true }).waitFor();
       state.down = false;
       await page.getByRole("button", { name: "Dry run: evt/a b" }).click();
       await page.getByRole("dialog").getByText("insert into shelves").waitFor();

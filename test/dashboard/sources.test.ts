@@ -12,7 +12,7 @@ it("says whether the OAuth redirect that is registered leads here", { timeout: L
     async ({ page, receiver }) => {
       await page.goto("/sources");
       await signIn(page);
-      await page.getByRole("button", { name: "Check endpoint" }).click();
+      await page.getByRole("button", { name: "Check endpoint", exact: true }).click();
       await expectShown(page.getByText(`Reached: ${receiver.publicOrigin}${REDIRECT}`));
     },
     { env: { PORT: port, CALLBACK_BASE_URL: `http://127.0.0.1:${port}` } },

@@ -108,7 +108,7 @@ describe("signing in by OpenID Connect", () => {
     ["is on neither list", "mallory", "mallory@example.com"],
     ["has an address that the provider has not verified", "eve", "sub:eve"],
     ["has an address of which the provider says so in a text", "erin", "sub:erin"],
-  ])("does not let in who %s", (_title, login, who) =>
+  ])("does not let in who %s", (_title, login, actor) =>
     withOperators("sqlite", async (test) => {
       const { agent, answer } = await test.signIn(login);
       expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("on neither list")]);
@@ -117,7 +117,7 @@ describe("signing in by OpenID Connect", () => {
       expect(await audit(test)).toMatchObject([
         {
           action: "session.refused",
-          who,
+          actor,
           role: null,
           detail: { reason: "on neither list" },
           outcome: "refused",

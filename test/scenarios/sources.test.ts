@@ -26,7 +26,7 @@ const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: 
 async function check(receiver: TestReceiver) {
   const answer = await receiver.admin(REACH, { method: "POST" });
   expect(answer.status).toBe(200);
-  conforms("/api/v1/sources/{source}/reach", "post", answer);
+  conforms("/api/v1/sources/{source}/check", "post", answer);
   return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["check"]>>;
 }
 
@@ -326,7 +326,7 @@ describe("the check of the registered addresses", () => {
             const first = check(receiver);
             await until(() => asked.length === 3);
             const second = await receiver.admin(REACH, { method: "POST" });
-            conforms("/api/v1/sources/{source}/reach", "post", second);
+            conforms("/api/v1/sources/{source}/check", "post", second);
             expect(second.status).toBe(409);
             held.resolve();
             expect(await first).toMatchObject({ reached: false, status: 301 });
@@ -342,8 +342,8 @@ describe("the check of the registered addresses", () => {
       () => expect.unreachable("nobody may be called but the configured address"),
       (origin) =>
         withReceiver("sqlite", async (receiver) => {
-          const stranger = await receiver.admin("/api/v1/sources/stripe/reach", { method: "POST" });
-          conforms("/api/v1/sources/{source}/reach", "post", stranger);
+          const stranger = await receiver.admin("/api/v1/sources/stripe/check", { method: "POST" });
+          conforms("/api/v1/sources/{source}/check", "post", stranger);
           expect([stranger.status, stranger.body.error]).toEqual([404, "there is no source of this name"]);
           const body = JSON.stringify({ url: origin });
           const headers = { "content-type": "application/json" };
