@@ -214,3 +214,8 @@ export class FingerprintSum {
     return { rows: this.#rows, digest: [...this.#sums].map((sum) => sum.toString(16)).join("-") };
   }
 }
+
+/** An identifier, as both databases quote it. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -249,7 +249,7 @@ describe("the check of the registered addresses", () => {
       async (receiver) => {
         expect(await check(receiver)).toMatchObject({ reached: true, status: 401 });
         expect(
-          await receiver.count("oncehook_callbacks", "request_headers LIKE '%oncehook-endpoint-check%'"),
+          await receiver.count("oncehook_callbacks", "request_headers LIKE '%\"oncehook-endpoint-check %'"),
         ).toBe(0);
       },
       { env: { MASK_HEADERS: "User-Agent" } },

@@ -4,14 +4,15 @@ import {
   type CopyProgress,
   type CopyTarget,
   type Fingerprint,
-  FingerprintSum,
   ID_REFERENCES,
+  quoted,
   type SourceRow,
   type TargetTable,
   toPostgresText,
   UNFINISHED_COPY,
 } from "../copy.ts";
 import { MaintenanceError } from "../store-errors.ts";
+import { compareTables, fingerprintOf } from "./compare-copy.ts";
 import { createPool } from "./pool.ts";
 
 /** Of one statement: a table that is compared may be large. */
@@ -180,13 +181,8 @@ export async function storeSetting(client: pg.ClientBase, name: string, value: s
   await client.query(text, [name, value]);
 }
 
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 /** Settings that each database has for itself. */
 const OWN_SETTINGS: ReadonlySet<string> = new Set(["environment", "key_id", UNFINISHED_COPY]);
-const FETCH = { first: 50, most: 2_000, bytes: 8 * 1_024 * 1_024 };
 
 /**
  * Compares the tables, sets what continues after them, and removes the mark that keeps receivers away.
@@ -201,7 +197,7 @@ async function finishCopy(
   const compareAndRelease = async () => {
     const names = pairs.map(({ to }) => quoted(to)).join(", ");
     await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
-    const found = await compare(client, pairs, expected);
+    const found = await compareTables(client, pairs, expected);
     await setIds(
       client,
       pairs.map(({ to }) => to),
@@ -238,53 +234,6 @@ async function completedCopy(
     }
     return found;
   });
-}
-
-async function compare(
-  client: pg.ClientBase,
-  pairs: readonly CopyPair[],
-  expected: (pair: CopyPair) => Fingerprint,
-): Promise<readonly Fingerprint[]> {
-  const found: Fingerprint[] = [];
-  const wrong: string[] = [];
-  for (const pair of pairs) {
-    const source = expected(pair);
-    const target = await fingerprintOf(client, pair);
-    found.push(target);
-    // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
-    if (source.digest !== target.digest || source.rows !== target.rows)
-      wrong.push(`"${pair.to}" (${source.rows} rows in the source, ${target.rows} in the target)`);
-  }
-  if (wrong.length > 0) throw new MaintenanceError(`${DIFFERENT}: ${wrong.join(", ")}. ${START_AGAIN}`);
-  return found;
-}
-
-const DIFFERENT = "these tables do not hold what the source holds";
-const START_AGAIN =
-  "Either the source was used between two runs of this command, or something else wrote to the target. No receiver " +
-  "starts on the target as it is: drop that database, create it anew, and copy again with every receiver stopped";
-
-/** Reads a table through a cursor, as many rows at a time as their size allows. */
-async function fingerprintOf(client: pg.ClientBase, { to, toColumns }: CopyPair): Promise<Fingerprint> {
-  const texts = toColumns.map(({ name }) => `${quoted(name)}::text`).join(", ");
-  await client.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${texts} FROM ${quoted(to)}`);
-  const sum = new FingerprintSum();
-  let size = FETCH.first;
-  for (;;) {
-    const { rows } = await client.query<(string | null)[]>({
-      text: `FETCH ${size} FROM copied`,
-      rowMode: "array",
-    });
-    let bytes = 0;
-    for (const row of rows) {
-      sum.add(row, toColumns);
-      for (const text of row) bytes += text?.length ?? 0;
-    }
-    if (rows.length < size) break;
-    size = Math.max(1, Math.min(FETCH.most, Math.floor((FETCH.bytes * rows.length) / Math.max(1, bytes))));
-  }
-  await client.query("CLOSE copied");
-  return sum.result();
 }
 
 /** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */

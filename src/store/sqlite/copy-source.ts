@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import type { CopySource, SourceRow, SourceTable, SourceValue } from "../copy.ts";
+import { type CopySource, quoted, type SourceRow, type SourceTable, type SourceValue } from "../copy.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertReadable } from "./database-file.ts";
@@ -109,8 +109,4 @@ function rowIdOf(database: DatabaseSync, table: string): string | undefined {
   const columns = database.prepare("SELECT lower(name) AS name FROM pragma_table_xinfo(?)").all(table);
   const taken = new Set(columns.map(({ name }) => String(name)));
   return ROW_IDS.find((name) => !taken.has(name));
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
