@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { CallbackFilter } from "../domain/index.ts";
-import type { CallbackStore } from "../store/index.ts";
+import type { Callbacks } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { CALLBACK_FILTER_QUERY, type CallbackFilterQuery, callbackFilter } from "./callback-filter.ts";
 import { operation } from "./operation.ts";
@@ -135,7 +135,7 @@ const COLUMNS = Object.keys(CALLBACK.shape) as (keyof CallbackView)[];
 
 /** Everything that matches, newest first, page by page as it is read; it ends where the reader has gone, found something or not. */
 export async function* exportLines(
-  callbacks: CallbackStore,
+  callbacks: Callbacks,
   filter: CallbackFilter,
   format: "ndjson" | "csv",
   gone: AbortSignal,

@@ -75,12 +75,13 @@ async function readHistory(
   store: Store,
 ): Promise<EventHistory> {
   const [callbacks, attempts, failure, record] = await Promise.all([
-    store.callbacksOf(key, { after: place.callbackId, limit: limit + 1 }),
+    store.callbacks.ofEvent(key, { after: place.callbackId, limit: limit + 1 }),
     store.attempts.list(key, { after: place.attemptId, limit: limit + 1 }),
     store.failures.get(key),
     store.find(key, performance.now() + LOOK_UP_MS),
   ]);
-  const notifications = record === undefined ? [] : await store.outbox.ofEvent(record, MAX_NOTIFICATIONS);
+  const notifications =
+    record === undefined ? [] : await store.notifications.ofEvent(record, MAX_NOTIFICATIONS);
   return { callbacks, attempts, failure, record, notifications };
 }
 

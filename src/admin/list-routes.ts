@@ -37,7 +37,7 @@ export function registerLists(app: FastifyInstance, { store }: AdminDependencies
         responses: { 200: { description: "A page of them.", content: { pageOf: "Event" } } },
       }),
     },
-    async ({ query }) => pageOf(query, (page) => store.listRecords(page, eventFilter(query)), presentRecord),
+    async ({ query }) => pageOf(query, (page) => store.records.list(page, eventFilter(query)), presentRecord),
   );
   app.get<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>(
     "/api/v1/failures",

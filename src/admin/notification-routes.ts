@@ -91,7 +91,11 @@ export function registerNotifications(app: FastifyInstance, deps: AdminDependenc
     { schema: LIST },
     async ({ query }) => {
       const filter = query.state === undefined ? {} : { state: query.state };
-      return searchPageOf(query, (search) => deps.store.outbox.search(filter, search), presentNotification);
+      return searchPageOf(
+        query,
+        (search) => deps.store.notifications.search(filter, search),
+        presentNotification,
+      );
     },
   );
   app.post<{ Params: { id: number } }>(

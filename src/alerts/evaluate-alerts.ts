@@ -1,5 +1,5 @@
 import type { Clock, JsonObject, Log } from "../domain/index.ts";
-import type { AlertKey, AlertKind, AlertStore, ArrivalSubject, StoredAlert } from "../store/index.ts";
+import type { AlertKey, AlertKind, Alerts, ArrivalSubject, StoredAlert } from "../store/index.ts";
 import type { ArrivalCounts } from "./arrival-counts.ts";
 import { AUTHENTIC, TYPE_PREFIX } from "./arrival-counts.ts";
 import { signatureHistory, silenceHistory } from "./histories.ts";
@@ -116,7 +116,7 @@ async function settle(
 const STATES = { begins: "started", grows: "grown", shrinks: undefined, over: "over" } as const;
 
 export interface AlertDependencies {
-  readonly store: AlertStore;
+  readonly store: Alerts;
   readonly arrivals: ArrivalCounts;
   readonly kinds: ReadonlySet<AlertKind>;
   /** How many callbacks must be missing before a type counts as silent. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AlertStore, ArrivalKey, ArrivalSubject, StoredAlert } from "../store/index.ts";
+import type { Alerts, ArrivalKey, ArrivalSubject, StoredAlert } from "../store/index.ts";
 import { AUTHENTIC, REFUSED, SERVING } from "./arrival-counts.ts";
 import {
   DAY,
@@ -22,7 +22,7 @@ const WEEKS_BACK = Array.from({ length: WEEKS + 1 }, (_, week) => week * WEEK);
  * always and costs nothing.
  */
 export async function signatureHistory(
-  store: AlertStore,
+  store: Alerts,
   source: string,
   subjects: readonly ArrivalSubject[],
   slot: number,
@@ -50,7 +50,7 @@ const QUIET = 4;
 
 /** What the silence of an event type is judged by; undefined where it is not silent, or has not come for a week anyway. */
 export async function silenceHistory(
-  store: AlertStore,
+  store: Alerts,
   subject: ArrivalSubject,
   slot: number,
   alert: StoredAlert | undefined,
@@ -77,7 +77,7 @@ function openedIn(alert: StoredAlert | undefined): { openedIn?: number } {
 
 /** One short query a turn of the event loop: on SQLite each of them holds everybody up while it runs. */
 async function countsIn(
-  store: AlertStore,
+  store: Alerts,
   key: ArrivalKey,
   ranges: readonly Range[],
 ): Promise<ReadonlyMap<number, number>> {

@@ -43,6 +43,7 @@ export function createBackgroundWork(
   const bulkReplays = createBulkReplayPoller(receiver, timing);
   const outbox = createOutboxPoller({
     outbox: store.outbox,
+    deliveries: store.deliveries,
     channels,
     policy: config.notifications.policy,
     clock,

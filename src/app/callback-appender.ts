@@ -13,7 +13,7 @@ const LATE_MS = 60_000;
 const REFUSED_SHARE = 8;
 
 export interface CallbackAppenderOptions {
-  readonly store: Pick<Store, "appendCallbacks" | "callbacks">;
+  readonly store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">;
   readonly clock: Clock;
   readonly log: Log;
   /** What the rows of refused requests may take in all: `REFUSED_LOG_BYTES`. */
@@ -27,7 +27,7 @@ export async function appendWithLateMark(
   now: Date,
 ): Promise<void> {
   const oldest = Math.min(...rows.map(({ receivedAt }) => Date.parse(receivedAt)));
-  if (oldest < now.getTime() - LATE_MS) await store.callbacks.noteLateCallbacks(new Date(oldest), now);
+  if (oldest < now.getTime() - LATE_MS) await store.callbacks.noteLate(new Date(oldest), now);
   await store.appendCallbacks(rows);
 }
 
@@ -43,7 +43,7 @@ export function createCallbackAppender({
   async function boundRefused(): Promise<void> {
     added = 0;
     try {
-      await store.callbacks.trimRefused(refusedBytes);
+      await store.retention.trimRefused(refusedBytes);
     } catch (error) {
       // The rows are stored; the retention job comes by too.
       log.warn({ err: error }, "deleting old refused callbacks from the log failed");

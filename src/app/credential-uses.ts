@@ -28,14 +28,14 @@ export async function createCredentialUseRecorder(
   log: Log,
 ): Promise<(credential: Credential) => void> {
   const failed = (err: unknown) => log.debug({ err }, "recording the use of a secret failed");
-  await store.noteConfiguredCredentials(secrets, clock.now()).catch(failed);
+  await store.credentialUses.noteConfigured(secrets, clock.now()).catch(failed);
   const recordedAt = new Map<ConfiguredSecret, number>();
   return ({ method, index }) => {
     const secret = secrets.find((one) => one.method === method && one.index === index);
     const now = clock.now();
     if (secret === undefined || now.getTime() - (recordedAt.get(secret) ?? 0) < RECORD_EVERY_MS) return;
     recordedAt.set(secret, now.getTime());
-    store.noteCredential({ method, fingerprint: secret.fingerprint }, now).catch(failed);
+    store.credentialUses.note({ method, fingerprint: secret.fingerprint }, now).catch(failed);
   };
 }
 

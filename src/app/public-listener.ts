@@ -120,7 +120,9 @@ function gateRules(config: Config, store: Store, clock: Clock, log: Log): Admiss
     limits: { everywhere, callbacks: [...everywhere, ...policy("callback", limits.callback)] },
     count:
       limits.store === "database"
-        ? cacheExceeded(withFallback((key, windowMs, now) => store.hitRate(key, windowMs, now), clock, log))
+        ? cacheExceeded(
+            withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log),
+          )
         : createMemoryCounter(),
     clock,
   };

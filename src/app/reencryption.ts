@@ -3,12 +3,12 @@ import type { Encryptor } from "../encryption/index.ts";
 import { userTokensContext } from "../handlers/index.ts";
 import { failureContext, preparationContext } from "../pipeline/index.ts";
 import { createPoller } from "../poller/index.ts";
-import type { SealedKind, SealedValue, Store } from "../store/index.ts";
+import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
 
 const PAGE_SIZE = 100;
 
 /** What each kind was sealed for. */
-const CONTEXTS: Record<SealedKind, (key: SealedValue["key"]) => string> = {
+const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = {
   failure: ([eventId = "", source = ""]) => failureContext({ eventId, source }),
   preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
   user_tokens: ([userId = ""]) => userTokensContext(userId),
@@ -26,14 +26,14 @@ export interface ReencryptionResult {
  * A value that is changed at the same time is left as it is, and to the next pass where need be.
  */
 export async function reencryptAll(
-  store: Store["sealedValues"],
+  store: Store["encryptedValues"],
   encryptor: Encryptor,
   isStopping: () => boolean = () => false,
 ): Promise<ReencryptionResult> {
   const done: ReencryptionResult = { reencrypted: 0, unreadable: 0 };
-  for (const kind of Object.keys(CONTEXTS) as SealedKind[]) {
-    let page: SealedValue[];
-    let after: SealedValue["key"] | undefined;
+  for (const kind of Object.keys(CONTEXTS) as EncryptedKind[]) {
+    let page: EncryptedValue[];
+    let after: EncryptedValue["key"] | undefined;
     do {
       page = await store.page(kind, after, PAGE_SIZE);
       for (const value of page) {
@@ -47,9 +47,9 @@ export async function reencryptAll(
 }
 
 async function reencryptOne(
-  kind: SealedKind,
-  value: SealedValue,
-  store: Store["sealedValues"],
+  kind: EncryptedKind,
+  value: EncryptedValue,
+  store: Store["encryptedValues"],
   encryptor: Encryptor,
   done: ReencryptionResult,
 ): Promise<void> {
@@ -72,7 +72,7 @@ const EVERY_MS = 3_600_000;
  * still run beside this one. @returns stops it, waits for its end
  */
 export function startReencryption(
-  store: Store["sealedValues"],
+  store: Store["encryptedValues"],
   encryptor: Encryptor,
   log: Log,
   everyMs = EVERY_MS,

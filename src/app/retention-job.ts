@@ -42,7 +42,7 @@ async function sweepOnce(
   const { logDays, recordDays, refusedBytes } = retention;
   const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
   try {
-    const swept = await store.sweep({
+    const swept = await store.retention.sweep({
       callbacks: daysAgo(logDays),
       refusedRowsKept: MAX_REFUSED_ROWS,
       refusedBytes,

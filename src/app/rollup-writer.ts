@@ -1,7 +1,7 @@
 import { type Clock, type Log, OVERVIEW_RANGES, periodStart, type RollupCount } from "../domain/index.ts";
 import type { RollupCounts } from "../observability/index.ts";
 import { createPoller } from "../poller/index.ts";
-import type { RollupStore } from "../store/index.ts";
+import type { Rollups } from "../store/index.ts";
 
 /** Adds what this process has counted of its callbacks to the table that all processes share. */
 export interface RollupWriter {
@@ -26,7 +26,7 @@ interface PendingCounts {
  */
 export function createRollupWriter(
   counts: RollupCounts,
-  store: RollupStore,
+  store: Rollups,
   clock: Clock,
   log: Log,
 ): RollupWriter {

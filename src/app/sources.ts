@@ -38,9 +38,9 @@ export function createSources(
   };
   let isChecking = false;
   return {
-    secretUses: () => store.credentialUses(secrets),
+    secretUses: () => store.credentialUses.list(secrets),
     async list() {
-      const uses = await store.credentialUses(secrets);
+      const uses = await store.credentialUses.list(secrets);
       const platform: SourceView = {
         source: source.name,
         addresses: addresses().map(({ url, version }) => {

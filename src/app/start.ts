@@ -142,7 +142,7 @@ async function startSteps(
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
-  await store.noteBaseUrl(config.baseUrl);
+  await store.settings.noteBaseUrl(config.baseUrl);
   background.start(options);
   startUpkeep(config, services, { ...options, server: listener.server }, undo);
   state.serving = true;
@@ -163,8 +163,8 @@ async function openOwnStore(
 ): Promise<Store> {
   const store = await openStore(config, migrations, clock, logger);
   undo.push(() => store.close());
-  await store.noteLongestRun(config.requestTimeoutMs);
-  if (store.dialect === "sqlite") await store.expireLeases(clock.now());
+  await store.settings.noteLongestRun(config.requestTimeoutMs);
+  if (store.dialect === "sqlite") await store.leases.expireAll(clock.now());
   return store;
 }
 
@@ -179,7 +179,7 @@ function startUpkeep(
   const { logger, server, resealPollMs } = options;
   undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
-    undo.push(startReencryption(store.sealedValues, encryptor, logger, resealPollMs));
+    undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
   if (config.listen.tls === undefined) return;
   const stopWatching = reloadOnChange(config.listen.tls, server, logger);
   undo.push(async () => stopWatching());

@@ -1,7 +1,7 @@
 import type { Config } from "../config/index.ts";
 import type { Log, Version } from "../domain/index.ts";
 import type { Registry } from "../handlers/index.ts";
-import type { FailureStore, Store } from "../store/index.ts";
+import type { Failures, Store } from "../store/index.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
 
 /** Warnings for the operator at a start; they do not prevent it. */
@@ -26,7 +26,7 @@ export async function logStartupWarnings(
  * Logs the types of waiting events that have no handler: a handler was removed, or another
  * configuration than the one that accepted them. They wait, and would otherwise do so in silence.
  */
-async function warnUnhandled(failures: FailureStore, registry: Registry, log: Log): Promise<void> {
+async function warnUnhandled(failures: Failures, registry: Registry, log: Log): Promise<void> {
   try {
     const waiting = await failures.waitingTypes();
     const types = waiting

@@ -151,10 +151,10 @@ async function forgetFailure(
     kind: "removal",
   } as const;
   try {
-    const failure = await store.failures.leaseOne(key, lease);
+    const failure = await store.failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return;
     if (failure.bodySha256 === bodySha256) await store.failures.remove(key);
-    else await store.failures.release(key, lease.owner);
+    else await store.failureLeases.release(key, lease.owner);
   } catch (error) {
     sparing("warn", {
       fields: { err: error, event_id: key.eventId },

@@ -9,13 +9,13 @@ import {
   UserTokensMissing,
   userTokensContext,
 } from "../handlers/index.ts";
-import type { StoredUserTokens, UserTokenStore } from "../store/index.ts";
+import type { StoredUserTokens, UserTokens } from "../store/index.ts";
 import { normalizedTokenResponse } from "./normalized-token-response.ts";
 import type { Platform } from "./platform.ts";
 import { isInvalidGrant, withLoggableErrors } from "./platform.ts";
 
 export interface UserTokensDependencies {
-  readonly store: UserTokenStore;
+  readonly store: UserTokens;
   readonly platform: () => Platform;
   readonly encryptor: Encryptor;
   readonly clock: Clock;

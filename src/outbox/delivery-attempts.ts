@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock, DeliveryPolicy, Log } from "../domain/index.ts";
 import { nextDeliveryAt } from "../domain/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
-import type { DeliveryLease, DueDelivery, OutboxStore } from "../store/index.ts";
+import type { Deliveries, DeliveryLease, DueDelivery, Outbox } from "../store/index.ts";
 import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "./channel.ts";
 
 /** A lease outlives its attempt, so that only a dead process loses one. */
@@ -26,7 +26,7 @@ export function createDeliveryAttempts(
   stopping: AbortSignal,
   deps: OutboxDependencies,
 ): DeliveryAttempts {
-  const { outbox, clock, log, attempted } = deps;
+  const { deliveries, clock, log, attempted } = deps;
   const settle = createSettling(deps);
 
   async function run(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void> {
@@ -48,7 +48,7 @@ export function createDeliveryAttempts(
     const error =
       `none of the ${deps.policy.attempts} attempts is left: the process that made the last one has died, or ` +
       `NOTIFY_ATTEMPTS was lowered${before}`;
-    await outbox.markDead(delivery.id, owner, error);
+    await deliveries.markDead(delivery.id, owner, error);
     attempted(channel.name, "dead");
     log.error(fields, "a notification has no attempt left; it waits for a person");
   }
@@ -75,14 +75,14 @@ export function createDeliveryAttempts(
       log.debug(fields, "notification delivered");
     } else if (stopping.aborted && failure === stopping.reason) {
       // The other side did nothing wrong, and many restarts must not make a delivery dead.
-      await outbox.release(delivery.id, owner);
+      await deliveries.release(delivery.id, owner);
       log.debug(fields, "an attempt was given up because the process stops; it does not count");
     } else await fail(delivery, owner, failure, fields);
   }
 
   async function fail(delivery: DueDelivery, owner: string, failure: unknown, fields: object): Promise<void> {
     const next = nextAttempt(delivery, failure, deps);
-    await outbox.markFailed(delivery.id, owner, deps.describe(failure), next, clock.now());
+    await deliveries.markFailed(delivery.id, owner, deps.describe(failure), next, clock.now());
     attempted(channel.name, next === null ? "dead" : "failed");
     const told = {
       ...fields,
@@ -103,7 +103,7 @@ export function createDeliveryAttempts(
 
 function leasesOf(
   channel: Channel,
-  { outbox, clock, policy }: OutboxDependencies,
+  { deliveries, clock, policy }: OutboxDependencies,
 ): Pick<DeliveryAttempts, "lease" | "leaseExpired" | "repairTimes"> {
   const leaseMs = channel.timeLimitMs + LEASE_MARGIN_MS;
   const { destinations } = channel;
@@ -113,15 +113,15 @@ function leasesOf(
     return { owner, now, until: later(leaseMs), retryAt: later(policy.firstDelaySeconds * 1_000) };
   };
   return {
-    lease: (owner, limit) => outbox.leaseDue(destinations, newLease(owner), limit),
-    leaseExpired: (owner) => outbox.leaseExpired(destinations, newLease(owner)),
-    repairTimes: () => outbox.repairTimes(destinations, leaseMs, clock.now()),
+    lease: (owner, limit) => deliveries.leaseDue(destinations, newLease(owner), limit),
+    leaseExpired: (owner) => deliveries.leaseExpired(destinations, newLease(owner)),
+    repairTimes: () => deliveries.repairTimes(destinations, leaseMs, clock.now()),
   };
 }
 
 /** Deliveries of one lease that are done in the same turn of the event loop end with one statement. */
 function createSettling({
-  outbox,
+  deliveries,
   clock,
 }: OutboxDependencies): (id: number, owner: string) => Promise<unknown> {
   const turns = new Map<string, { readonly ids: number[]; readonly settled: Promise<unknown> }>();
@@ -131,7 +131,7 @@ function createSettling({
       const ids: number[] = [];
       const settled = nextTurn().then(() => {
         turns.delete(owner);
-        return outbox.markDelivered(ids, owner, clock.now());
+        return deliveries.markDelivered(ids, owner, clock.now());
       });
       turn = { ids, settled };
       turns.set(owner, turn);
@@ -153,7 +153,8 @@ function nextAttempt(
 
 /** What the outbox works with; made once at the start. */
 export interface OutboxDependencies {
-  readonly outbox: OutboxStore;
+  readonly outbox: Outbox;
+  readonly deliveries: Deliveries;
   readonly channels: readonly Channel[];
   readonly policy: DeliveryPolicy;
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import type { Receiver } from "../pipeline/index.ts";
 /** Settles the attempts of processes that have ended, and says which failures are suspect for it. */
 export async function recoverInterrupted(receiver: Receiver, { leaseMs }: RetryTiming): Promise<void> {
   const { store, clock, log, settings } = receiver;
-  const settled = await store.failures.recover({ now: clock.now(), leaseMs, policy: settings.retry });
+  const settled = await store.failureRecovery.recover({ now: clock.now(), leaseMs, policy: settings.retry });
   for (const { source, eventId, kind, isAlone, state, uncleanEnds } of settled) {
     const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: uncleanEnds };
     log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");

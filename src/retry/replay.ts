@@ -21,7 +21,7 @@ export async function replay(
   receiver: Receiver,
   bulkReplayId?: number,
 ): Promise<ReplayResult> {
-  const { failures } = receiver.store;
+  const { failures, failureLeases } = receiver.store;
   let found = await failures.get(key);
   if (found?.leasedUntil != null) {
     // Perhaps by a process that has ended.
@@ -34,7 +34,7 @@ export async function replay(
     const owner = randomUUID();
     const kind = bulkReplayId === undefined ? "replay" : "bulk";
     const lease = { owner, ...leaseTimes(receiver.clock, timing), kind, isAlone, bulkReplayId } as const;
-    const failure = await failures.leaseOne(key, lease);
+    const failure = await failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return failure;
     const { timeLimitMs } = timing;
     return runFailure({ failure, owner, kind: "replay", bulkReplayId, timeLimitMs }, receiver);
@@ -51,7 +51,7 @@ export async function discard(
   const { store, clock } = receiver;
   await recoverInterrupted(receiver, timing);
   const lease = { owner: randomUUID(), ...leaseTimes(clock, timing), kind: "removal" } as const;
-  const failure = await store.failures.leaseOne(key, lease);
+  const failure = await store.failureLeases.leaseOne(key, lease);
   if (typeof failure === "string") return failure;
   await store.failures.remove(key);
   return "discarded";

@@ -21,7 +21,7 @@ export interface RetryPoller extends Poller {
  */
 export function createRetryPoller(receiver: Receiver, timing: RetryTiming): RetryPoller {
   const { runLock } = receiver;
-  const { failures } = receiver.store;
+  const { failureLeases } = receiver.store;
   const newLease = () => ({
     owner: randomUUID(),
     ends: leaseEnd(timing),
@@ -33,7 +33,7 @@ export function createRetryPoller(receiver: Receiver, timing: RetryTiming): Retr
     await recoverInterrupted(receiver, timing);
     const ran = await runLock.shared(async () => {
       const lease = newLease();
-      const due = await failures.leaseDue(lease, MAX_CONCURRENT_RETRIES);
+      const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
       await Promise.all(due.map((failure) => runOne(failure, lease)));
       return due.length;
     });
@@ -46,11 +46,11 @@ export function createRetryPoller(receiver: Receiver, timing: RetryTiming): Retr
     while (
       ran < MAX_CONCURRENT_RETRIES &&
       !stopping.signal.aborted &&
-      (await failures.isSuspectDue(receiver.clock.now()))
+      (await failureLeases.isSuspectDue(receiver.clock.now()))
     ) {
       const found = await runLock.exclusive(async () => {
         const lease = newLease();
-        const suspect = await failures.leaseSuspect(lease);
+        const suspect = await failureLeases.leaseSuspect(lease);
         if (suspect !== undefined) await runOne(suspect, lease);
         return suspect !== undefined;
       });

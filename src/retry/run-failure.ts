@@ -109,7 +109,7 @@ async function settle(
   outcome: Outcome,
   receiver: Receiver,
 ): Promise<void> {
-  const { failures } = receiver.store;
+  const { failures, failureLeases } = receiver.store;
   const key = { source: failure.source, eventId: failure.eventId };
   // A COMMIT whose answer was lost: mostly it has happened. Where it has not, the retry counts, or one that the database
   // cannot bear would be run for ever.
@@ -124,7 +124,7 @@ async function settle(
     // It costs no retry; but it waits its turn, or it would keep the others from theirs.
     const later = new Date(receiver.clock.now().getTime() + receiver.settings.retry.delaySeconds * 1000);
     const triedBy = isTransient(outcome) ? undefined : bulkReplayId;
-    await failures.release(key, owner, kind === "retry" ? later : undefined, triedBy);
+    await failureLeases.release(key, owner, kind === "retry" ? later : undefined, triedBy);
     return;
   }
   const now = receiver.clock.now();
@@ -132,7 +132,7 @@ async function settle(
   const next =
     outcome.kind === "failed" ? nextAttemptAt(receiver.settings.retry, failure.retriesDone, now) : undefined;
   const error = outcome.kind === "failed" ? receiver.describe(outcome.cause) : outcome.message;
-  await failures.reschedule(key, owner, {
+  await failureLeases.reschedule(key, owner, {
     kind,
     code: outcome.code,
     error,

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
-import type { Database } from "./database.ts";
+import { Area, type Database } from "./database.ts";
 import type { AlertRow } from "./tables.ts";
 
 export type AlertKind = "failures" | "signatures" | "silence";
@@ -60,61 +60,142 @@ export interface ExhaustedCounts {
   readonly isComplete: boolean;
 }
 
-/** The counts that alerts are computed from, in slots of five minutes, and the notifications that were sent. */
-export interface AlertStore {
-  /** Returns true to one caller per `everyMs`, across all processes. */
-  claimEvaluation(now: Date, everyMs: number): Promise<boolean>;
-  /** Adds to the counts of a slot, all of them or none. */
-  addArrivals(slot: number, arrivals: readonly Arrival[]): Promise<void>;
-  subjects(): Promise<ArrivalSubject[]>;
-  /** The slots in which something came, from `from` up to but not including `to`. */
-  arrivals(key: ArrivalKey, from: number, to: number): Promise<SlotCount[]>;
-  /** Deletes the counts before a slot. */
-  deleteArrivalsBefore(before: number): Promise<void>;
-  /** How many exhausted failures there are by type, among `limit` of them. */
-  exhausted(limit: number): Promise<ExhaustedCounts>;
-  list(): Promise<StoredAlert[]>;
-  /** Returns false and writes nothing if another process changed the alert since it was evaluated. */
-  change(change: AlertChange): Promise<boolean>;
-}
-
-/** Whose notifications alerts are; their place in the outbox is the 0th of an event that does not exist. */
+/** Alerts are notifications of this source; their position in the outbox is 0, of an event that does not exist. */
 const OWN_SOURCE = "oncehook";
+const COUNTS = "oncehook_arrivals";
+const SUBJECTS = "oncehook_arrival_subjects";
+/** Slots of one subject deleted at a time, so that no callback waits long for the writer. */
+const STEP = 1_000;
 
-/** The alerts of `AlertStore`, in SQL that both databases speak. */
-export function alertQueries(database: Database): AlertStore {
-  return {
-    ...arrivalQueries(database),
-    claimEvaluation: (now, everyMs) => claimEvaluation(database, now.getTime(), everyMs),
-    exhausted: (limit) => exhausted(database, limit),
-    async list() {
-      return (await database.read.selectFrom("oncehook_alerts").selectAll().execute()).map(toAlert);
-    },
-    change: (change) => database.transact((query) => changeIn(query, change)),
-  };
+/** The counts that alerts are computed from, in slots of five minutes, and the notifications that were sent. */
+export class Alerts extends Area {
+  /** Returns true to one caller per `everyMs`, across all processes; a turn far ahead is of a clock that was set back since. */
+  async claimEvaluation(now: Date, everyMs: number): Promise<boolean> {
+    const { numAffectedRows = 0n } = await sql`INSERT INTO oncehook_alert_turns (name, next_at_ms)
+      VALUES ('judge', ${now.getTime() + everyMs})
+      ON CONFLICT (name) DO UPDATE SET next_at_ms = excluded.next_at_ms
+      WHERE oncehook_alert_turns.next_at_ms <= ${now.getTime()}
+        OR oncehook_alert_turns.next_at_ms > ${now.getTime() + 2 * everyMs}`.execute(this.database.write);
+    return numAffectedRows > 0n;
+  }
+
+  /** Adds to the counts of a slot, all of them or none. */
+  async addArrivals(slot: number, added: readonly Arrival[]): Promise<void> {
+    if (added.length === 0) return;
+    // One order for all processes, so that no two of them wait for each other's rows.
+    const sorted = added.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    await this.database.transact(async (query) => {
+      await query
+        .insertInto(SUBJECTS)
+        .values(sorted.map(({ source, subject }) => ({ source, subject, first_slot: slot, last_slot: slot })))
+        .onConflict((conflict) =>
+          conflict.columns(["source", "subject"]).doUpdateSet({
+            first_slot: sql`CASE WHEN excluded.first_slot < ${sql.ref(`${SUBJECTS}.first_slot`)}
+              THEN excluded.first_slot ELSE ${sql.ref(`${SUBJECTS}.first_slot`)} END`,
+            last_slot: sql`CASE WHEN excluded.last_slot > ${sql.ref(`${SUBJECTS}.last_slot`)}
+              THEN excluded.last_slot ELSE ${sql.ref(`${SUBJECTS}.last_slot`)} END`,
+          }),
+        )
+        .execute();
+      await query
+        .insertInto(COUNTS)
+        .values(sorted.map(({ source, subject, count }) => ({ source, subject, slot, count })))
+        .onConflict((conflict) =>
+          conflict
+            .columns(["source", "subject", "slot"])
+            .doUpdateSet({ count: sql`${sql.ref(`${COUNTS}.count`)} + excluded.count` }),
+        )
+        .execute();
+    });
+  }
+
+  async subjects(): Promise<ArrivalSubject[]> {
+    const rows = await this.database.read.selectFrom(SUBJECTS).selectAll().execute();
+    return rows.map((row) => ({
+      source: row.source,
+      subject: row.subject,
+      firstSlot: Number(row.first_slot),
+      lastSlot: Number(row.last_slot),
+    }));
+  }
+
+  /** The slots with arrivals, from `from` up to but not including `to`. */
+  async arrivals({ source, subject }: ArrivalKey, from: number, to: number): Promise<SlotCount[]> {
+    const rows = await this.database.read
+      .selectFrom(COUNTS)
+      .select(["slot", "count"])
+      .where("source", "=", source)
+      .where("subject", "=", subject)
+      .where("slot", ">=", from)
+      .where("slot", "<", to)
+      .execute();
+    return rows.map((row) => ({ slot: Number(row.slot), count: Number(row.count) }));
+  }
+
+  /** Deletes the counts before a slot; the counts go first, since a deleted subject would leave them behind. */
+  async deleteArrivalsBefore(before: number): Promise<void> {
+    for (const subject of await this.subjects()) {
+      const { firstSlot } = subject;
+      if (firstSlot >= before) continue;
+      for (let from = firstSlot; from < before; from += STEP) {
+        await deleteSlots(this.database, subject, from, Math.min(from + STEP, before));
+      }
+      await trimSubject(this.database, subject, before);
+    }
+  }
+
+  /** How many exhausted failures there are by type, among `limit` of them. */
+  async exhausted(limit: number): Promise<ExhaustedCounts> {
+    const { rows } = await sql<{ source: string; event_type: string; count: number | string }>`
+      SELECT source, event_type, count(*) AS count FROM (
+        SELECT source, event_type FROM oncehook_failures WHERE state = 'exhausted' LIMIT ${limit}
+      ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`.execute(this.database.read);
+    const types = rows.map((row) => ({
+      source: row.source,
+      eventType: row.event_type,
+      count: Number(row.count),
+    }));
+    return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
+  }
+
+  async list(): Promise<StoredAlert[]> {
+    const rows = await this.database.read.selectFrom("oncehook_alerts").selectAll().execute();
+    return rows.map(toAlert);
+  }
+
+  /** Returns false and writes nothing if another process changed the alert since it was evaluated. */
+  change(change: AlertChange): Promise<boolean> {
+    return this.database.transact((query) => changeIn(query, change));
+  }
 }
 
-/** A turn that lies far ahead was taken before the clock was set back. */
-async function claimEvaluation({ write }: Database, now: number, everyMs: number): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`INSERT INTO oncehook_alert_turns (name, next_at_ms)
-    VALUES ('judge', ${now + everyMs})
-    ON CONFLICT (name) DO UPDATE SET next_at_ms = excluded.next_at_ms
-    WHERE oncehook_alert_turns.next_at_ms <= ${now}
-      OR oncehook_alert_turns.next_at_ms > ${now + 2 * everyMs}`.execute(write);
-  return numAffectedRows > 0n;
+const sortKey = ({ source, subject }: ArrivalKey) => JSON.stringify([source, subject]);
+
+async function deleteSlots({ write }: Database, key: ArrivalKey, from: number, to: number): Promise<void> {
+  await write
+    .deleteFrom(COUNTS)
+    .where("source", "=", key.source)
+    .where("subject", "=", key.subject)
+    .where("slot", ">=", from)
+    .where("slot", "<", to)
+    .execute();
 }
 
-async function exhausted({ read }: Database, limit: number): Promise<ExhaustedCounts> {
-  const { rows } = await sql<{ source: string; event_type: string; count: number | string }>`
-    SELECT source, event_type, count(*) AS count FROM (
-      SELECT source, event_type FROM oncehook_failures WHERE state = 'exhausted' LIMIT ${limit}
-    ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`.execute(read);
-  const types = rows.map((row) => ({
-    source: row.source,
-    eventType: row.event_type,
-    count: Number(row.count),
-  }));
-  return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
+/** Of what comes no more nothing is left, not even that it came. */
+async function trimSubject({ write }: Database, key: ArrivalKey, before: number): Promise<void> {
+  await write
+    .deleteFrom(SUBJECTS)
+    .where("source", "=", key.source)
+    .where("subject", "=", key.subject)
+    .where("last_slot", "<", before)
+    .execute();
+  await write
+    .updateTable(SUBJECTS)
+    .set({ first_slot: before })
+    .where("source", "=", key.source)
+    .where("subject", "=", key.subject)
+    .where("first_slot", "<", before)
+    .execute();
 }
 
 async function changeIn(query: Database["write"], change: AlertChange): Promise<boolean> {
@@ -125,8 +206,8 @@ async function changeIn(query: Database["write"], change: AlertChange): Promise<
     is_open: change.isOpen ? (1 as const) : (0 as const),
     number,
     since: change.since.toISOString(),
-    told: change.notifiedCount,
-    told_at: at,
+    notified_count: change.notifiedCount,
+    notified_at: at,
   };
   if (!(await isFirst())) return false;
   if (message !== undefined) {
@@ -169,121 +250,7 @@ function toAlert(row: Selectable<AlertRow>): StoredAlert {
     isOpen: row.is_open === 1,
     number: row.number,
     since: new Date(row.since),
-    notifiedCount: row.told,
-    notifiedAt: new Date(row.told_at),
+    notifiedCount: row.notified_count,
+    notifiedAt: new Date(row.notified_at),
   };
-}
-
-const COUNTS = "oncehook_arrivals";
-const SUBJECTS = "oncehook_arrival_subjects";
-/** So many slots of one subject are deleted at a time, so that no callback waits long for the writer. */
-const STEP = 1_000;
-
-/** The counts of `AlertStore`, in SQL that both databases speak. */
-function arrivalQueries(
-  database: Database,
-): Pick<AlertStore, "addArrivals" | "subjects" | "arrivals" | "deleteArrivalsBefore"> {
-  return {
-    addArrivals: (slot, arrivals) => addArrivals(database, slot, arrivals),
-    subjects: () => subjects(database),
-    arrivals: (key, from, to) => arrivals(database, key, from, to),
-    deleteArrivalsBefore: (before) => deleteArrivalsBefore(database, before),
-  };
-}
-
-async function addArrivals({ transact }: Database, slot: number, added: readonly Arrival[]): Promise<void> {
-  if (added.length === 0) return;
-  // One order for all processes, so that no two of them wait for each other's rows.
-  const sorted = added.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
-  await transact(async (query) => {
-    await query
-      .insertInto(SUBJECTS)
-      .values(sorted.map(({ source, subject }) => ({ source, subject, first_slot: slot, last_slot: slot })))
-      .onConflict((conflict) =>
-        conflict.columns(["source", "subject"]).doUpdateSet({
-          first_slot: sql`CASE WHEN excluded.first_slot < ${sql.ref(`${SUBJECTS}.first_slot`)}
-            THEN excluded.first_slot ELSE ${sql.ref(`${SUBJECTS}.first_slot`)} END`,
-          last_slot: sql`CASE WHEN excluded.last_slot > ${sql.ref(`${SUBJECTS}.last_slot`)}
-            THEN excluded.last_slot ELSE ${sql.ref(`${SUBJECTS}.last_slot`)} END`,
-        }),
-      )
-      .execute();
-    await query
-      .insertInto(COUNTS)
-      .values(sorted.map(({ source, subject, count }) => ({ source, subject, slot, count })))
-      .onConflict((conflict) =>
-        conflict
-          .columns(["source", "subject", "slot"])
-          .doUpdateSet({ count: sql`${sql.ref(`${COUNTS}.count`)} + excluded.count` }),
-      )
-      .execute();
-  });
-}
-
-const sortKey = ({ source, subject }: ArrivalKey) => JSON.stringify([source, subject]);
-
-async function subjects({ read }: Database): Promise<ArrivalSubject[]> {
-  const rows = await read.selectFrom(SUBJECTS).selectAll().execute();
-  return rows.map((row) => ({
-    source: row.source,
-    subject: row.subject,
-    firstSlot: Number(row.first_slot),
-    lastSlot: Number(row.last_slot),
-  }));
-}
-
-async function arrivals(
-  { read }: Database,
-  { source, subject }: ArrivalKey,
-  from: number,
-  to: number,
-): Promise<SlotCount[]> {
-  const rows = await read
-    .selectFrom(COUNTS)
-    .select(["slot", "count"])
-    .where("source", "=", source)
-    .where("subject", "=", subject)
-    .where("slot", ">=", from)
-    .where("slot", "<", to)
-    .execute();
-  return rows.map((row) => ({ slot: Number(row.slot), count: Number(row.count) }));
-}
-
-/** The counts go first: a subject that is gone would leave them behind for ever. */
-async function deleteArrivalsBefore(database: Database, before: number): Promise<void> {
-  for (const subject of await subjects(database)) {
-    const { firstSlot } = subject;
-    if (firstSlot >= before) continue;
-    for (let from = firstSlot; from < before; from += STEP) {
-      await deleteSlots(database, subject, from, Math.min(from + STEP, before));
-    }
-    await trimSubject(database, subject, before);
-  }
-}
-
-async function deleteSlots({ write }: Database, key: ArrivalKey, from: number, to: number): Promise<void> {
-  await write
-    .deleteFrom(COUNTS)
-    .where("source", "=", key.source)
-    .where("subject", "=", key.subject)
-    .where("slot", ">=", from)
-    .where("slot", "<", to)
-    .execute();
-}
-
-/** Of what comes no more nothing is left, not even that it came. */
-async function trimSubject({ write }: Database, key: ArrivalKey, before: number): Promise<void> {
-  await write
-    .deleteFrom(SUBJECTS)
-    .where("source", "=", key.source)
-    .where("subject", "=", key.subject)
-    .where("last_slot", "<", before)
-    .execute();
-  await write
-    .updateTable(SUBJECTS)
-    .set({ first_slot: before })
-    .where("source", "=", key.source)
-    .where("subject", "=", key.subject)
-    .where("first_slot", "<", before)
-    .execute();
 }

@@ -1,121 +1,57 @@
-import { alertQueries } from "./alerts.ts";
-import { attemptQueries } from "./attempts.ts";
-import { auditQueries } from "./audit.ts";
-import { bulkReplayQueries } from "./bulk-replays.ts";
-import { callbackQueries, callbacksOfEvent } from "./callback-log.ts";
-import { noteLongestRun } from "./callback-times.ts";
-import { captureQueries } from "./captures.ts";
-import { credentialUses, noteConfiguredCredentials, noteCredential } from "./credential-uses.ts";
+import { Alerts } from "./alerts.ts";
+import { Attempts } from "./attempts.ts";
+import { Audit } from "./audit.ts";
+import { BulkReplays } from "./bulk-replays.ts";
+import { Callbacks } from "./callback-log.ts";
+import { Captures } from "./captures.ts";
+import { CredentialUses } from "./credential-uses.ts";
 import type { Database } from "./database.ts";
-import { deliveryLeases, markDead, markDelivered, markFailed, releaseDelivery } from "./deliveries.ts";
-import { sealedValueQueries } from "./encrypted-values.ts";
-import { leaseQueries, releaseFailure, rescheduleFailure } from "./failure-leases.ts";
-import { recoverFailures } from "./failure-recovery.ts";
-import { searchFailures } from "./failure-search.ts";
-import type { FailureStore } from "./failures.ts";
-import {
-  countFailures,
-  countWaitingByType,
-  getFailure,
-  nextRetryAt,
-  recordFailure,
-  removeFailure,
-  removeIfRecorded,
-} from "./failures.ts";
-import { expireLeases } from "./lease.ts";
-import { writeSetting } from "./migrations/check-stamp.ts";
-import type { OutboxStore } from "./outbox.ts";
-import { deliverDirectly, discardDeliveries, fanOut, redeliverDead } from "./outbox.ts";
-import {
-  countUndelivered,
-  countWaitingByChannel,
-  notificationsOfEvent,
-  searchNotifications,
-} from "./outbox-search.ts";
-import { preparationQueries } from "./preparations.ts";
-import { hitRate } from "./rate-counters.ts";
-import { listRecords } from "./records.ts";
-import { redirectStateQueries } from "./redirect-states.ts";
-import { sweep } from "./retention.ts";
-import { rollupQueries } from "./rollups.ts";
-import { sessionQueries } from "./sessions.ts";
-import type { Store } from "./store.ts";
-import { userTokenQueries } from "./user-tokens.ts";
+import { Deliveries } from "./deliveries.ts";
+import { EncryptedValues } from "./encrypted-values.ts";
+import { FailureLeases } from "./failure-leases.ts";
+import { FailureRecovery } from "./failure-recovery.ts";
+import { Failures } from "./failures.ts";
+import { Leases } from "./lease.ts";
+import { Notifications } from "./notifications.ts";
+import { Outbox } from "./outbox.ts";
+import { Preparations } from "./preparations.ts";
+import { RateCounters } from "./rate-counters.ts";
+import { Records } from "./records.ts";
+import { RedirectStates } from "./redirect-states.ts";
+import { Retention } from "./retention.ts";
+import { Rollups } from "./rollups.ts";
+import { Sessions } from "./sessions.ts";
+import { Settings } from "./settings.ts";
+import { UserTokens } from "./user-tokens.ts";
 
-/** The operations that both databases carry out with the same SQL. */
-export function createAreas(
-  database: Database,
-): Omit<Store, "dialect" | "find" | "once" | "appendCallbacks" | "broken" | "ping" | "close"> {
+/** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
+export function createAreas(database: Database) {
   return {
-    failures: failureQueries(database),
-    attempts: attemptQueries(database),
-    bulkReplays: bulkReplayQueries(database),
-    preparations: preparationQueries(database),
-    redirectStates: redirectStateQueries(database),
-    outbox: outboxQueries(database),
-    userTokens: userTokenQueries(database),
-    sealedValues: sealedValueQueries(database),
-    alerts: alertQueries(database),
-    callbacks: callbackQueries(database),
-    rollups: rollupQueries(database),
-    captures: captureQueries(database),
-    sessions: sessionQueries(database),
-    audit: auditQueries(database),
-    callbacksOf: (key, stretch) => callbacksOfEvent(database, key, stretch),
-    listRecords: (page, filter) => listRecords(database, page, filter),
-    hitRate: (key, windowMs, now) => hitRate(database, key, windowMs, now),
-    noteCredential: (use, now) => noteCredential(database, use, now),
-    noteConfiguredCredentials: (credentials, now) => noteConfiguredCredentials(database, credentials, now),
-    credentialUses: (credentials) => credentialUses(database, credentials),
-    noteBaseUrl: (url) => writeSetting(database.write, "base_url", url),
-    noteLongestRun: (ms) => noteLongestRun(database, ms),
-    expireLeases: (now) => expireLeases(database, now),
-    sweep: (olderThan) => sweep(database, olderThan),
+    records: new Records(database),
+    callbacks: new Callbacks(database),
+    failures: new Failures(database),
+    failureLeases: new FailureLeases(database),
+    failureRecovery: new FailureRecovery(database),
+    attempts: new Attempts(database),
+    bulkReplays: new BulkReplays(database),
+    preparations: new Preparations(database),
+    notifications: new Notifications(database),
+    outbox: new Outbox(database),
+    deliveries: new Deliveries(database),
+    redirectStates: new RedirectStates(database),
+    userTokens: new UserTokens(database),
+    credentialUses: new CredentialUses(database),
+    encryptedValues: new EncryptedValues(database),
+    alerts: new Alerts(database),
+    rollups: new Rollups(database),
+    captures: new Captures(database),
+    sessions: new Sessions(database),
+    audit: new Audit(database),
+    rateCounters: new RateCounters(database),
+    leases: new Leases(database),
+    settings: new Settings(database),
+    retention: new Retention(database),
   };
 }
 
-/** The failures of `FailureStore`, in SQL that both databases speak. */
-export function failureQueries(database: Database): FailureStore {
-  return {
-    async record(failure, now) {
-      await recordFailure(database, failure, now);
-      await removeIfRecorded(database, failure);
-    },
-    ...leaseQueries(database),
-    recover: (recovery) => recoverFailures(database, recovery),
-    async reschedule(key, owner, again) {
-      await rescheduleFailure(database, key, owner, again);
-      await removeIfRecorded(database, key);
-    },
-    release: (...given) => releaseFailure(database, ...given),
-    remove: (key) => removeFailure(database, key),
-    get: (key) => getFailure(database, key),
-    search: (filter, search) => searchFailures(database, filter, search),
-    list: async (page, filter) =>
-      (await searchFailures(database, filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows,
-    counts: () => countFailures(database),
-    nextAttemptAt: () => nextRetryAt(database),
-    waitingTypes: () => countWaitingByType(database),
-  };
-}
-
-/** The outbox of `OutboxStore`, in SQL that both databases speak. */
-export function outboxQueries(database: Database): OutboxStore {
-  return {
-    fanOut: (channels, now, limit) => fanOut(database, channels, now, limit),
-    deliverDirectly: (channel, now, limit, take) => deliverDirectly(database, channel, now, limit, take),
-    ...deliveryLeases(database),
-    markDelivered: (ids, owner, now) => markDelivered(database, ids, owner, now),
-    markFailed: (...given) => markFailed(database, ...given),
-    release: (id, owner) => releaseDelivery(database, id, owner),
-    markDead: (id, owner, error) => markDead(database, id, owner, error),
-    redeliverDead: (id, channels, now) => redeliverDead(database, id, channels, now),
-    discard: (id, channel, now) => discardDeliveries(database, id, channel, now),
-    search: (filter, request) => searchNotifications(database, filter, request),
-    list: async (page, filter) =>
-      (await searchNotifications(database, filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows,
-    ofEvent: (event, limit) => notificationsOfEvent(database, event, limit),
-    counts: () => countUndelivered(database),
-    waitingByChannel: () => countWaitingByChannel(database),
-  };
-}
+export type Areas = Readonly<ReturnType<typeof createAreas>>;

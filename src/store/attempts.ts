@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
 import { isoTime, storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
+import { Area, type Database } from "./database.ts";
 import type { ForwardPage } from "./paging.ts";
 import type { AttemptRow } from "./tables.ts";
 
@@ -24,45 +24,46 @@ export interface StoredAttempt extends Omit<NewAttempt, "startedAt"> {
   readonly startedAt: string;
 }
 
-/** The history of retries and replays, for display only. */
-export interface AttemptStore {
-  append(attempt: NewAttempt): Promise<void>;
-  /** Those of one event, oldest first. */
-  list(key: EventKey, stretch: ForwardPage): Promise<StoredAttempt[]>;
-}
-
 const TABLE = "oncehook_attempts";
 
-/** The history of `AttemptStore`, in SQL that both databases speak. */
-export function attemptQueries({ read, write }: Database): AttemptStore {
-  return {
-    async append({ source, eventId, startedAt, trigger, outcome, error, durationMs }) {
-      await write
-        .insertInto(TABLE)
-        .values({
-          source,
-          event_id: eventId,
-          began_at: startedAt.toISOString(),
-          made_by: trigger,
-          outcome,
-          error: error === null ? null : storableText(error),
-          took_ms: durationMs,
-        })
-        .execute();
-    },
-    async list({ source, eventId }, { after, limit }) {
-      const rows = await read
-        .selectFrom(TABLE)
-        .selectAll()
-        .where("event_id", "=", eventId)
-        .where("source", "=", source)
-        .where("id", ">", after)
-        .orderBy("id")
-        .limit(limit)
-        .execute();
-      return rows.map(toAttempt);
-    },
-  };
+/** The history of retries and replays, for display only. */
+export class Attempts extends Area {
+  async append(attempt: NewAttempt): Promise<void> {
+    await insertAttempt(this.database.write, attempt);
+  }
+
+  /** The attempts of one event, oldest first. */
+  async list({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<StoredAttempt[]> {
+    const rows = await this.database.read
+      .selectFrom(TABLE)
+      .selectAll()
+      .where("event_id", "=", eventId)
+      .where("source", "=", source)
+      .where("id", ">", after)
+      .orderBy("id")
+      .limit(limit)
+      .execute();
+    return rows.map(toAttempt);
+  }
+}
+
+/** For a transaction that stores more. */
+export async function insertAttempt(
+  query: Database["write"],
+  { source, eventId, startedAt, trigger, outcome, error, durationMs }: NewAttempt,
+): Promise<void> {
+  await query
+    .insertInto(TABLE)
+    .values({
+      source,
+      event_id: eventId,
+      started_at: startedAt.toISOString(),
+      triggered_by: trigger,
+      outcome,
+      error: error === null ? null : storableText(error),
+      duration_ms: durationMs,
+    })
+    .execute();
 }
 
 function toAttempt(row: Selectable<AttemptRow>): StoredAttempt {
@@ -70,10 +71,10 @@ function toAttempt(row: Selectable<AttemptRow>): StoredAttempt {
     id: Number(row.id),
     source: row.source,
     eventId: row.event_id,
-    startedAt: isoTime(row.began_at),
-    trigger: row.made_by,
+    startedAt: isoTime(row.started_at),
+    trigger: row.triggered_by,
     outcome: row.outcome as StoredAttempt["outcome"],
     error: row.error,
-    durationMs: row.took_ms,
+    durationMs: row.duration_ms,
   };
 }

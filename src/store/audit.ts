@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
 import { isoTime, storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
+import { Area } from "./database.ts";
 import type { Page } from "./paging.ts";
 import type { Role } from "./sessions.ts";
 import type { AuditRow } from "./tables.ts";
@@ -17,11 +17,11 @@ export interface NewAuditEntry {
   readonly remoteAddress: string;
   /** Such as `failure.replay`. */
   readonly action: string;
-  /** What it is done to, such as `platform/evt_1`. */
+  /** What it applies to, such as `platform/evt_1`. */
   readonly target: string | null;
-  /** Nothing in it is secret. */
+  /** Holds no secret. */
   readonly detail: JsonObject | null;
-  /** Null while it is under way. */
+  /** Null while the action runs. */
   readonly outcome: AuditOutcome | null;
 }
 
@@ -36,65 +36,56 @@ export interface AuditFilter {
   readonly actor?: string;
 }
 
-/** The audit log: an entry is written before the action and completed after it. One without an outcome was interrupted. */
-export interface AuditStore {
-  /** Resolves with its id once it is written. */
-  begin(entry: NewAuditEntry): Promise<number>;
-  end(id: number, outcome: AuditOutcome): Promise<void>;
-  /** Newest first. */
-  list(page: Page, filter: AuditFilter): Promise<StoredAuditEntry[]>;
-}
-
 const TABLE = "oncehook_audit";
 
-/** The entries of `AuditStore`, in SQL that both databases speak. */
-export function auditQueries({ read, write }: Database): AuditStore {
-  return {
-    async begin(entry) {
-      const row = await write
-        .insertInto(TABLE)
-        .values(valuesOf(entry))
-        .returning("id")
-        .executeTakeFirstOrThrow();
-      return Number(row.id);
-    },
-    async end(id, outcome) {
-      await write.updateTable(TABLE).set({ outcome }).where("id", "=", id).execute();
-    },
-    list: (page, filter) => list(read, page, filter),
-  };
+/** The audit log. An entry is written before the action and completed after it; one without an outcome was interrupted. */
+export class Audit extends Area {
+  /** Resolves with its id once it is written. */
+  async begin(entry: NewAuditEntry): Promise<number> {
+    const row = await this.database.write
+      .insertInto(TABLE)
+      .values(valuesOf(entry))
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    return Number(row.id);
+  }
+
+  async end(id: number, outcome: AuditOutcome): Promise<void> {
+    await this.database.write.updateTable(TABLE).set({ outcome }).where("id", "=", id).execute();
+  }
+
+  /** Newest first. */
+  async list(page: Page, filter: AuditFilter): Promise<StoredAuditEntry[]> {
+    let query = this.database.read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
+    if (page.before !== undefined) query = query.where("id", "<", page.before);
+    if (filter.action !== undefined) query = query.where("action", "=", filter.action);
+    if (filter.actor !== undefined) query = query.where("actor", "=", filter.actor);
+    return (await query.execute()).map(toEntry);
+  }
 }
 
 function valuesOf({ at, actor, role, remoteAddress, action, target, detail, outcome }: NewAuditEntry) {
   return {
     at: at.toISOString(),
-    who: actor === null ? null : storableText(actor),
+    actor: actor === null ? null : storableText(actor),
     role,
     remote_address: storableText(remoteAddress),
     action,
-    subject: target === null ? null : storableText(target),
+    target: target === null ? null : storableText(target),
     detail: detail === null ? null : JSON.stringify(detail),
     outcome,
   };
-}
-
-async function list(read: Database["read"], page: Page, filter: AuditFilter): Promise<StoredAuditEntry[]> {
-  let query = read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
-  if (page.before !== undefined) query = query.where("id", "<", page.before);
-  if (filter.action !== undefined) query = query.where("action", "=", filter.action);
-  if (filter.actor !== undefined) query = query.where("who", "=", filter.actor);
-  return (await query.execute()).map(toEntry);
 }
 
 function toEntry(row: Selectable<AuditRow>): StoredAuditEntry {
   return {
     id: Number(row.id),
     timestamp: isoTime(row.at),
-    actor: row.who,
+    actor: row.actor,
     role: row.role,
     remoteAddress: row.remote_address,
     action: row.action,
-    target: row.subject,
+    target: row.target,
     detail: row.detail === null ? null : JSON.parse(row.detail),
     outcome: row.outcome,
   };

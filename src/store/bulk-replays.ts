@@ -1,11 +1,9 @@
 import { type Selectable, sql } from "kysely";
 import type { EventKey } from "../domain/index.ts";
 import { isoTime } from "./column-values.ts";
-import type { Database } from "./database.ts";
-import { countMatching, nextFailuresToReplay } from "./failure-search.ts";
-import type { FailureFilter } from "./failures.ts";
-import type { Lease } from "./lease.ts";
-import { isUnleased, latestPlausibleLeaseEnd } from "./lease.ts";
+import { Area, type Database } from "./database.ts";
+import { type FailureFilter, matching, statesOf } from "./failures.ts";
+import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
 import type { Page } from "./paging.ts";
 import type { BulkReplayRow } from "./tables.ts";
 
@@ -13,9 +11,9 @@ export type BulkReplayState = "running" | "paused" | "cancelled" | "done";
 
 export interface NewBulkReplay {
   readonly filter: FailureFilter;
-  /** How many replays may begin in a second. */
+  /** How many replays may start in a second. */
   readonly perSecond: number;
-  /** Who asked for it. */
+  /** The operator that started it. */
   readonly createdBy: string;
 }
 
@@ -27,7 +25,7 @@ export interface BulkReplayCounts {
   readonly failed: number;
 }
 
-/** The replay of every failure that a filter finds, one after the other. */
+/** The replay of every failure that matches a filter, one after the other. */
 export interface StoredBulkReplay extends NewBulkReplay, BulkReplayCounts {
   readonly id: number;
   readonly state: BulkReplayState;
@@ -35,7 +33,7 @@ export interface StoredBulkReplay extends NewBulkReplay, BulkReplayCounts {
   readonly total: number;
   /** Failures with a higher id came later and are not replayed. */
   readonly upToId: number;
-  /** It is done with the failures up to this id. */
+  /** The failures up to this id are done. */
   readonly afterId: number;
   /** ISO 8601. */
   readonly startedAt: string;
@@ -50,204 +48,198 @@ export interface DueReplay extends EventKey {
   readonly isSuspect: boolean;
 }
 
-/** What failed was counted with the failure itself (`FailureStore.reschedule`). */
+/** `FailureLeases.reschedule` has counted the failed ones, with the failure itself. */
 export interface BulkReplayProgress extends Omit<BulkReplayCounts, "failed"> {
   readonly afterId: number;
 }
 
-export interface BulkReplayStore {
-  create(bulk: NewBulkReplay, now: Date): Promise<StoredBulkReplay>;
-  get(id: number): Promise<StoredBulkReplay | undefined>;
-  list(page: Page): Promise<StoredBulkReplay[]>;
-  /** Pauses, resumes or cancels it; `ended` when it is over already. */
-  change(
-    id: number,
-    to: Exclude<BulkReplayState, "done">,
-    now: Date,
-  ): Promise<StoredBulkReplay | "absent" | "ended">;
-  /** Leases the oldest running bulk replay that no process holds. */
-  lease(lease: Lease): Promise<StoredBulkReplay | undefined>;
-  /** The next failures that it has not tried, by their ids. */
-  next(bulk: StoredBulkReplay, limit: number): Promise<DueReplay[]>;
-  /** Adds to its counts and keeps the lease; undefined where that was lost, and then nothing is counted. */
-  advance(
-    id: number,
-    owner: string,
-    progress: BulkReplayProgress,
-    until: Date,
-  ): Promise<StoredBulkReplay | undefined>;
-  /** Ends it unless it was paused or cancelled meanwhile; failures not replayed no longer existed. */
-  finish(id: number, owner: string, now: Date): Promise<StoredBulkReplay | undefined>;
-  release(id: number, owner: string): Promise<void>;
-}
-
 const TABLE = "oncehook_bulk_replays";
-const NO_LEASE = { lease_owner: null, leased_until: null } as const;
 /** The condition of the index, word for word. */
 const RUNNING = sql<boolean>`state = 'running'`;
 
-/** The bulk replays of `BulkReplayStore`, in SQL that both databases speak. */
-export function bulkReplayQueries(database: Database): BulkReplayStore {
-  return {
-    create: (bulk, now) => create(database, bulk, now),
-    get: (id) => get(database, id),
-    list: (page) => list(database, page),
-    change: (id, to, now) => change(database, id, to, now),
-    lease: (lease) => leaseOldest(database, lease),
-    next: nextFailuresToReplay(database),
-    advance: (id, owner, progress, until) => advance(database, id, owner, progress, until),
-    finish: (id, owner, now) => finish(database, id, owner, now),
-    release: (id, owner) => release(database, id, owner),
-  };
+export class BulkReplays extends Area {
+  async create(bulk: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
+    const { upToId, total } = await countFailures(this.database, bulk.filter);
+    const row = await this.database.write
+      .insertInto(TABLE)
+      .values({
+        filter: JSON.stringify(bulk.filter),
+        per_second: bulk.perSecond,
+        created_by: bulk.createdBy,
+        state: "running",
+        total,
+        succeeded: 0,
+        already_handled: 0,
+        failed: 0,
+        after_id: 0,
+        up_to_id: upToId,
+        started_at: now.toISOString(),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toBulkReplay(row);
+  }
+
+  async get(id: number): Promise<StoredBulkReplay | undefined> {
+    const query = this.database.read.selectFrom(TABLE).selectAll().where("id", "=", id);
+    const row = await query.executeTakeFirst();
+    return row === undefined ? undefined : toBulkReplay(row);
+  }
+
+  async list(page: Page): Promise<StoredBulkReplay[]> {
+    let query = this.database.read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
+    if (page.before !== undefined) query = query.where("id", "<", page.before);
+    return (await query.execute()).map(toBulkReplay);
+  }
+
+  /** Pauses, resumes or cancels it; `ended` when it is over already. */
+  async change(
+    id: number,
+    to: Exclude<BulkReplayState, "done">,
+    now: Date,
+  ): Promise<StoredBulkReplay | "absent" | "ended"> {
+    const row = await this.database.write
+      .updateTable(TABLE)
+      .set({ state: to, ended_at: to === "cancelled" ? now.toISOString() : null })
+      .where("id", "=", id)
+      .where("state", "in", ["running", "paused"])
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return toBulkReplay(row);
+    return (await this.get(id)) === undefined ? "absent" : "ended";
+  }
+
+  /** Leases the oldest running bulk replay that no process holds. A round that finds none writes nothing. */
+  async lease({ owner, now, until }: Lease): Promise<StoredBulkReplay | undefined> {
+    const oldest = await this.database.read
+      .selectFrom(TABLE)
+      .select("id")
+      .where(RUNNING)
+      .where(isUnleased(now))
+      .orderBy("id")
+      .limit(1)
+      .executeTakeFirst();
+    if (oldest === undefined) {
+      const leaseMs = until.getTime() - now.getTime();
+      await cutLeases(this.database, { table: TABLE, where: RUNNING }, leaseMs, now);
+      return undefined;
+    }
+    const row = await this.database.write
+      .updateTable(TABLE)
+      .set({ lease_owner: owner, leased_until: until.toISOString() })
+      .where("id", "=", oldest.id)
+      .where(RUNNING)
+      .where(isUnleased(now))
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? undefined : toBulkReplay(row);
+  }
+
+  /**
+   * The next failures to try, by their ids. A failure names the bulk replay that tried it last, and an earlier one leaves it out;
+   * otherwise the two would try the same failures again and again.
+   */
+  async next(bulk: StoredBulkReplay, limit: number): Promise<DueReplay[]> {
+    const { id, filter, afterId, upToId, startedAt } = bulk;
+    const found = await Promise.all(
+      statesOf(filter).map((state) => {
+        const query = matching(this.database, state, filter)
+          .select(["id", "source", "event_id", "unclean_ends"])
+          .where("id", ">", afterId)
+          .where("id", "<=", upToId)
+          .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "<", id)]))
+          .orderBy("id")
+          .limit(limit);
+        // Once the row of the highest id is gone, SQLite gives that id to a later failure.
+        const mayReuseIds = this.database.dialect === "sqlite";
+        return (mayReuseIds ? query.where("first_failed_at", "<=", startedAt) : query).execute();
+      }),
+    );
+    return found
+      .flat()
+      .map((row) => ({
+        id: Number(row.id),
+        source: row.source,
+        eventId: row.event_id,
+        isSuspect: row.unclean_ends > 0,
+      }))
+      .sort((one, other) => one.id - other.id)
+      .slice(0, limit);
+  }
+
+  /** Adds to its counts and extends the lease; undefined where that was lost, and then nothing is counted. */
+  async advance(
+    id: number,
+    owner: string,
+    { afterId, succeeded, alreadyHandled }: BulkReplayProgress,
+    until: Date,
+  ): Promise<StoredBulkReplay | undefined> {
+    const row = await this.database.write
+      .updateTable(TABLE)
+      .set((eb) => ({
+        after_id: afterId,
+        succeeded: eb("succeeded", "+", succeeded),
+        already_handled: eb("already_handled", "+", alreadyHandled),
+        leased_until: until.toISOString(),
+      }))
+      .where("id", "=", id)
+      .where("lease_owner", "=", owner)
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? undefined : toBulkReplay(row);
+  }
+
+  /** Ends it unless it was paused or cancelled meanwhile. Failures that were gone before their replay count as handled. */
+  async finish(id: number, owner: string, now: Date): Promise<StoredBulkReplay | undefined> {
+    const row = await this.database.write
+      .updateTable(TABLE)
+      .set({
+        state: "done",
+        ended_at: now.toISOString(),
+        already_handled: sql<number>`CASE WHEN total > succeeded + already_handled + failed
+          THEN total - succeeded - failed ELSE already_handled END`,
+        ...NO_LEASE,
+      })
+      .where("id", "=", id)
+      .where("lease_owner", "=", owner)
+      .where(RUNNING)
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? undefined : toBulkReplay(row);
+  }
+
+  async release(id: number, owner: string): Promise<void> {
+    await this.database.write
+      .updateTable(TABLE)
+      .set(NO_LEASE)
+      .where("id", "=", id)
+      .where("lease_owner", "=", owner)
+      .execute();
+  }
 }
 
-async function create(database: Database, bulk: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
-  const { upToId, total } = await countMatching(database, bulk.filter);
-  const row = await database.write
-    .insertInto(TABLE)
-    .values({
-      filter: JSON.stringify(bulk.filter),
-      per_second: bulk.perSecond,
-      begun_by: bulk.createdBy,
-      state: "running",
-      total,
-      succeeded: 0,
-      already: 0,
-      failed: 0,
-      after_id: 0,
-      up_to_id: upToId,
-      begun_at: now.toISOString(),
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toBulkReplay(row);
-}
-
-async function get({ read }: Database, id: number): Promise<StoredBulkReplay | undefined> {
-  const row = await read.selectFrom(TABLE).selectAll().where("id", "=", id).executeTakeFirst();
-  return row === undefined ? undefined : toBulkReplay(row);
-}
-
-async function list({ read }: Database, page: Page): Promise<StoredBulkReplay[]> {
-  let query = read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
-  if (page.before !== undefined) query = query.where("id", "<", page.before);
-  return (await query.execute()).map(toBulkReplay);
-}
-
-async function change(
+/** How many failures match, up to the highest id. */
+async function countFailures(
   database: Database,
-  id: number,
-  to: Exclude<BulkReplayState, "done">,
-  now: Date,
-): Promise<StoredBulkReplay | "absent" | "ended"> {
-  const row = await database.write
-    .updateTable(TABLE)
-    .set({ state: to, ended_at: to === "cancelled" ? now.toISOString() : null })
-    .where("id", "=", id)
-    .where("state", "in", ["running", "paused"])
-    .returningAll()
-    .executeTakeFirst();
-  if (row !== undefined) return toBulkReplay(row);
-  return (await get(database, id)) === undefined ? "absent" : "ended";
-}
-
-/** Looked up before it is leased: a round that finds nothing writes nothing. */
-async function leaseOldest({ read, write }: Database, lease: Lease): Promise<StoredBulkReplay | undefined> {
-  const oldest = await read
-    .selectFrom(TABLE)
+  filter: FailureFilter,
+): Promise<{ readonly upToId: number; readonly total: number }> {
+  const newest = await database.read
+    .selectFrom("oncehook_failures")
     .select("id")
-    .where(RUNNING)
-    .where(isUnleased(lease.now))
-    .orderBy("id")
+    .where("id", ">", 0)
+    .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
-  if (oldest === undefined) {
-    await shortenFarLeases({ read, write }, lease);
-    return undefined;
-  }
-  const row = await write
-    .updateTable(TABLE)
-    .set({ lease_owner: lease.owner, leased_until: lease.until.toISOString() })
-    .where("id", "=", oldest.id)
-    .where(RUNNING)
-    .where(isUnleased(lease.now))
-    .returningAll()
-    .executeTakeFirst();
-  return row === undefined ? undefined : toBulkReplay(row);
-}
-
-/** A lease that was given before the clock was set back ends a lease from now at the latest. */
-async function shortenFarLeases(
-  { read, write }: Pick<Database, "read" | "write">,
-  lease: Lease,
-): Promise<void> {
-  const latest = latestPlausibleLeaseEnd(
-    lease.now,
-    lease.until.getTime() - lease.now.getTime(),
-  ).toISOString();
-  const far = read.selectFrom(TABLE).select("id").where(RUNNING).where("leased_until", ">", latest);
-  if ((await far.limit(1).executeTakeFirst()) === undefined) return;
-  await write
-    .updateTable(TABLE)
-    .set({ leased_until: lease.until.toISOString() })
-    .where(RUNNING)
-    .where("leased_until", ">", latest)
-    .execute();
-}
-
-async function advance(
-  { write }: Database,
-  id: number,
-  owner: string,
-  { afterId, succeeded, alreadyHandled }: BulkReplayProgress,
-  until: Date,
-): Promise<StoredBulkReplay | undefined> {
-  const row = await write
-    .updateTable(TABLE)
-    .set((eb) => ({
-      after_id: afterId,
-      succeeded: eb("succeeded", "+", succeeded),
-      already: eb("already", "+", alreadyHandled),
-      leased_until: until.toISOString(),
-    }))
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .returningAll()
-    .executeTakeFirst();
-  return row === undefined ? undefined : toBulkReplay(row);
-}
-
-/** Those that were gone when their turn came were never counted one by one. */
-async function finish(
-  { write }: Database,
-  id: number,
-  owner: string,
-  now: Date,
-): Promise<StoredBulkReplay | undefined> {
-  const row = await write
-    .updateTable(TABLE)
-    .set({
-      state: "done",
-      ended_at: now.toISOString(),
-      already: sql<number>`CASE WHEN total > succeeded + already + failed
-        THEN total - succeeded - failed ELSE already END`,
-      ...NO_LEASE,
-    })
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .where(RUNNING)
-    .returningAll()
-    .executeTakeFirst();
-  return row === undefined ? undefined : toBulkReplay(row);
-}
-
-async function release({ write }: Database, id: number, owner: string): Promise<void> {
-  await write
-    .updateTable(TABLE)
-    .set(NO_LEASE)
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .execute();
+  const upToId = Number(newest?.id ?? 0);
+  const counts = await Promise.all(
+    statesOf(filter).map((state) =>
+      matching(database, state, filter)
+        .select((eb) => eb.fn.countAll().as("count"))
+        .where("id", "<=", upToId)
+        .executeTakeFirst(),
+    ),
+  );
+  return { upToId, total: counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0) };
 }
 
 function toBulkReplay(row: Selectable<BulkReplayRow>): StoredBulkReplay {
@@ -255,15 +247,15 @@ function toBulkReplay(row: Selectable<BulkReplayRow>): StoredBulkReplay {
     id: Number(row.id),
     filter: JSON.parse(row.filter),
     perSecond: row.per_second,
-    createdBy: row.begun_by,
+    createdBy: row.created_by,
     state: row.state,
     total: Number(row.total),
     succeeded: Number(row.succeeded),
-    alreadyHandled: Number(row.already),
+    alreadyHandled: Number(row.already_handled),
     failed: Number(row.failed),
     afterId: Number(row.after_id),
     upToId: Number(row.up_to_id),
-    startedAt: isoTime(row.begun_at),
+    startedAt: isoTime(row.started_at),
     endedAt: row.ended_at === null ? null : isoTime(row.ended_at),
   };
 }

@@ -1,5 +1,4 @@
-import type { Selectable } from "kysely";
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { EventKey } from "../domain/index.ts";
 import {
   type CallbackFilter,
@@ -8,51 +7,24 @@ import {
   logEntryBytes,
   storedDiagnosis,
 } from "../domain/index.ts";
-import { idIn, searchStepFor } from "./callback-search.ts";
-import { idsBetween, noteLateCallbacks } from "./callback-times.ts";
+import { idIn, idsBetween, searchStepFor } from "./callback-search.ts";
 import { isoTime, storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
-import type { ForwardPage, SearchPage } from "./paging.ts";
-import { boundedSearch, type StepSizes } from "./paging.ts";
-import { trimRefused } from "./retention.ts";
+import { Area } from "./database.ts";
+import { boundedSearch, type ForwardPage, type SearchPage, type StepSizes } from "./paging.ts";
 import type { CallbackRow } from "./tables.ts";
 
 export interface StoredCallback extends CallbackLogEntry {
   readonly id: number;
 }
 
-/** What one search has found. */
+/** The result of a search. */
 export interface CallbackSearchResult {
   /** Newest first. */
   readonly callbacks: readonly StoredCallback[];
-  /** Where the search goes on, as `before`; null at its end. */
+  /** Where the search continues, as `before`; null at its end. */
   readonly next: number | null;
-  /** When the oldest callback came that was looked at, in ISO 8601; null at the end. */
+  /** When the oldest callback that the search has read was received, in ISO 8601; null at the end. */
   readonly searchedUntil: string | null;
-}
-
-/**
- * The callback log as it is read. Ids grow with the time, nearly: a row gets its id when its callback is answered, and on
- * PostgreSQL rows may become visible in another order than that of their ids. Rows that waited for a database that was away get
- * theirs far later, which is noted beside them.
- */
-export interface CallbackStore {
-  /** A bounded look: what is not found within its time is found when it goes on. */
-  search(filter: CallbackFilter, search: SearchPage): Promise<CallbackSearchResult>;
-  /** Before rows are stored that came long ago: when the oldest of them came, and now. */
-  noteLateCallbacks(oldest: Date, now: Date): Promise<void>;
-  get(id: number): Promise<StoredCallback | undefined>;
-  /** The rows with an id above it, oldest first. */
-  after(id: number, limit: number): Promise<StoredCallback[]>;
-  /** Those of these ids that can be seen, oldest first. */
-  byIds(ids: readonly number[]): Promise<StoredCallback[]>;
-  /**
-   * Deletes the oldest rows of strangers, in steps, until all of them take no more than so many bytes.
-   * @returns how many rows went
-   */
-  trimRefused(mostBytes: number): Promise<number>;
-  /** The newest ids, newest first. */
-  newestIds(limit: number): Promise<number[]>;
 }
 
 export function toStoredCallback(row: Selectable<CallbackRow>): StoredCallback {
@@ -78,14 +50,14 @@ export function toStoredCallback(row: Selectable<CallbackRow>): StoredCallback {
   };
 }
 
-/** The columns that only rows of strangers have, so that no event's callback names them. */
+/** The columns of refused callbacks alone, so that the insert of an event's row names none of them. */
 export const REFUSED_COLUMNS = [
   "diagnosis",
   "refused_bytes",
   "left_out",
 ] as const satisfies readonly (keyof CallbackRow)[];
 
-/** The values of `STRANGER_COLUMNS`; undefined for a row that belongs to an event. */
+/** The values of `REFUSED_COLUMNS`; undefined for a row of an event. */
 export function refusedValues(
   row: CallbackLogEntry,
 ): readonly [string | null, number, string | null] | undefined {
@@ -146,77 +118,89 @@ const STEPS: StepSizes = { first: 64, most: 20_000 };
 /** A long body takes SQLite half a millisecond to compare with a text, and after a thousand short ones there may be long ones. */
 const STEPS_WITH_BODIES: StepSizes = { first: 4, most: 32 };
 
-/** The requests of `CallbackStore`, in SQL that both databases speak. */
-export function callbackQueries(database: Database): CallbackStore {
-  return {
-    search: (filter, request) => search(database, filter, request),
-    noteLateCallbacks: (oldest, now) => noteLateCallbacks(database, oldest, now),
-    async get(id) {
-      const row = await database.read.selectFrom(TABLE).selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? undefined : toStoredCallback(row);
-    },
-    async after(id, limit) {
-      const query = database.read.selectFrom(TABLE).selectAll().where("id", ">", id);
-      return (await query.orderBy("id").limit(limit).execute()).map(toStoredCallback);
-    },
-    async byIds(ids) {
-      if (ids.length === 0) return [];
-      const { rows } = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
-        WHERE ${idIn(database.dialect, ids)}`.execute(database.read);
-      return rows.map(toStoredCallback).sort((a, b) => a.id - b.id);
-    },
-    trimRefused: (mostBytes) => trimRefused(database, mostBytes),
-    async newestIds(limit) {
-      const query = database.read.selectFrom(TABLE).select("id").orderBy("id", "desc").limit(limit);
-      return (await query.execute()).map(({ id }) => Number(id));
-    },
-  };
-}
+/**
+ * The callback log for its readers. Ids nearly grow with the time: a row gets its id when its callback is answered, and on
+ * PostgreSQL rows may become visible out of order. Rows that waited for an absent database get theirs far later, which
+ * `noteLate` records.
+ */
+export class Callbacks extends Area {
+  /** Newest first, within a time budget: `next` continues a search that has used it up. */
+  async search(
+    filter: CallbackFilter,
+    { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: SearchPage,
+  ): Promise<CallbackSearchResult> {
+    const { dialect } = this.database;
+    const started = performance.now();
+    const range = await idsBetween(this.database, filter, before);
+    const steps = dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
+    const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - started) };
+    const step = searchStepFor(this.database, filter, range.from);
+    const { rows, next } = await boundedSearch(dialect, steps, left, step);
+    const callbacks = rows.map(toStoredCallback);
+    if (next === null) return { callbacks, next, searchedUntil: null };
+    const last = callbacks.at(-1);
+    const searchedUntil = last?.id === next ? last.receivedAt : await this.timeOf(next);
+    return { callbacks, next, searchedUntil };
+  }
 
-async function search(
-  database: Database,
-  filter: CallbackFilter,
-  { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: SearchPage,
-): Promise<CallbackSearchResult> {
-  const begun = performance.now();
-  const range = await idsBetween(database, filter, before);
-  const steps = database.dialect === "sqlite" && filter.text !== undefined ? STEPS_WITH_BODIES : STEPS;
-  const left = { limit, before: range.below, budgetMs: budgetMs - (performance.now() - begun) };
-  const { rows, next } = await boundedSearch(
-    database.dialect,
-    steps,
-    left,
-    searchStepFor(database, filter, range.from),
-  );
-  const callbacks = rows.map(toStoredCallback);
-  if (next === null) return { callbacks, next, searchedUntil: null };
-  const last = callbacks.at(-1);
-  const searchedUntil = last?.id === next ? last.receivedAt : await timeOf(database, next);
-  return { callbacks, next, searchedUntil };
-}
+  /** Null where the row has been deleted meanwhile. */
+  private async timeOf(id: number): Promise<string | null> {
+    const query = this.database.read.selectFrom(TABLE).select("received_at").where("id", "=", id);
+    const row = await query.executeTakeFirst();
+    return row === undefined ? null : isoTime(row.received_at);
+  }
 
-/** Null where the row has been deleted meanwhile. */
-async function timeOf({ read }: Database, id: number): Promise<string | null> {
-  const row = await read.selectFrom(TABLE).select("received_at").where("id", "=", id).executeTakeFirst();
-  return row === undefined ? null : isoTime(row.received_at);
-}
+  /** Before rows are stored that were received long ago: when the oldest of them was received, and now. */
+  async noteLate(oldest: Date, now: Date): Promise<void> {
+    const stored_at = now.toISOString();
+    await this.database.write
+      .insertInto("oncehook_late_callbacks")
+      .values({ oldest: oldest.toISOString(), stored_at })
+      // The same rows are noted again where they could not be stored: one note is enough.
+      .onConflict((conflict) => conflict.column("oldest").doUpdateSet({ stored_at }))
+      .execute();
+  }
 
-/** What the index by event holds, and the one row that the event's record names (see `idsOfEvent` in callback-search.ts). */
-export async function callbacksOfEvent(
-  { read }: Database,
-  { source, eventId }: EventKey,
-  { after, limit }: ForwardPage,
-): Promise<StoredCallback[]> {
-  const others = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
-    WHERE event_id = ${eventId} AND with_record = 0 AND source = ${source} AND id > ${after}
-    ORDER BY id LIMIT ${limit}`.execute(read);
-  const recorded = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
-    WHERE event_id = ${eventId} AND with_record = 1 AND source = ${source} AND id > ${after} AND id IN
-      (SELECT callback_id FROM oncehook_records WHERE event_id = ${eventId} AND source = ${source})`.execute(
-    read,
-  );
-  return [...others.rows, ...recorded.rows]
-    .map(toStoredCallback)
-    .sort((one, other) => one.id - other.id)
-    .slice(0, limit);
+  async get(id: number): Promise<StoredCallback | undefined> {
+    const query = this.database.read.selectFrom(TABLE).selectAll().where("id", "=", id);
+    const row = await query.executeTakeFirst();
+    return row === undefined ? undefined : toStoredCallback(row);
+  }
+
+  /** The rows with an id above it, oldest first. */
+  async after(id: number, limit: number): Promise<StoredCallback[]> {
+    const query = this.database.read.selectFrom(TABLE).selectAll().where("id", ">", id);
+    return (await query.orderBy("id").limit(limit).execute()).map(toStoredCallback);
+  }
+
+  /** Those of these ids that are visible, oldest first. */
+  async byIds(ids: readonly number[]): Promise<StoredCallback[]> {
+    if (ids.length === 0) return [];
+    const { rows } = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
+      WHERE ${idIn(this.database.dialect, ids)}`.execute(this.database.read);
+    return rows.map(toStoredCallback).sort((a, b) => a.id - b.id);
+  }
+
+  /** The newest ids, newest first. */
+  async newestIds(limit: number): Promise<number[]> {
+    const query = this.database.read.selectFrom(TABLE).select("id").orderBy("id", "desc").limit(limit);
+    return (await query.execute()).map(({ id }) => Number(id));
+  }
+
+  /** The rows of one event, oldest first: those in the index by event, and the one that the record names. */
+  async ofEvent({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<StoredCallback[]> {
+    const { read } = this.database;
+    const others = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
+      WHERE event_id = ${eventId} AND with_record = 0 AND source = ${source} AND id > ${after}
+      ORDER BY id LIMIT ${limit}`.execute(read);
+    const recorded = await sql<Selectable<CallbackRow>>`SELECT * FROM oncehook_callbacks
+      WHERE event_id = ${eventId} AND with_record = 1 AND source = ${source} AND id > ${after} AND id IN
+        (SELECT callback_id FROM oncehook_records WHERE event_id = ${eventId} AND source = ${source})`.execute(
+      read,
+    );
+    return [...others.rows, ...recorded.rows]
+      .map(toStoredCallback)
+      .sort((one, other) => one.id - other.id)
+      .slice(0, limit);
+  }
 }

@@ -1,9 +1,64 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type CallbackFilter, indexedOutcomes } from "../domain/index.ts";
+import { isoTime } from "./column-values.ts";
 import type { Database } from "./database.ts";
-import type { SearchStep } from "./paging.ts";
+import { firstIdSince, type IdRange, idRange, type SearchStep } from "./paging.ts";
+import { longestRunMs } from "./settings.ts";
 import type { CallbackRow, StoredInteger } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
+
+const TABLE = "oncehook_callbacks";
+
+/**
+ * How much later than others of the same time a row may get its id, besides the longest run: it waits for its group, and the
+ * clocks of processes differ. A search reads so much more of the log at each end.
+ */
+const SLACK_MS = 120_000;
+
+/** All rows of these times have ids in this range; others may too, so that the search still compares the times. */
+export async function idsBetween(
+  database: Database,
+  { from, to }: Pick<CallbackFilter, "from" | "to">,
+  before: number,
+): Promise<IdRange> {
+  if (from === undefined && to === undefined) return { from: 0, below: before };
+  const [all, longestRun] = await Promise.all([idRange(database, TABLE), longestRunMs(database)]);
+  const slack = SLACK_MS + longestRun;
+  const below = Math.min(before, all.below);
+  const since = (time: string) =>
+    firstIdSince(database, { table: TABLE, column: "received_at", from: all.from, below }, time);
+  const [first, end] = await Promise.all([
+    from === undefined ? all.from : lowerTimeBound(database, from, slack).then(since),
+    to === undefined ? below : upperTimeBound(database, to, slack).then(since),
+  ]);
+  return { from: first, below: end };
+}
+
+/** No row that came before it has an id above one of `from`: late ones that were stored after `from` came no earlier. */
+async function lowerTimeBound({ read }: Database, from: string, slack: number): Promise<string> {
+  const late = await read
+    .selectFrom("oncehook_late_callbacks")
+    .select((eb) => eb.fn.min("oldest").as("oldest"))
+    .where("stored_at", ">", shifted(from, -slack))
+    .executeTakeFirst();
+  const oldest = late?.oldest;
+  return shifted(oldest && isoTime(oldest) < from ? isoTime(oldest) : from, -slack);
+}
+
+/** No row that came since has an id below one from before `to`: late ones of those were stored by then. */
+async function upperTimeBound({ read }: Database, to: string, slack: number): Promise<string> {
+  const late = await read
+    .selectFrom("oncehook_late_callbacks")
+    .select((eb) => eb.fn.max("stored_at").as("stored_at"))
+    .where("oldest", "<", to)
+    .executeTakeFirst();
+  const stored = late?.stored_at;
+  return shifted(stored && isoTime(stored) > to ? isoTime(stored) : to, slack);
+}
+
+function shifted(time: string, ms: number): string {
+  return new Date(Date.parse(time) + ms).toISOString();
+}
 
 type Row = Selectable<CallbackRow>;
 

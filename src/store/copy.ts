@@ -95,9 +95,19 @@ export interface CopyTarget {
 /** Written by the migrations of each database for itself, or merged at the end of a copy. */
 export const NOT_COPIED: ReadonlySet<string> = new Set([
   "oncehook_schema",
-  "oncehook_own_migrations",
+  "oncehook_handler_migrations",
   "oncehook_settings",
 ]);
+
+/** Identifies an applied migration, whatever the time it was applied. */
+export function migrationIdentity({ handler, name }: Readonly<Record<string, unknown>>): string {
+  return [handler, name].map(String).sort().join(" of ");
+}
+
+/** An identifier of either database. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
 
 /** The setting that holds the progress; a receiver refuses to start where it is present. */
 export const UNFINISHED_COPY = "unfinished_copy";
@@ -213,9 +223,4 @@ export class FingerprintSum {
   result(): Fingerprint {
     return { rows: this.#rows, digest: [...this.#sums].map((sum) => sum.toString(16)).join("-") };
   }
-}
-
-/** An identifier, as both databases quote it. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,57 +1,6 @@
 import { sql } from "kysely";
-import type { Database } from "./database.ts";
+import { Area } from "./database.ts";
 import { type StoredCredentialUse, toStoredCredentialUse } from "./inspection.ts";
-
-const TABLE = "oncehook_credential_uses";
-
-export async function noteCredential({ write }: Database, use: CredentialUse, now: Date): Promise<void> {
-  const last_used_at = now.toISOString();
-  await write
-    .insertInto(TABLE)
-    .values({ ...use, previous_since: null, last_used_at })
-    .onConflict((conflict) => conflict.columns(["method", "fingerprint"]).doUpdateSet({ last_used_at }))
-    .execute();
-}
-
-/** A secret that is previous at one start after another stays so since the first; as the current one it is not. */
-export async function noteConfiguredCredentials(
-  { write }: Database,
-  credentials: readonly ConfiguredCredential[],
-  now: Date,
-): Promise<void> {
-  for (const { method, fingerprint, isPrevious } of credentials) {
-    const previous_since = isPrevious ? now.toISOString() : null;
-    const since = sql<string>`coalesce(${sql.ref(`${TABLE}.previous_since`)}, excluded.previous_since)`;
-    await write
-      .insertInto(TABLE)
-      .values({ method, fingerprint, previous_since, last_used_at: null })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["method", "fingerprint"])
-          .doUpdateSet({ previous_since: isPrevious ? since : null }),
-      )
-      .execute();
-  }
-}
-
-export async function credentialUses(
-  { read }: Database,
-  credentials: readonly CredentialUse[],
-): Promise<StoredCredentialUse[]> {
-  if (credentials.length === 0) return [];
-  const rows = await read
-    .selectFrom(TABLE)
-    .select(["method", "fingerprint", "previous_since", "last_used_at"])
-    .where(({ or, and, eb }) =>
-      or(
-        credentials.map(({ method, fingerprint }) =>
-          and([eb("method", "=", method), eb("fingerprint", "=", fingerprint)]),
-        ),
-      ),
-    )
-    .execute();
-  return rows.map(toStoredCredentialUse);
-}
 
 /** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */
 export interface CredentialUse {
@@ -60,6 +9,55 @@ export interface CredentialUse {
 }
 
 export interface ConfiguredCredential extends CredentialUse {
-  /** Whether it is on its way out. */
+  /** Whether another one has replaced it. */
   readonly isPrevious: boolean;
+}
+
+const TABLE = "oncehook_credential_uses";
+
+/** When each configured secret was accepted last, so that an operator sees when a previous one can be retired. */
+export class CredentialUses extends Area {
+  /** Notes that a secret was accepted. */
+  async note(use: CredentialUse, now: Date): Promise<void> {
+    const last_used_at = now.toISOString();
+    await this.database.write
+      .insertInto(TABLE)
+      .values({ ...use, previous_since: null, last_used_at })
+      .onConflict((conflict) => conflict.columns(["method", "fingerprint"]).doUpdateSet({ last_used_at }))
+      .execute();
+  }
+
+  /** Notes since when each secret has been a previous one, without a break; a current one is none. */
+  async noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void> {
+    for (const { method, fingerprint, isPrevious } of credentials) {
+      const previous_since = isPrevious ? now.toISOString() : null;
+      const since = sql<string>`coalesce(${sql.ref(`${TABLE}.previous_since`)}, excluded.previous_since)`;
+      await this.database.write
+        .insertInto(TABLE)
+        .values({ method, fingerprint, previous_since, last_used_at: null })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["method", "fingerprint"])
+            .doUpdateSet({ previous_since: isPrevious ? since : null }),
+        )
+        .execute();
+    }
+  }
+
+  /** The uses of these secrets; one that was never accepted nor previous may be absent. */
+  async list(credentials: readonly CredentialUse[]): Promise<StoredCredentialUse[]> {
+    if (credentials.length === 0) return [];
+    const rows = await this.database.read
+      .selectFrom(TABLE)
+      .select(["method", "fingerprint", "previous_since", "last_used_at"])
+      .where(({ or, and, eb }) =>
+        or(
+          credentials.map(({ method, fingerprint }) =>
+            and([eb("method", "=", method), eb("fingerprint", "=", fingerprint)]),
+          ),
+        ),
+      )
+      .execute();
+    return rows.map(toStoredCredentialUse);
+  }
 }

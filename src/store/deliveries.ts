@@ -1,93 +1,157 @@
 import { type Selectable, sql } from "kysely";
-import { idList, isoTime, storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
-import { latestPlausibleLeaseEnd } from "./lease.ts";
-import {
-  type DeliveryLease,
-  type DueDelivery,
-  type OutboxStore,
-  toDelivery,
-  toNotification,
-} from "./outbox.ts";
+import { idList, storableText } from "./column-values.ts";
+import { Area, type Database } from "./database.ts";
+import { bringForward, cutLeases, type Lease, NO_LEASE } from "./lease.ts";
+import { type StoredDelivery, type StoredNotification, toDelivery, toNotification } from "./notifications.ts";
 import type { DeliveryRow, NotificationRow } from "./tables.ts";
 
+export interface DueDelivery extends StoredDelivery {
+  readonly notification: StoredNotification;
+}
+
+export interface DeliveryLease extends Lease {
+  /** The earliest next attempt if the process ends during this one; default: when the lease has expired. */
+  readonly retryAt?: Date;
+}
+
 const DELIVERIES = "oncehook_deliveries";
-/** The condition of the index, word for word. */
-const WAITING = sql<boolean>`state = 'waiting'`;
-/** Rows repaired per round; the others wait for the next round. */
-const AT_ONCE = 250;
-/** Processes whose clocks differ by less do not mend each other's times. */
-const CLOCK_TOLERANCE_MS = 10_000;
+const NOT_LEASED = { ...NO_LEASE, lease_alone: 0 } as const;
 
-type Leases = Pick<OutboxStore, "leaseDue" | "leaseExpired" | "repairTimes">;
+/** The deliveries of notifications: leased, tried and settled. */
+export class Deliveries extends Area {
+  /**
+   * Leases the due deliveries of these channels, oldest first, each to one owner only. The lease counts the attempt, so that one
+   * during which the process ends counts too.
+   */
+  async leaseDue(channels: readonly string[], lease: DeliveryLease, limit: number): Promise<DueDelivery[]> {
+    const leased = await this.database.write
+      .with("due", (db) => {
+        const due = db
+          .selectFrom(DELIVERIES)
+          .select("id")
+          .where("state", "=", sql.lit("waiting"))
+          .where("next_attempt_at", "<=", lease.now.toISOString())
+          .where("channel", "in", channels)
+          .where("lease_owner", "is", null)
+          .orderBy("next_attempt_at")
+          .limit(limit);
+        return this.database.dialect === "postgres" ? due.forUpdate().skipLocked() : due;
+      })
+      .updateTable(DELIVERIES)
+      .set({ ...leaseOf(lease), attempts: sql<number>`attempts + 1` })
+      .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
+      .returningAll()
+      .execute();
+    return withNotifications(this.database, leased);
+  }
 
-/** Leases deliveries and recovers leases whose process has ended. */
-export function deliveryLeases(database: Database): Leases {
-  return {
-    leaseDue: (channels, lease, limit) => leaseDue(database, channels, lease, limit),
-    leaseExpired: (channels, lease) => leaseExpired(database, channels, lease),
-    async repairTimes(channels, leaseMs, now) {
-      await cutLeases(database, channels, leaseMs, now);
-      await bringForward(database, channels, now);
-    },
-  };
-}
+  /**
+   * Leases the delivery with the fewest attempts among those whose lease has expired: their process has ended. An attempt that was
+   * interrupted beside others does not count; one that was leased here, and interrupted too, counts. Nearly always there is none,
+   * and then nothing is written.
+   */
+  async leaseExpired(channels: readonly string[], lease: DeliveryLease): Promise<DueDelivery | undefined> {
+    const now = lease.now.toISOString();
+    const left = await this.database.read
+      .selectFrom(DELIVERIES)
+      .select(["id", "lease_owner"])
+      .where("lease_owner", "is not", null)
+      .where("leased_until", "<=", now)
+      .where("next_attempt_at", "<=", now)
+      .where("channel", "in", channels)
+      .orderBy("attempts")
+      .orderBy("id")
+      .limit(1)
+      .executeTakeFirst();
+    if (left === undefined) return undefined;
+    const leased = await this.database.write
+      .updateTable(DELIVERIES)
+      .set({ ...leaseOf(lease), attempts: sql<number>`attempts + lease_alone`, lease_alone: 1 })
+      .where("id", "=", left.id)
+      .where("lease_owner", "=", left.lease_owner)
+      .where("leased_until", "<=", now)
+      .returningAll()
+      .execute();
+    return (await withNotifications(this.database, leased))[0];
+  }
 
-async function leaseDue(
-  database: Database,
-  channels: readonly string[],
-  lease: DeliveryLease,
-  limit: number,
-): Promise<DueDelivery[]> {
-  const leased = await database.write
-    .with("due", (db) => {
-      const due = db
-        .selectFrom(DELIVERIES)
-        .select("id")
-        .where("state", "=", sql.lit("waiting"))
-        .where("next_attempt_at", "<=", lease.now.toISOString())
-        .where("channel", "in", channels)
-        .where("lease_owner", "is", null)
-        .orderBy("next_attempt_at")
-        .limit(limit);
-      return database.dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-    })
-    .updateTable(DELIVERIES)
-    .set({ ...leaseOf(lease), attempts: sql<number>`attempts + 1` })
-    .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-    .returningAll()
-    .execute();
-  return withNotifications(database, leased);
-}
+  /**
+   * Corrects deliveries of these channels after the clock was set back: leases that last longer than two of `leaseMs` are cut to
+   * one, and times that were set later than now move to as long after now.
+   */
+  async repairTimes(channels: readonly string[], leaseMs: number, now: Date): Promise<void> {
+    // The conditions of the indexes, word for word.
+    const ofChannels = sql`channel IN (${sql.join([...channels])})`;
+    const leased = sql`lease_owner IS NOT NULL AND ${ofChannels}`;
+    const waiting = sql`state = 'waiting' AND ${ofChannels}`;
+    await cutLeases(this.database, { table: DELIVERIES, where: leased }, leaseMs, now);
+    const scheduled = { key: "id", setAt: "scheduled_at", times: ["next_attempt_at"] };
+    await bringForward(this.database, { table: DELIVERIES, where: waiting, ...scheduled }, now);
+  }
 
-/** Looked up before it is leased: nearly always there is none, and then nothing is written. */
-async function leaseExpired(
-  database: Database,
-  channels: readonly string[],
-  lease: DeliveryLease,
-): Promise<DueDelivery | undefined> {
-  const now = lease.now.toISOString();
-  const left = await database.read
-    .selectFrom(DELIVERIES)
-    .select(["id", "lease_owner"])
-    .where("lease_owner", "is not", null)
-    .where("leased_until", "<=", now)
-    .where("next_attempt_at", "<=", now)
-    .where("channel", "in", channels)
-    .orderBy("attempts")
-    .orderBy("id")
-    .limit(1)
-    .executeTakeFirst();
-  if (left === undefined) return undefined;
-  const leased = await database.write
-    .updateTable(DELIVERIES)
-    .set({ ...leaseOf(lease), attempts: sql<number>`attempts + lease_alone`, lease_alone: 1 })
-    .where("id", "=", left.id)
-    .where("lease_owner", "=", left.lease_owner)
-    .where("leased_until", "<=", now)
-    .returningAll()
-    .execute();
-  return (await withNotifications(database, leased))[0];
+  /** Settles deliveries that succeeded; returns how many, without those whose lease another process took over. */
+  async markDelivered(ids: readonly number[], owner: string, now: Date): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`UPDATE oncehook_deliveries
+      SET state = 'delivered', delivered_at = ${now.toISOString()}, next_attempt_at = NULL, error = NULL,
+        lease_owner = NULL, leased_until = NULL, lease_alone = 0
+      WHERE id IN ${idList(this.database.dialect, ids)} AND lease_owner = ${owner}`.execute(
+      this.database.write,
+    );
+    return Number(numAffectedRows);
+  }
+
+  /** `nextAttemptAt` null: no further attempt, the delivery is dead. `now` shows later whether the clock was set back. */
+  async markFailed(
+    id: number,
+    owner: string,
+    error: string,
+    nextAttemptAt: Date | null,
+    now?: Date,
+  ): Promise<void> {
+    await this.database.write
+      .updateTable(DELIVERIES)
+      .set({
+        state: nextAttemptAt === null ? "dead" : "waiting",
+        error: storableText(error),
+        next_attempt_at: nextAttemptAt?.toISOString() ?? null,
+        scheduled_at: now?.toISOString() ?? null,
+        ...NOT_LEASED,
+      })
+      .where("id", "=", id)
+      .where("lease_owner", "=", owner)
+      .execute();
+  }
+
+  /** Releases a lease and takes back its attempt, which ended early by no fault of the receiver. */
+  async release(id: number, owner: string): Promise<void> {
+    await this.database.write
+      .updateTable(DELIVERIES)
+      // Due as before: the lease has deferred it in case its process ends.
+      .set((eb) => ({
+        attempts: eb("attempts", "-", 1),
+        next_attempt_at: eb.ref("scheduled_at"),
+        ...NOT_LEASED,
+      }))
+      .where("id", "=", id)
+      .where("lease_owner", "=", owner)
+      .execute();
+  }
+
+  /** Ends a delivery whose attempts were used up before this lease, which does not count as one. */
+  async markDead(id: number, owner: string, error: string): Promise<void> {
+    await this.database.write
+      .updateTable(DELIVERIES)
+      .set((eb) => ({
+        state: "dead",
+        attempts: eb("attempts", "-", 1),
+        error: storableText(error),
+        next_attempt_at: null,
+        ...NOT_LEASED,
+      }))
+      .where("id", "=", id)
+      .where("lease_owner", "=", owner)
+      .execute();
+  }
 }
 
 function leaseOf({ owner, until, now, retryAt = now }: DeliveryLease) {
@@ -116,132 +180,4 @@ async function withNotifications(
     const notification = byId.get(String(row.notification_id));
     return notification === undefined ? [] : [{ ...toDelivery(row), notification }];
   });
-}
-
-async function cutLeases(
-  { read, write }: Database,
-  channels: readonly string[],
-  leaseMs: number,
-  now: Date,
-): Promise<void> {
-  const latest = latestPlausibleLeaseEnd(now, leaseMs).toISOString();
-  const far = await read
-    .selectFrom(DELIVERIES)
-    .select("id")
-    .where("lease_owner", "is not", null)
-    .where("leased_until", ">", latest)
-    .where("channel", "in", channels)
-    .limit(AT_ONCE)
-    .execute();
-  if (far.length === 0) return;
-  await write
-    .updateTable(DELIVERIES)
-    .set({ leased_until: new Date(now.getTime() + leaseMs).toISOString() })
-    .where("lease_owner", "is not", null)
-    // Another process may have given the lease meanwhile.
-    .where("leased_until", ">", latest)
-    .where(
-      "id",
-      "in",
-      far.map(({ id }) => id),
-    )
-    .execute();
-}
-
-async function bringForward(
-  { read, transact }: Database,
-  channels: readonly string[],
-  now: Date,
-): Promise<void> {
-  const far = await read
-    .selectFrom(DELIVERIES)
-    .select(["id", "scheduled_at", "next_attempt_at"])
-    .where(WAITING)
-    .where("scheduled_at", ">", new Date(now.getTime() + CLOCK_TOLERANCE_MS).toISOString())
-    .where("channel", "in", channels)
-    .orderBy("scheduled_at")
-    .limit(AT_ONCE)
-    .execute();
-  if (far.length === 0) return;
-  await transact(async (query) => {
-    for (const { id, scheduled_at, next_attempt_at } of far) {
-      const wait = timeOf(next_attempt_at) - timeOf(scheduled_at);
-      await query
-        .updateTable(DELIVERIES)
-        .set({
-          next_attempt_at: new Date(now.getTime() + Math.max(0, wait)).toISOString(),
-          scheduled_at: now.toISOString(),
-        })
-        .where("id", "=", id)
-        .where("scheduled_at", "=", scheduled_at)
-        .where(WAITING)
-        .execute();
-    }
-  });
-}
-
-function timeOf(time: DeliveryRow["scheduled_at"]): number {
-  return time === null ? 0 : Date.parse(isoTime(time));
-}
-
-const NO_LEASE = { lease_owner: null, leased_until: null, lease_alone: 0 } as const;
-
-export async function markDelivered(
-  { write, dialect }: Database,
-  deliveries: readonly number[],
-  owner: string,
-  now: Date,
-): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`UPDATE oncehook_deliveries
-    SET state = 'delivered', delivered_at = ${now.toISOString()}, next_attempt_at = NULL, error = NULL,
-      lease_owner = NULL, leased_until = NULL, lease_alone = 0
-    WHERE id IN ${idList(dialect, deliveries)} AND lease_owner = ${owner}`.execute(write);
-  return Number(numAffectedRows);
-}
-
-export async function markFailed(
-  { write }: Database,
-  id: number,
-  owner: string,
-  error: string,
-  next: Date | null,
-  now: Date | undefined,
-): Promise<void> {
-  await write
-    .updateTable(DELIVERIES)
-    .set({
-      state: next === null ? "dead" : "waiting",
-      error: storableText(error),
-      next_attempt_at: next?.toISOString() ?? null,
-      scheduled_at: now?.toISOString() ?? null,
-      ...NO_LEASE,
-    })
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .execute();
-}
-
-export async function releaseDelivery({ write }: Database, id: number, owner: string): Promise<void> {
-  await write
-    .updateTable(DELIVERIES)
-    // Due as it was: the lease has put it off for the case that its process ends.
-    .set((eb) => ({ attempts: eb("attempts", "-", 1), next_attempt_at: eb.ref("scheduled_at"), ...NO_LEASE }))
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .execute();
-}
-
-export async function markDead({ write }: Database, id: number, owner: string, error: string): Promise<void> {
-  await write
-    .updateTable(DELIVERIES)
-    .set((eb) => ({
-      state: "dead",
-      attempts: eb("attempts", "-", 1),
-      error: storableText(error),
-      next_attempt_at: null,
-      ...NO_LEASE,
-    }))
-    .where("id", "=", id)
-    .where("lease_owner", "=", owner)
-    .execute();
 }

@@ -1,82 +1,191 @@
 import { sql } from "kysely";
-import type { EventKey } from "../domain/index.ts";
+import type { EventKey, FaultCode } from "../domain/index.ts";
 import { storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
-import type { FailedAttempt } from "./failures.ts";
-import { type FailureLease, type FailureStore, type StoredFailure, toFailure } from "./failures.ts";
-import type { Lease } from "./lease.ts";
+import { Area, type Database } from "./database.ts";
+import { removeIfRecorded, type StoredFailure, toFailure } from "./failures.ts";
+import { type Lease, NO_LEASE } from "./lease.ts";
+
+/** A lease of one failure; taking it counts as an attempt, except for a removal. */
+export interface FailureLease extends Lease {
+  /** Default: a replay. */
+  readonly kind?: "replay" | "bulk" | "removal";
+  /** Whether its process runs no other failure during it. */
+  readonly isAlone?: boolean;
+  readonly bulkReplayId?: number | undefined;
+}
+
+export interface FailedAttempt {
+  readonly kind: "retry" | "replay";
+  readonly code: FaultCode;
+  readonly error: string;
+  readonly now: Date;
+  /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
+  readonly nextAttemptAt: Date | null;
+  /** The bulk replay that made the attempt; it counts the failure in the same transaction. */
+  readonly bulkReplayId?: number;
+}
 
 const FAILURES = "oncehook_failures";
 /** The condition of the index, word for word. */
 const SUSPECT = sql<boolean>`unclean_ends > 0`;
 
-export const NO_LEASE = {
-  lease_owner: null,
-  leased_until: null,
+/** The columns of a failure without a lease. */
+export const NO_FAILURE_LEASE = {
+  ...NO_LEASE,
   leased_at: null,
   lease_kind: null,
   lease_alone: 0,
   lease_bulk_id: null,
 } as const;
 
-type Leasing = Pick<FailureStore, "leaseDue" | "leaseSuspect" | "isSuspectDue" | "leaseOne">;
+/** The attempts that a lease has counted. */
+const UNCOUNTED = {
+  attempts: sql<number>`attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END`,
+  retries_done: sql<number>`retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`,
+};
 
-/** Takes the leases of failures. */
-export function leaseQueries(database: Database): Leasing {
-  return {
-    leaseDue: (lease, limit) => leaseDue(database, lease, limit),
-    leaseSuspect: (lease) => leaseSuspect(database, lease),
-    isSuspectDue: (now) => isSuspectDue(database, now),
-    leaseOne: (key, lease) => leaseOne(database, key, lease),
-  };
+/** The attempts of failures beside their callbacks: retries, replays and removals, each under a lease. */
+export class FailureLeases extends Area {
+  /**
+   * Leases the due failures, oldest first, each to one owner only, without suspects. The lease counts the attempt and the retry,
+   * so that an attempt during which the process ends counts too.
+   */
+  async leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]> {
+    const { write, dialect } = this.database;
+    const rows = await write
+      .with("due", (db) => {
+        const due = db
+          .selectFrom(FAILURES)
+          .select("id")
+          .where("state", "=", "waiting")
+          .where("next_attempt_at", "<=", lease.now.toISOString())
+          .where("lease_owner", "is", null)
+          .where("unclean_ends", "=", 0)
+          .orderBy("next_attempt_at")
+          .limit(limit);
+        // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
+        return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
+      })
+      .updateTable(FAILURES)
+      .set(retryLease(lease, false))
+      .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
+      .returningAll()
+      .execute();
+    return rows.map(toFailure).sort((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
+  }
+
+  /** Leases the due suspect with the fewest process ends, for a process that runs no other failure meanwhile. */
+  async leaseSuspect(lease: Lease): Promise<StoredFailure | undefined> {
+    const { write, dialect } = this.database;
+    const row = await write
+      .with("due", (db) => {
+        const due = suspectsDue(db, lease.now)
+          .select("id")
+          .orderBy("unclean_ends")
+          .orderBy("next_attempt_at")
+          .limit(1);
+        return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
+      })
+      .updateTable(FAILURES)
+      .set(retryLease(lease, true))
+      .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
+      .returningAll()
+      .executeTakeFirst();
+    return row === undefined ? undefined : toFailure(row);
+  }
+
+  /** Whether a suspect is due. */
+  async isSuspectDue(now: Date): Promise<boolean> {
+    const due = suspectsDue(this.database.read, now).select("id").limit(1);
+    return (await due.executeTakeFirst()) !== undefined;
+  }
+
+  /** Leases one failure, whatever its state; `leased` when it has a lease already, even one of a process that has ended. */
+  async leaseOne(key: EventKey, lease: FailureLease): Promise<StoredFailure | "absent" | "leased"> {
+    const { kind = "replay" } = lease;
+    const row = await this.database.write
+      .updateTable(FAILURES)
+      .set({ ...leaseOf(lease), lease_kind: kind })
+      .$if(kind !== "removal", (query) => query.set({ attempts: sql<number>`attempts + 1` }))
+      .where("event_id", "=", key.eventId)
+      .where("source", "=", key.source)
+      .where("lease_owner", "is", null)
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return toFailure(row);
+    const there = await this.database.read
+      .selectFrom(FAILURES)
+      .select("id")
+      .where("event_id", "=", key.eventId)
+      .where("source", "=", key.source)
+      .executeTakeFirst();
+    return there === undefined ? "absent" : "leased";
+  }
+
+  /** After a leased attempt failed again; the failure is no longer suspect. `retry` may exhaust it, a replay does not. */
+  async reschedule(key: EventKey, owner: string, again: FailedAttempt): Promise<void> {
+    const next = again.nextAttemptAt?.toISOString() ?? null;
+    await this.update(again.bulkReplayId, (query) =>
+      leased(query, key, owner)
+        .set({
+          code: again.code,
+          error: storableText(again.error),
+          last_failed_at: again.now.toISOString(),
+          unclean_ends: 0,
+          ...NO_FAILURE_LEASE,
+          ...triedBy(again.bulkReplayId),
+        })
+        .$if(again.kind === "retry", (one) =>
+          one.set({ next_attempt_at: next, state: next === null ? "exhausted" : "waiting" }),
+        )
+        .executeTakeFirstOrThrow(),
+    );
+    await removeIfRecorded(this.database, key);
+  }
+
+  /**
+   * Releases a lease and takes back the attempt that it counted; a suspect stays one. `nextAttemptAt` defers a waiting failure, so
+   * that others come first. `bulkReplayId` counts it as failed by that bulk replay, in the same transaction.
+   */
+  async release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void> {
+    await this.update(bulkReplayId, (query) =>
+      leased(query, key, owner)
+        .set({ ...UNCOUNTED, ...NO_FAILURE_LEASE, ...triedBy(bulkReplayId) })
+        .$if(nextAttemptAt !== undefined, (one) =>
+          one.set({ next_attempt_at: nextAttemptAt?.toISOString() ?? null }),
+        )
+        .executeTakeFirstOrThrow(),
+    );
+  }
+
+  /** A bulk replay counts a failure in the transaction that changes it, so that it counts once, whatever process ends. */
+  private async update(
+    bulkReplayId: number | undefined,
+    change: (query: Query) => Promise<{ readonly numUpdatedRows: bigint }>,
+  ): Promise<void> {
+    if (bulkReplayId === undefined) {
+      await change(this.database.write);
+      return;
+    }
+    await this.database.transact(async (query) => {
+      const { numUpdatedRows } = await change(query);
+      if (numUpdatedRows > 0n) await countFailedReplay(query, bulkReplayId);
+    });
+  }
 }
 
-async function leaseDue({ write, dialect }: Database, lease: Lease, limit: number): Promise<StoredFailure[]> {
-  const rows = await write
-    .with("due", (db) => {
-      const due = db
-        .selectFrom(FAILURES)
-        .select("id")
-        .where("state", "=", "waiting")
-        .where("next_attempt_at", "<=", lease.now.toISOString())
-        .where("lease_owner", "is", null)
-        .where("unclean_ends", "=", 0)
-        .orderBy("next_attempt_at")
-        .limit(limit);
-      // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
-      return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-    })
-    .updateTable(FAILURES)
-    .set(retryLease(lease, 0))
-    .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-    .returningAll()
+type Query = Database["write"];
+
+/** In the transaction that settles the failure. */
+export async function countFailedReplay(query: Query, bulkReplayId: number): Promise<void> {
+  await query
+    .updateTable("oncehook_bulk_replays")
+    .set((eb) => ({ failed: eb("failed", "+", 1) }))
+    .where("id", "=", bulkReplayId)
     .execute();
-  return rows.map(toFailure).sort((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
 }
 
-async function leaseSuspect({ write, dialect }: Database, lease: Lease): Promise<StoredFailure | undefined> {
-  const row = await write
-    .with("due", (db) => {
-      const due = suspectsDue(db, lease.now)
-        .select("id")
-        .orderBy("unclean_ends")
-        .orderBy("next_attempt_at")
-        .limit(1);
-      return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-    })
-    .updateTable(FAILURES)
-    .set(retryLease(lease, 1))
-    .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-    .returningAll()
-    .executeTakeFirst();
-  return row === undefined ? undefined : toFailure(row);
-}
-
-async function isSuspectDue({ read }: Database, now: Date): Promise<boolean> {
-  return (await suspectsDue(read, now).select("id").limit(1).executeTakeFirst()) !== undefined;
-}
-
-function suspectsDue(query: Pick<Database["read"], "selectFrom">, now: Date) {
+function suspectsDue(query: Pick<Query, "selectFrom">, now: Date) {
   return query
     .selectFrom(FAILURES)
     .where(SUSPECT)
@@ -85,9 +194,9 @@ function suspectsDue(query: Pick<Database["read"], "selectFrom">, now: Date) {
     .where("lease_owner", "is", null);
 }
 
-function retryLease(lease: Lease, alone: 0 | 1) {
+function retryLease(lease: Lease, isAlone: boolean) {
   return {
-    ...leaseOf({ ...lease, isAlone: alone === 1 }),
+    ...leaseOf({ ...lease, isAlone }),
     lease_kind: "retry" as const,
     attempts: sql<number>`attempts + 1`,
     retries_done: sql<number>`retries_done + 1`,
@@ -104,104 +213,12 @@ function leaseOf({ owner, now, until, isAlone = false, bulkReplayId }: FailureLe
   };
 }
 
-async function leaseOne(
-  { write, read }: Database,
-  key: EventKey,
-  lease: FailureLease,
-): Promise<StoredFailure | "absent" | "leased"> {
-  const { kind = "replay" } = lease;
-  const row = await write
-    .updateTable(FAILURES)
-    .set({ ...leaseOf(lease), lease_kind: kind })
-    .$if(kind !== "removal", (query) => query.set({ attempts: sql<number>`attempts + 1` }))
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "is", null)
-    .returningAll()
-    .executeTakeFirst();
-  if (row !== undefined) return toFailure(row);
-  const there = await read
-    .selectFrom(FAILURES)
-    .select("id")
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .executeTakeFirst();
-  return there === undefined ? "absent" : "leased";
-}
-
-type Query = Database["write"];
-
-/** After a leased attempt failed again. */
-export async function rescheduleFailure(
-  database: Database,
-  key: EventKey,
-  owner: string,
-  again: FailedAttempt,
-): Promise<void> {
-  const next = again.nextAttemptAt?.toISOString() ?? null;
-  await updateAndCountForBulk(database, again.bulkReplayId, (query) =>
-    leased(query, key, owner)
-      .set({
-        code: again.code,
-        error: storableText(again.error),
-        last_failed_at: again.now.toISOString(),
-        unclean_ends: 0,
-        ...NO_LEASE,
-        ...triedBy(again.bulkReplayId),
-      })
-      .$if(again.kind === "retry", (one) =>
-        one.set({ next_attempt_at: next, state: next === null ? "exhausted" : "waiting" }),
-      )
-      .executeTakeFirstOrThrow(),
-  );
-}
-
-/** What the lease has counted: an attempt, and of a retry that too. */
-const UNCOUNTED = {
-  attempts: sql<number>`attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END`,
-  retries_done: sql<number>`retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`,
-};
-
-/** Gives a lease back, and what it has counted; a suspect stays one. */
-export async function releaseFailure(
-  database: Database,
-  ...[key, owner, next, bulkReplayId]: Parameters<FailureStore["release"]>
-): Promise<void> {
-  await updateAndCountForBulk(database, bulkReplayId, (query) =>
-    leased(query, key, owner)
-      .set({ ...UNCOUNTED, ...NO_LEASE, ...triedBy(bulkReplayId) })
-      .$if(next !== undefined, (one) => one.set({ next_attempt_at: next?.toISOString() ?? null }))
-      .executeTakeFirstOrThrow(),
-  );
-}
-
 function leased(query: Query, key: EventKey, owner: string) {
   return query
-    .updateTable("oncehook_failures")
+    .updateTable(FAILURES)
     .where("event_id", "=", key.eventId)
     .where("source", "=", key.source)
     .where("lease_owner", "=", owner);
-}
-
-/** One that a bulk replay has tried is counted with the change that says so: whatever dies, it counts once. */
-async function updateAndCountForBulk(
-  { write, transact }: Database,
-  bulkReplayId: number | undefined,
-  change: (query: Query) => Promise<{ readonly numUpdatedRows: bigint }>,
-): Promise<void> {
-  if (bulkReplayId === undefined) {
-    await change(write);
-    return;
-  }
-  await transact(async (query) => {
-    const { numUpdatedRows } = await change(query);
-    if (numUpdatedRows === 0n) return;
-    await query
-      .updateTable("oncehook_bulk_replays")
-      .set((eb) => ({ failed: eb("failed", "+", 1) }))
-      .where("id", "=", bulkReplayId)
-      .execute();
-  });
 }
 
 function triedBy(bulkReplayId: number | undefined): { bulk_replay_id?: number } {

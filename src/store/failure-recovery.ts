@@ -1,106 +1,136 @@
 import { type Selectable, sql } from "kysely";
-import { type AttemptInterruption, afterInterruption } from "../domain/index.ts";
+import {
+  type AttemptInterruption,
+  afterInterruption,
+  type EventKey,
+  type RetryPolicy,
+} from "../domain/index.ts";
+import { insertAttempt } from "./attempts.ts";
 import { isoTime, storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
-import { NO_LEASE } from "./failure-leases.ts";
-import type { InterruptedAttempt, RecoveryOptions } from "./failures.ts";
-import { latestPlausibleLeaseEnd } from "./lease.ts";
+import { Area, type Database } from "./database.ts";
+import { countFailedReplay, NO_FAILURE_LEASE } from "./failure-leases.ts";
+import type { StoredFailure } from "./failures.ts";
+import { CLOCK_TOLERANCE_MS, cutLeases, ROWS_PER_ROUND } from "./lease.ts";
 import type { FailureRow } from "./tables.ts";
+
+/** How leases and schedules are recovered. */
+export interface RecoveryOptions {
+  readonly now: Date;
+  /** How long a lease lives. */
+  readonly leaseMs: number;
+  readonly policy: RetryPolicy;
+}
+
+/** An attempt that the end of its process interrupted, as it was settled. */
+export interface InterruptedAttempt extends EventKey {
+  readonly kind: "retry" | "replay" | "bulk";
+  readonly isAlone: boolean;
+  readonly state: StoredFailure["state"];
+  readonly uncleanEnds: number;
+}
 
 const FAILURES = "oncehook_failures";
 /** The condition of the index, word for word. */
 const LEASED = sql<boolean>`lease_owner IS NOT NULL`;
-/** What one recovery looks at; the others wait for the next one. */
-const AT_ONCE = 100;
-const CLOCK_TOLERANCE_MS = 1_000;
 
-/** `FailureStore.recover`: what becomes of leases whose process has ended, and of a clock that was set back. */
-export async function recoverFailures(
-  database: Database,
-  recovery: RecoveryOptions,
-): Promise<InterruptedAttempt[]> {
-  const { now, leaseMs } = recovery;
-  const settled: InterruptedAttempt[] = [];
-  for (const row of await leasesToRecover(database, recovery)) {
-    if (isoTime(row.leased_until ?? "") <= now.toISOString()) {
-      const cutOff = await settleInterrupted(database, row, recovery);
-      if (cutOff !== undefined) settled.push(cutOff);
-    } else {
-      // The clock was set back: its process may be at work still, for no longer than a lease from now.
-      const until = new Date(now.getTime() + leaseMs).toISOString();
-      await whereLeased(database.write, row).set({ leased_until: until }).execute();
+/** Recovers failures whose process has ended, and schedules of a clock that was set back. */
+export class FailureRecovery extends Area {
+  /**
+   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a retry that
+   * lies further ahead than the present clock can have set it moves to the latest time it may have.
+   */
+  async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
+    const { now, leaseMs } = recovery;
+    const settled: InterruptedAttempt[] = [];
+    for (const row of await this.expired(now)) {
+      const interrupted = await this.settle(row, recovery);
+      if (interrupted !== undefined) settled.push(interrupted);
     }
+    await cutLeases(this.database, { table: FAILURES, where: LEASED }, leaseMs, now);
+    await this.bringRetriesForward(recovery);
+    return settled;
   }
-  await bringForward(database, recovery);
-  return settled;
-}
 
-/** Leases that have expired, and those that last longer than any may. */
-async function leasesToRecover(
-  { read }: Database,
-  { now, leaseMs }: RecoveryOptions,
-): Promise<Selectable<FailureRow>[]> {
-  const latest = latestPlausibleLeaseEnd(now, leaseMs).toISOString();
-  return read
-    .selectFrom(FAILURES)
-    .selectAll()
-    .where(LEASED)
-    .where((eb) => eb.or([eb("leased_until", "<=", now.toISOString()), eb("leased_until", ">", latest)]))
-    .orderBy("leased_until")
-    .limit(AT_ONCE)
-    .execute();
-}
-
-/** Of all processes that settle a lease one does. */
-async function settleInterrupted(
-  { write, transact }: Database,
-  row: Selectable<FailureRow>,
-  { now, policy }: RecoveryOptions,
-): Promise<InterruptedAttempt | undefined> {
-  const kind = row.lease_kind;
-  if (kind === null || kind === "removal") {
-    // A removal runs no handler; an older version counts an attempt when it has ended.
-    await whereLeased(write, row).set(NO_LEASE).execute();
-    return undefined;
-  }
-  const isAlone = row.lease_alone === 1;
-  const uncleanEnds = row.unclean_ends + 1;
-  const leasedAt = new Date(isoTime(row.leased_at ?? row.last_failed_at));
-  const attempt = { kind, isAlone, retriesDone: row.retries_done, uncleanEnds, leasedAt };
-  const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
-  const isExhausted = isGivenUp && kind === "retry";
-  const error = storableText(errorText(row, attempt));
-  return transact(async (query) => {
-    const { numUpdatedRows } = await whereLeased(query, row)
-      .set({ ...NO_LEASE, unclean_ends: uncleanEnds, retries_done: retriesDone })
-      // Beside others it may have been another event that ended the process: what is known of this one stays.
-      .$if(isAlone || kind === "replay", (one) =>
-        one.set({ code: "process_ended", error, last_failed_at: now.toISOString() }),
-      )
-      .$if(isExhausted, (one) => one.set({ state: "exhausted", next_attempt_at: null }))
-      .$if(nextAttemptAt !== undefined, (one) =>
-        one.set({ next_attempt_at: nextAttemptAt?.toISOString() ?? null }),
-      )
-      .$if(isGivenUp && kind === "bulk", (one) => one.set({ bulk_replay_id: row.lease_bulk_id }))
-      .executeTakeFirstOrThrow();
-    if (numUpdatedRows === 0n) return undefined;
-    if (isGivenUp && kind === "bulk") {
-      await query
-        .updateTable("oncehook_bulk_replays")
-        .set((eb) => ({ failed: eb("failed", "+", 1) }))
-        .where("id", "=", row.lease_bulk_id)
-        .execute();
-    }
-    const { source, event_id } = row;
-    const ended = { began_at: leasedAt.toISOString(), made_by: kind, outcome: "process_ended", error };
-    const tookMs = Math.max(0, now.getTime() - leasedAt.getTime());
-    await query
-      .insertInto("oncehook_attempts")
-      .values({ source, event_id, ...ended, took_ms: tookMs })
+  private expired(now: Date): Promise<Selectable<FailureRow>[]> {
+    return this.database.read
+      .selectFrom(FAILURES)
+      .selectAll()
+      .where(LEASED)
+      .where("leased_until", "<=", now.toISOString())
+      .orderBy("leased_until")
+      .limit(ROWS_PER_ROUND)
       .execute();
-    const state = isExhausted ? ("exhausted" as const) : row.state;
-    return { source, eventId: event_id, kind, isAlone, state, uncleanEnds };
-  });
+  }
+
+  /** Of several processes that settle one lease, one succeeds. */
+  private async settle(
+    row: Selectable<FailureRow>,
+    { now, policy }: RecoveryOptions,
+  ): Promise<InterruptedAttempt | undefined> {
+    const kind = row.lease_kind;
+    if (kind === null || kind === "removal") {
+      // A removal runs no handler.
+      await whereLeased(this.database.write, row).set(NO_FAILURE_LEASE).execute();
+      return undefined;
+    }
+    const isAlone = row.lease_alone === 1;
+    const uncleanEnds = row.unclean_ends + 1;
+    const leasedAt = new Date(isoTime(row.leased_at ?? row.last_failed_at));
+    const attempt = { kind, isAlone, retriesDone: row.retries_done, uncleanEnds, leasedAt };
+    const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
+    const isExhausted = isGivenUp && kind === "retry";
+    const isTried = isGivenUp && kind === "bulk";
+    const error = storableText(errorText(row, attempt));
+    return this.database.transact(async (query) => {
+      const { numUpdatedRows } = await whereLeased(query, row)
+        .set({ ...NO_FAILURE_LEASE, unclean_ends: uncleanEnds, retries_done: retriesDone })
+        // Beside others, another event may have ended the process: this one's own error stays.
+        .$if(isAlone || kind === "replay", (one) =>
+          one.set({ code: "process_ended", error, last_failed_at: now.toISOString() }),
+        )
+        .$if(isExhausted, (one) => one.set({ state: "exhausted", next_attempt_at: null }))
+        .$if(nextAttemptAt !== undefined, (one) =>
+          one.set({ next_attempt_at: nextAttemptAt?.toISOString() ?? null }),
+        )
+        .$if(isTried, (one) => one.set({ bulk_replay_id: row.lease_bulk_id }))
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 0n) return undefined;
+      if (isTried) await countFailedReplay(query, Number(row.lease_bulk_id));
+      const key = { source: row.source, eventId: row.event_id };
+      const durationMs = Math.max(0, now.getTime() - leasedAt.getTime());
+      const ended = {
+        startedAt: leasedAt,
+        trigger: kind,
+        outcome: "process_ended" as const,
+        error,
+        durationMs,
+      };
+      await insertAttempt(query, { ...key, ...ended });
+      const state = isExhausted ? ("exhausted" as const) : row.state;
+      return { ...key, kind, isAlone, state, uncleanEnds };
+    });
+  }
+
+  /** No retry lies further ahead than the delay, unless the clock was set back or the delay shortened since. */
+  private async bringRetriesForward({ now, policy }: RecoveryOptions): Promise<void> {
+    const due = now.getTime() + policy.delaySeconds * 1_000;
+    const far = await this.database.read
+      .selectFrom(FAILURES)
+      .select("id")
+      .where("state", "=", "waiting")
+      .where("next_attempt_at", ">", new Date(due + CLOCK_TOLERANCE_MS).toISOString())
+      .orderBy("next_attempt_at")
+      .limit(ROWS_PER_ROUND)
+      .execute();
+    if (far.length === 0) return;
+    const ids = far.map(({ id }) => id);
+    await this.database.write
+      .updateTable(FAILURES)
+      .set({ next_attempt_at: new Date(due).toISOString() })
+      .where("id", "in", ids)
+      .where("lease_owner", "is", null)
+      .execute();
+  }
 }
 
 function whereLeased(query: Database["write"], { id, lease_owner, leased_until }: Selectable<FailureRow>) {
@@ -124,28 +154,4 @@ function errorText(row: Selectable<FailureRow>, { isAlone, uncleanEnds }: Attemp
     "Look in the handler for an exit of the process, an error thrown outside its promise, an endless loop or large allocations, " +
     `and in the log for a kill from outside.${before}`
   );
-}
-
-/** No retry is further away than the delay, unless the clock was set back since, or the delay was longer then. */
-async function bringForward({ read, write }: Database, { now, policy }: RecoveryOptions): Promise<void> {
-  const due = now.getTime() + policy.delaySeconds * 1_000;
-  const far = await read
-    .selectFrom(FAILURES)
-    .select("id")
-    .where("state", "=", "waiting")
-    .where("next_attempt_at", ">", new Date(due + CLOCK_TOLERANCE_MS).toISOString())
-    .orderBy("next_attempt_at")
-    .limit(AT_ONCE)
-    .execute();
-  if (far.length === 0) return;
-  await write
-    .updateTable(FAILURES)
-    .set({ next_attempt_at: new Date(due).toISOString() })
-    .where(
-      "id",
-      "in",
-      far.map(({ id }) => id),
-    )
-    .where("lease_owner", "is", null)
-    .execute();
 }

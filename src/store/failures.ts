@@ -1,12 +1,11 @@
 import type { Selectable } from "kysely";
-import type { EventKey, FaultCode, RetryPolicy } from "../domain/index.ts";
+import type { EventKey, FaultCode } from "../domain/index.ts";
 import { isoTime, storableText } from "./column-values.ts";
-import type { Database } from "./database.ts";
-import type { Lease } from "./lease.ts";
-import type { Page, SearchPage, SearchResult } from "./paging.ts";
-import type { FailureRow } from "./tables.ts";
+import { Area, type Database } from "./database.ts";
+import { boundedSearch, type Page, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
+import type { FailureRow, StoredInteger } from "./tables.ts";
 
-/** An event whose attempts have failed, waiting for its retry or for a person. */
+/** An event whose attempts have failed: it waits for its retry, or its retries are exhausted. */
 export interface StoredFailure extends EventKey {
   readonly id: number;
   readonly eventType: string;
@@ -20,38 +19,13 @@ export interface StoredFailure extends EventKey {
   readonly error: string;
   /** The raw body, encrypted. */
   readonly encryptedBody: Uint8Array;
-  /** What its record will say of the body. */
+  /** For its record. */
   readonly bodySha256: string;
   readonly firstFailedAt: string;
   readonly lastFailedAt: string;
   readonly nextAttemptAt: string | null;
   readonly leasedUntil: string | null;
-  /** How many processes ended during its attempts since the last one that came to an end; above 0 it is suspect. */
-  readonly uncleanEnds: number;
-}
-
-/** A lease of one failure; all but a removal count as an attempt when they are taken. */
-export interface FailureLease extends Lease {
-  /** Default: a replay. */
-  readonly kind?: "replay" | "bulk" | "removal";
-  /** Whether its process runs no other failure meanwhile. */
-  readonly isAlone?: boolean;
-  readonly bulkReplayId?: number | undefined;
-}
-
-/** How leases and schedules are looked after. */
-export interface RecoveryOptions {
-  readonly now: Date;
-  /** How long a lease lives. */
-  readonly leaseMs: number;
-  readonly policy: RetryPolicy;
-}
-
-/** An attempt whose process ended before it did, as it was settled. */
-export interface InterruptedAttempt extends EventKey {
-  readonly kind: "retry" | "replay" | "bulk";
-  readonly isAlone: boolean;
-  readonly state: StoredFailure["state"];
+  /** How many processes ended during its attempts since the last completed one; above 0 it is suspect. */
   readonly uncleanEnds: number;
 }
 
@@ -66,7 +40,7 @@ export interface NewFailure extends EventKey {
   readonly nextAttemptAt: Date | null;
 }
 
-/** Which failures are meant: those that have all of it. */
+/** Failures that match every given member. */
 export interface FailureFilter {
   readonly state?: StoredFailure["state"];
   readonly source?: string;
@@ -74,67 +48,10 @@ export interface FailureFilter {
   readonly code?: string;
 }
 
-export interface FailureStore {
-  /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
-  record(failure: NewFailure, now: Date): Promise<void>;
-  /**
-   * The due failures, oldest first, each leased to one owner only, without suspects. The attempt and the retry are counted here
-   * already, so that one during which the process ends counts too.
-   */
-  leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]>;
-  /** The due suspect with the fewest process ends, for a process that runs no other failure meanwhile. */
-  leaseSuspect(lease: Lease): Promise<StoredFailure | undefined>;
-  /** Whether a suspect is due. */
-  isSuspectDue(now: Date): Promise<boolean>;
-  /** One failure, whatever its state; `leased` when it is leased already, also by a process that has ended. */
-  leaseOne(key: EventKey, lease: FailureLease): Promise<StoredFailure | "absent" | "leased">;
-  /**
-   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. What a clock that was
-   * set back has put off for longer than a lease or a retry may take gets the longest time it may.
-   */
-  recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]>;
-  /** After a leased attempt failed again: it is no suspect any more. `retry` may exhaust it, a replay does not. */
-  reschedule(key: EventKey, owner: string, again: FailedAttempt): Promise<void>;
-  /**
-   * Gives a lease back, and the attempt that it counted; `nextAttemptAt` puts a waiting failure off, so that others come first. `bulkReplayId`: that one is
-   * done with it, and counts it as failed in the same transaction.
-   */
-  release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void>;
-  /** True when there was one. */
-  remove(key: EventKey): Promise<boolean>;
-  get(key: EventKey): Promise<StoredFailure | undefined>;
-  /**
-   * A bounded look: what is not found within its time is found when it goes on. With an event's id its failures are found at
-   * once.
-   */
-  search(
-    filter: FailureFilter & { readonly eventId?: string },
-    search: SearchPage,
-  ): Promise<SearchResult<StoredFailure>>;
-  /** A page, however long it takes to find. */
-  list(page: Page, filter: FailureFilter): Promise<readonly StoredFailure[]>;
-  counts(): Promise<Record<StoredFailure["state"], number>>;
-  /** When the next retry is due, in ISO 8601; null where none waits. */
-  nextAttemptAt(): Promise<string | null>;
-  /** How many failures wait for a retry, by event type and version. */
-  waitingTypes(): Promise<WaitingType[]>;
-}
-
 export interface WaitingType {
   readonly eventType: string;
   readonly version: string;
   readonly count: number;
-}
-
-export interface FailedAttempt {
-  readonly kind: "retry" | "replay";
-  readonly code: FaultCode;
-  readonly error: string;
-  readonly now: Date;
-  /** Null: no further retry, the failure is exhausted. Ignored for a replay. */
-  readonly nextAttemptAt: Date | null;
-  /** The bulk replay whose replay it was: it is done with this failure, and counts it in the same transaction. */
-  readonly bulkReplayId?: number;
 }
 
 export function toFailure(row: Selectable<FailureRow>): StoredFailure {
@@ -149,7 +66,7 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
     retriesDone: row.retries_done,
     code: row.code as FaultCode,
     error: row.error,
-    encryptedBody: row.sealed_body,
+    encryptedBody: row.encrypted_body,
     bodySha256: row.body_sha256,
     firstFailedAt: isoTime(row.first_failed_at),
     lastFailedAt: isoTime(row.last_failed_at),
@@ -160,37 +77,137 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
 }
 
 const FAILURES = "oncehook_failures";
+/** Two thousand take about a millisecond or two; on a cold disk, more. */
+const STEPS = { first: 256, most: 2_000 };
 
-export async function recordFailure({ write }: Database, failure: NewFailure, now: Date): Promise<void> {
-  const at = now.toISOString();
-  const latest = { code: failure.code, error: storableText(failure.error), last_failed_at: at };
-  await write
-    .insertInto(FAILURES)
-    .values({
-      source: failure.source,
-      event_id: failure.eventId,
-      event_type: failure.eventType,
-      version: failure.version,
-      state: failure.nextAttemptAt === null ? "exhausted" : "waiting",
-      attempts: 1,
-      retries_done: 0,
-      sealed_body: failure.encryptedBody,
-      body_sha256: failure.bodySha256,
-      first_failed_at: at,
-      next_attempt_at: failure.nextAttemptAt?.toISOString() ?? null,
-      ...latest,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(["event_id", "source"])
-        .doUpdateSet((eb) => ({ ...latest, attempts: eb(`${FAILURES}.attempts`, "+", 1) })),
-    )
-    .execute();
+/** Events whose attempts have failed. `FailureLeases` has their attempts. */
+export class Failures extends Area {
+  /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
+  async record(failure: NewFailure, now: Date): Promise<void> {
+    const at = now.toISOString();
+    const latest = { code: failure.code, error: storableText(failure.error), last_failed_at: at };
+    await this.database.write
+      .insertInto(FAILURES)
+      .values({
+        source: failure.source,
+        event_id: failure.eventId,
+        event_type: failure.eventType,
+        version: failure.version,
+        state: failure.nextAttemptAt === null ? "exhausted" : "waiting",
+        attempts: 1,
+        retries_done: 0,
+        encrypted_body: failure.encryptedBody,
+        body_sha256: failure.bodySha256,
+        first_failed_at: at,
+        next_attempt_at: failure.nextAttemptAt?.toISOString() ?? null,
+        ...latest,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["event_id", "source"])
+          .doUpdateSet((eb) => ({ ...latest, attempts: eb(`${FAILURES}.attempts`, "+", 1) })),
+      )
+      .execute();
+    await removeIfRecorded(this.database, failure);
+  }
+
+  /** Returns whether there was one. */
+  async remove(key: EventKey): Promise<boolean> {
+    const done = await this.database.write
+      .deleteFrom(FAILURES)
+      .where("event_id", "=", key.eventId)
+      .where("source", "=", key.source)
+      .executeTakeFirst();
+    return Number(done.numDeletedRows) > 0;
+  }
+
+  async get(key: EventKey): Promise<StoredFailure | undefined> {
+    const row = await this.database.read
+      .selectFrom(FAILURES)
+      .selectAll()
+      .where("event_id", "=", key.eventId)
+      .where("source", "=", key.source)
+      .executeTakeFirst();
+    return row === undefined ? undefined : toFailure(row);
+  }
+
+  /**
+   * Newest first, within a time budget: `next` continues a search that has used it up. A filter reads the index alone, and only
+   * the rows of the page. The failures of an event's id are found at once.
+   */
+  async search(
+    { eventId, ...filter }: FailureFilter & { readonly eventId?: string },
+    page: SearchPage,
+  ): Promise<SearchResult<StoredFailure>> {
+    const { dialect, read } = this.database;
+    if (eventId !== undefined) return this.ofEvent(eventId, filter, page);
+    const { rows, next } = await boundedSearch(dialect, STEPS, page, searchStep(this.database, filter));
+    if (rows.length === 0) return { rows: [], next };
+    const ids = rows.map(({ id }) => id);
+    const found = read.selectFrom(FAILURES).selectAll().where("id", "in", ids);
+    return { rows: (await found.orderBy("id", "desc").execute()).map(toFailure), next };
+  }
+
+  /** One for each source at most, by the index of the key. */
+  private async ofEvent(
+    eventId: string,
+    { state, ...filter }: FailureFilter,
+    { before = Number.MAX_SAFE_INTEGER, limit }: SearchPage,
+  ): Promise<SearchResult<StoredFailure>> {
+    const all = restricted(this.database, filter)
+      .selectAll()
+      .where("event_id", "=", eventId)
+      .where("id", "<", before);
+    const query = state === undefined ? all : all.where("state", "=", state);
+    const rows = (await query.orderBy("id", "desc").limit(limit).execute()).map(toFailure);
+    return { rows, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
+  }
+
+  /** A page, however long it takes to find. */
+  async list(page: Page, filter: FailureFilter): Promise<readonly StoredFailure[]> {
+    return (await this.search(filter, { ...page, budgetMs: Number.POSITIVE_INFINITY })).rows;
+  }
+
+  async counts(): Promise<Record<StoredFailure["state"], number>> {
+    const rows = await this.database.read
+      .selectFrom(FAILURES)
+      .select((eb) => ["state", eb.fn.countAll().as("count")])
+      .groupBy("state")
+      .execute();
+    const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
+    return { waiting: found.get("waiting") ?? 0, exhausted: found.get("exhausted") ?? 0 };
+  }
+
+  /** When the next retry is due, in ISO 8601; null where none waits. */
+  async nextAttemptAt(): Promise<string | null> {
+    const row = await this.database.read
+      .selectFrom(FAILURES)
+      .select("next_attempt_at")
+      .where("state", "=", "waiting")
+      .where("next_attempt_at", "is not", null)
+      .orderBy("next_attempt_at")
+      .limit(1)
+      .executeTakeFirst();
+    return row?.next_attempt_at == null ? null : isoTime(row.next_attempt_at);
+  }
+
+  /** How many failures wait for a retry, by event type and version. */
+  async waitingTypes(): Promise<WaitingType[]> {
+    const rows = await this.database.read
+      .selectFrom(FAILURES)
+      .select((eb) => ["event_type", "version", eb.fn.countAll().as("count")])
+      .where("state", "=", "waiting")
+      .groupBy(["event_type", "version"])
+      .orderBy("event_type")
+      .orderBy("version")
+      .execute();
+    return rows.map((row) => ({ eventType: row.event_type, version: row.version, count: Number(row.count) }));
+  }
 }
 
 /**
- * Another delivery may have succeeded since this attempt rolled back: it deleted the failures that it saw, and no later
- * callback would delete this one.
+ * Another delivery may have succeeded after this attempt rolled back. It deleted the failures that it saw, and no later callback
+ * would delete this one.
  */
 export async function removeIfRecorded({ write }: Database, { source, eventId }: EventKey): Promise<void> {
   await write
@@ -210,55 +227,57 @@ export async function removeIfRecorded({ write }: Database, { source, eventId }:
     .execute();
 }
 
-export async function removeFailure({ write }: Database, key: EventKey): Promise<boolean> {
-  const done = await write
-    .deleteFrom(FAILURES)
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .executeTakeFirst();
-  return Number(done.numDeletedRows) > 0;
+/** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
+function searchStep(database: Database, filter: FailureFilter): SearchStep<{ id: StoredInteger }> {
+  return async (below, step, limit) => {
+    const states = statesOf(filter);
+    const ends = await Promise.all(states.map((state) => stepEnd(database, state, below, step)));
+    // The rows of one state may end before those of the other; both are read as far as the shorter step.
+    const reached = Math.max(...ends.map((end) => end ?? 0)) || undefined;
+    const found = await Promise.all(
+      states.map((state) =>
+        matching(database, state, filter)
+          .select("id")
+          .where("id", "<", below)
+          .where("id", ">=", reached ?? 0)
+          .orderBy("id", "desc")
+          .limit(limit)
+          .execute(),
+      ),
+    );
+    const rows = found.flat().sort((one, other) => Number(other.id) - Number(one.id));
+    return { rows: rows.slice(0, limit), reached };
+  };
 }
 
-export async function getFailure({ read }: Database, key: EventKey): Promise<StoredFailure | undefined> {
-  const row = await read
-    .selectFrom(FAILURES)
-    .selectAll()
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .executeTakeFirst();
-  return row === undefined ? undefined : toFailure(row);
-}
-
-export async function countFailures({ read }: Database): Promise<Record<StoredFailure["state"], number>> {
-  const rows = await read
-    .selectFrom(FAILURES)
-    .select((eb) => ["state", eb.fn.countAll().as("count")])
-    .groupBy("state")
-    .execute();
-  const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
-  return { waiting: found.get("waiting") ?? 0, exhausted: found.get("exhausted") ?? 0 };
-}
-
-export async function nextRetryAt({ read }: Database): Promise<string | null> {
-  const row = await read
-    .selectFrom(FAILURES)
-    .select("next_attempt_at")
-    .where("state", "=", "waiting")
-    .where("next_attempt_at", "is not", null)
-    .orderBy("next_attempt_at")
+async function stepEnd(
+  { read }: Database,
+  state: StoredFailure["state"],
+  below: number,
+  step: number,
+): Promise<number | undefined> {
+  const query = read.selectFrom(FAILURES).select("id").where("state", "=", state).where("id", "<", below);
+  const row = await query
+    .orderBy("id", "desc")
     .limit(1)
+    .offset(step - 1)
     .executeTakeFirst();
-  return row?.next_attempt_at == null ? null : isoTime(row.next_attempt_at);
+  return row === undefined ? undefined : Number(row.id);
 }
 
-export async function countWaitingByType({ read }: Database): Promise<WaitingType[]> {
-  const rows = await read
-    .selectFrom(FAILURES)
-    .select((eb) => ["event_type", "version", eb.fn.countAll().as("count")])
-    .where("state", "=", "waiting")
-    .groupBy(["event_type", "version"])
-    .orderBy("event_type")
-    .orderBy("version")
-    .execute();
-  return rows.map((row) => ({ eventType: row.event_type, version: row.version, count: Number(row.count) }));
+/** The index begins with the state: a filter without one reads it once for each. */
+export function statesOf({ state }: FailureFilter): readonly StoredFailure["state"][] {
+  return state === undefined ? ["waiting", "exhausted"] : [state];
+}
+
+export function matching(database: Database, state: StoredFailure["state"], filter: FailureFilter) {
+  return restricted(database, filter).where("state", "=", state);
+}
+
+function restricted({ read }: Database, { source, eventType, code }: Omit<FailureFilter, "state">) {
+  let query = read.selectFrom(FAILURES);
+  if (source !== undefined) query = query.where("source", "=", source);
+  if (eventType !== undefined) query = query.where("event_type", "=", eventType);
+  if (code !== undefined) query = query.where("code", "=", code);
+  return query;
 }

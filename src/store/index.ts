@@ -3,7 +3,7 @@ export type {
   AlertChange,
   AlertKey,
   AlertKind,
-  AlertStore,
+  Alerts,
   Arrival,
   ArrivalKey,
   ArrivalSubject,
@@ -11,24 +11,24 @@ export type {
   SlotCount,
   StoredAlert,
 } from "./alerts.ts";
-export type { AttemptStore, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";
-export type { AuditFilter, AuditOutcome, AuditStore, NewAuditEntry, StoredAuditEntry } from "./audit.ts";
+export type { Attempts, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";
+export type { Audit, AuditFilter, AuditOutcome, NewAuditEntry, StoredAuditEntry } from "./audit.ts";
 export type {
   BulkReplayCounts,
   BulkReplayProgress,
   BulkReplayState,
-  BulkReplayStore,
+  BulkReplays,
   DueReplay,
   NewBulkReplay,
   StoredBulkReplay,
 } from "./bulk-replays.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
-export type { CallbackSearchResult, CallbackStore, StoredCallback } from "./callback-log.ts";
+export type { CallbackSearchResult, Callbacks, StoredCallback } from "./callback-log.ts";
 export type {
   CapturedRequest,
   CaptureExtent,
   CaptureLimits,
-  CaptureStore,
+  Captures,
   NewCapturedRequest,
 } from "./captures.ts";
 export {
@@ -44,23 +44,16 @@ export {
   toPostgresText,
 } from "./copy.ts";
 export type { ConfiguredCredential, CredentialUse } from "./credential-uses.ts";
-export type { SealedKind, SealedValue, SealedValueStore } from "./encrypted-values.ts";
-export type {
-  FailedAttempt,
-  FailureFilter,
-  FailureLease,
-  FailureStore,
-  InterruptedAttempt,
-  NewFailure,
-  RecoveryOptions,
-  StoredFailure,
-  WaitingType,
-} from "./failures.ts";
+export type { Deliveries, DeliveryLease, DueDelivery } from "./deliveries.ts";
+export type { EncryptedKind, EncryptedValue, EncryptedValues } from "./encrypted-values.ts";
+export type { FailedAttempt, FailureLease, FailureLeases } from "./failure-leases.ts";
+export type { FailureRecovery, InterruptedAttempt, RecoveryOptions } from "./failure-recovery.ts";
+export type { FailureFilter, Failures, NewFailure, StoredFailure, WaitingType } from "./failures.ts";
 export { noteUnhandledRejection } from "./handler-transaction.ts";
 export type { Inspection, InspectOptions, StoredCredentialUse } from "./inspection.ts";
 export type { DatabaseContents, IntegrityReport, InvariantResult } from "./integrity.ts";
 export type { Lease } from "./lease.ts";
-export { NEWEST_SCHEMA } from "./migrations/apply-migrations.ts";
+export { NEWEST_SCHEMA, outdatedSchema } from "./migrations/apply-migrations.ts";
 export { isWrongKey, type KeyStamp, WRONG_KEY } from "./migrations/check-stamp.ts";
 export {
   CONFIGURATION,
@@ -68,27 +61,24 @@ export {
   type Migration,
   type MigrationReport,
 } from "./migrations/migration.ts";
-export type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
 export type {
-  DeliveryLease,
-  DueDelivery,
   ListedNotification,
   NotificationFilter,
-  OutboxStore,
-  RedeliveryResult,
   StoredDelivery,
   StoredNotification,
-} from "./outbox.ts";
+} from "./notifications.ts";
+export type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
+export type { Outbox, RedeliveryResult } from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
-export type { PreparationClaim, PreparationStore } from "./preparations.ts";
+export type { PreparationClaim, Preparations } from "./preparations.ts";
 export type { RateCount } from "./rate-counters.ts";
 export type { NewRecord, StoredRecord } from "./records.ts";
-export type { RedirectStateStore } from "./redirect-states.ts";
+export type { RedirectStates } from "./redirect-states.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";
-export type { RollupSlot, RollupStore } from "./rollups.ts";
-export type { Role, SessionStore, StoredSession } from "./sessions.ts";
-export type { OpenedStore, OpenOptions, Store } from "./store.ts";
+export type { RollupSlot, Rollups } from "./rollups.ts";
+export type { Role, Sessions, StoredSession } from "./sessions.ts";
+export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
 export { MaintenanceError, MigrationError, StoreError, type StoreErrorReason } from "./store-errors.ts";
 export type {
   Dialect,
@@ -100,4 +90,4 @@ export type {
   TransactionObserver,
   UntypedQuery,
 } from "./transaction.ts";
-export type { RefreshedTokens, StoredUserTokens, UserTokenStore } from "./user-tokens.ts";
+export type { RefreshedTokens, StoredUserTokens, UserTokens } from "./user-tokens.ts";

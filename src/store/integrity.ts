@@ -1,3 +1,6 @@
+import { outdatedSchema } from "./migrations/apply-migrations.ts";
+import { MaintenanceError } from "./store-errors.ts";
+
 /** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */
 export interface Invariant {
   readonly name: string;
@@ -79,7 +82,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: "deliveries-fanned-out",
     message: "a notification with deliveries is marked as fanned out",
     select: `SELECT n.event_id AS what FROM oncehook_notifications n
-      WHERE n.spread_at IS NULL AND EXISTS (SELECT 1 FROM oncehook_deliveries d WHERE d.notification_id = n.id)`,
+      WHERE n.fanned_out_at IS NULL AND EXISTS (SELECT 1 FROM oncehook_deliveries d WHERE d.notification_id = n.id)`,
   },
   {
     name: "deliveries-timed",
@@ -113,6 +116,14 @@ export function toInvariantResult(
     violations: Number(rows[0]?.broken ?? 0),
     examples: rows.map(({ what }) => String(what)),
   };
+}
+
+export const SELECT_SCHEMA = "SELECT max(number) AS number FROM oncehook_schema";
+
+/** @throws MaintenanceError for a database that this version cannot read */
+export function assertCurrent(row: Readonly<Record<string, unknown>> | undefined): void {
+  const outdated = outdatedSchema(Number(row?.number ?? 0));
+  if (outdated !== undefined) throw new MaintenanceError(outdated);
 }
 
 /** What tells one database from another, for a person who has several. */

@@ -1,20 +1,9 @@
 import type { Selectable } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
 import { isoTime } from "./column-values.ts";
-import type { Database } from "./database.ts";
+import { Area } from "./database.ts";
 import type { Page } from "./paging.ts";
 import type { RecordRow } from "./tables.ts";
-
-export async function listRecords(
-  { read }: Database,
-  page: Page,
-  filter: { eventId?: string },
-): Promise<StoredRecord[]> {
-  let query = read.selectFrom("oncehook_records").selectAll().orderBy("id", "desc").limit(page.limit);
-  if (page.before !== undefined) query = query.where("id", "<", page.before);
-  if (filter.eventId !== undefined) query = query.where("event_id", "=", filter.eventId);
-  return (await query.execute()).map(toRecord);
-}
 
 /** What the record of an event keeps besides its result (SPEC 2.4). */
 export interface NewRecord extends EventKey {
@@ -32,6 +21,20 @@ export interface StoredRecord extends NewRecord {
   /** ISO 8601. */
   readonly createdAt: string;
   readonly processedAt: string | null;
+}
+
+export class Records extends Area {
+  /** Newest first. */
+  async list(page: Page, filter: { readonly eventId?: string }): Promise<StoredRecord[]> {
+    let query = this.database.read
+      .selectFrom("oncehook_records")
+      .selectAll()
+      .orderBy("id", "desc")
+      .limit(page.limit);
+    if (page.before !== undefined) query = query.where("id", "<", page.before);
+    if (filter.eventId !== undefined) query = query.where("event_id", "=", filter.eventId);
+    return (await query.execute()).map(toRecord);
+  }
 }
 
 export function toRecord(row: Selectable<RecordRow>): StoredRecord {

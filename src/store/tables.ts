@@ -41,7 +41,7 @@ export interface CallbackRow {
   with_record: 0 | 1;
   /** JSON; of a callback that was not authentic, where that was looked into. */
   diagnosis: string | null;
-  /** About what the row takes, where it belongs to no event; null for all others, and for rows from before schema 9. */
+  /** About what the row takes, where it belongs to no event; null for all others. */
   refused_bytes: StoredInteger | null;
   /** JSON; of a row that stands for callbacks without rows of their own. */
   left_out: string | null;
@@ -58,7 +58,7 @@ export interface FailureRow {
   retries_done: number;
   code: string;
   error: string;
-  sealed_body: Uint8Array;
+  encrypted_body: Uint8Array;
   body_sha256: string;
   first_failed_at: StoredTime;
   last_failed_at: StoredTime;
@@ -67,13 +67,13 @@ export interface FailureRow {
   leased_until: StoredTime | null;
   /** The bulk replay that tried it last. */
   bulk_replay_id: StoredInteger | null;
-  /** What the lease is for; null where there is none, or an older version took it. */
+  /** The purpose of the lease; null without one. */
   lease_kind: "retry" | "replay" | "bulk" | "removal" | null;
   /** 1 where its process runs no other failure meanwhile. */
   lease_alone: Generated<0 | 1>;
   lease_bulk_id: StoredInteger | null;
   leased_at: StoredTime | null;
-  /** How many processes have ended during its attempts since the last one that came to an end. */
+  /** How many processes have ended during its attempts since the last completed one. */
   unclean_ends: Generated<number>;
 }
 
@@ -81,11 +81,11 @@ export interface AttemptRow {
   id: Generated<StoredInteger>;
   source: string;
   event_id: string;
-  began_at: StoredTime;
-  made_by: "retry" | "replay" | "bulk";
+  started_at: StoredTime;
+  triggered_by: "retry" | "replay" | "bulk";
   outcome: string;
   error: string | null;
-  took_ms: number;
+  duration_ms: number;
 }
 
 export interface BulkReplayRow {
@@ -93,15 +93,15 @@ export interface BulkReplayRow {
   /** JSON. */
   filter: string;
   per_second: number;
-  begun_by: string;
+  created_by: string;
   state: "running" | "paused" | "cancelled" | "done";
   total: StoredInteger;
   succeeded: StoredInteger;
-  already: StoredInteger;
+  already_handled: StoredInteger;
   failed: StoredInteger;
   after_id: StoredInteger;
   up_to_id: StoredInteger;
-  begun_at: StoredTime;
+  started_at: StoredTime;
   ended_at: StoredTime | null;
   lease_owner: string | null;
   leased_until: StoredTime | null;
@@ -112,7 +112,7 @@ export interface PreparationRow {
   event_id: string;
   lease_owner: string | null;
   leased_until: StoredTime | null;
-  sealed_result: Uint8Array | null;
+  encrypted_result: Uint8Array | null;
   created_at: StoredTime;
 }
 
@@ -126,7 +126,7 @@ export interface NotificationRow {
   payload: string;
   created_at: StoredTime;
   /** When its deliveries were made; null until then. */
-  spread_at: StoredTime | null;
+  fanned_out_at: StoredTime | null;
 }
 
 export interface DeliveryRow {
@@ -148,7 +148,7 @@ export interface DeliveryRow {
 
 export interface UserTokenRow {
   user_id: string;
-  sealed_tokens: Uint8Array;
+  encrypted_tokens: Uint8Array;
   expires_at: StoredTime | null;
   /** When they should be refreshed; null where they cannot be. */
   refresh_at: StoredTime | null;
@@ -164,7 +164,7 @@ export interface CapturedRequestRow {
   received_at: StoredTime;
   /** Of the encrypted request. */
   bytes: number;
-  sealed_request: Uint8Array;
+  encrypted_request: Uint8Array;
 }
 
 export interface AlertRow {
@@ -174,27 +174,27 @@ export interface AlertRow {
   is_open: 0 | 1;
   number: number;
   since: StoredTime;
-  told: number;
-  told_at: StoredTime;
+  notified_count: number;
+  notified_at: StoredTime;
 }
 
 export interface SessionRow {
   id_sha256: string;
-  who: string;
+  actor: string;
   role: "viewer" | "operator";
-  begun_with: string;
-  begun_at: StoredTime;
+  credential_fingerprint: string;
+  started_at: StoredTime;
   expires_at: StoredTime;
 }
 
 export interface AuditRow {
   id: Generated<StoredInteger>;
   at: StoredTime;
-  who: string | null;
+  actor: string | null;
   role: SessionRow["role"] | null;
   remote_address: string;
   action: string;
-  subject: string | null;
+  target: string | null;
   /** JSON. */
   detail: string | null;
   outcome: "done" | "refused" | "failed" | null;
@@ -220,12 +220,7 @@ export interface Tables {
   oncehook_preparations: PreparationRow;
   oncehook_notifications: NotificationRow;
   oncehook_deliveries: DeliveryRow;
-  oncehook_redirect_states: {
-    state_sha256: string;
-    expires_at: StoredTime;
-    created_at: StoredTime;
-    sealed_flow: Uint8Array | null;
-  };
+  oncehook_redirect_states: { state_sha256: string; expires_at: StoredTime; created_at: StoredTime };
   oncehook_spent_states: { state_sha256: string; expires_at: StoredTime };
   oncehook_user_tokens: UserTokenRow;
   oncehook_credential_uses: {
@@ -234,7 +229,7 @@ export interface Tables {
     previous_since: StoredTime | null;
     last_used_at: StoredTime | null;
   };
-  oncehook_heard: CapturedRequestRow;
+  oncehook_captured_requests: CapturedRequestRow;
   oncehook_arrivals: { source: string; subject: string; slot: StoredInteger; count: StoredInteger };
   oncehook_arrival_subjects: {
     source: string;

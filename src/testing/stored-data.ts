@@ -24,10 +24,10 @@ const READING_LIMIT_MS = 30_000;
 
 export function readStoredData(store: Store): StoredData {
   return {
-    records: async () => (await allPages((page) => store.listRecords(page, {}))).map(presentRecord),
+    records: async () => (await allPages((page) => store.records.list(page, {}))).map(presentRecord),
     failures: async () => (await allPages((page) => store.failures.list(page, {}))).map(presentFailure),
     notifications: async () =>
-      (await allPages((page) => store.outbox.list(page, {}))).map(presentNotification),
+      (await allPages((page) => store.notifications.list(page, {}))).map(presentNotification),
     read: (use) => readRolledBack(store, use),
   };
 }
@@ -39,7 +39,7 @@ export function dueWork(store: Store, run: () => Promise<void>): DueWork {
     async next(after) {
       const waiting = { state: "waiting" } as const;
       const failures = await allPages((page) => store.failures.list(page, waiting));
-      const notifications = await allPages((page) => store.outbox.list(page, waiting));
+      const notifications = await allPages((page) => store.notifications.list(page, waiting));
       const times = [...failures, ...notifications.flatMap(({ deliveries }) => deliveries)]
         .map(({ nextAttemptAt }) => Date.parse(nextAttemptAt ?? ""))
         .filter((time) => time > after.getTime());

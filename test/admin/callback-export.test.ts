@@ -4,11 +4,12 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { exportLines } from "../../src/admin/callback-routes.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import type { CallbackStore } from "../../src/store/index.ts";
+import type { Callbacks } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { DIALECTS, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
+import { overriding } from "../support/overriding.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
@@ -137,12 +138,12 @@ describe("an export of the callback log", () => {
     withStore("sqlite", async (store) => {
       await store.appendCallbacks(Array.from({ length: 700 }, () => logRow()));
       const [reader, searches] = [new AbortController(), [] as number[]];
-      const search: CallbackStore["search"] = (filter, request) => {
+      const search: Callbacks["search"] = (filter, request) => {
         searches.push(request.before ?? 0);
         if (searches.length === 3) reader.abort();
         return store.callbacks.search(filter, { ...request, budgetMs: 0 });
       };
-      const callbacks = { ...store.callbacks, search };
+      const callbacks = overriding(store.callbacks, { search });
       const lines = exportLines(callbacks, { source: "nobody" }, "ndjson", reader.signal);
       expect(await lines.next()).toEqual({ done: true, value: undefined });
       expect(searches).toHaveLength(3);

@@ -60,9 +60,9 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
 
   it("are found as well where a handler took as long as it may", () =>
     withStore(dialect, async (store) => {
-      await store.noteLongestRun(90_000);
-      await store.noteLongestRun(600_000);
-      await store.noteLongestRun(30_000);
+      await store.settings.noteLongestRun(90_000);
+      await store.settings.noteLongestRun(600_000);
+      await store.settings.noteLongestRun(30_000);
       await fresh(store, 0, 15);
       await store.appendCallbacks([cameAt("slow", 3 * MINUTE)]);
       await fresh(store, 15, 60);
@@ -74,7 +74,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
     withStore(dialect, async (store) => {
       await outage(store);
       const sweep = (seconds: number) =>
-        store.sweep({ callbacks: at(seconds), refusedRowsKept: 0, now: at(0) });
+        store.retention.sweep({ callbacks: at(seconds), refusedRowsKept: 0, now: at(0) });
       // Others that came as late are kept still.
       expect((await sweep(33 * MINUTE)).stale).toBe(0);
       expect((await sweep(86_400)).stale).toBe(1);
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
   it("are found as well where they could not be stored at the first try", () =>
     withStore(dialect, async (store) => {
       await fresh(store, 0, 20);
-      await store.callbacks.noteLateCallbacks(at(10 * MINUTE), at(20 * MINUTE));
+      await store.callbacks.noteLate(at(10 * MINUTE), at(20 * MINUTE));
       await fresh(store, 20, 50);
       await appendWithLateMark(store, [cameAt("waited", 10 * MINUTE)], at(50 * MINUTE));
       await fresh(store, 50, 70);
@@ -122,7 +122,7 @@ describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
     const store = {
       appendCallbacks: async (rows: readonly CallbackLogEntry[]) =>
         void appended.push(...rows.map((row) => row.requestId)),
-      callbacks: { trimRefused: () => Promise.reject(new Error("away")) },
+      retention: { trimRefused: () => Promise.reject(new Error("away")) },
     } as unknown as Store;
     const append = createCallbackAppender({ store, clock: { now: () => at(0) }, log, refusedBytes: 100 });
     await append([cameAt("refused", 0)]);

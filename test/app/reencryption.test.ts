@@ -30,8 +30,8 @@ describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) =
       for (let number = 0; number < 150; number += 1) await fail(store, number, before);
       const rotated = createEncryptor(newKey, [oldKey]);
       await fail(store, 150, rotated);
-      expect(await reencryptAll(store.sealedValues, rotated)).toEqual({ reencrypted: 150, unreadable: 0 });
-      expect(await reencryptAll(store.sealedValues, rotated)).toEqual({ reencrypted: 0, unreadable: 0 });
+      expect(await reencryptAll(store.encryptedValues, rotated)).toEqual({ reencrypted: 150, unreadable: 0 });
+      expect(await reencryptAll(store.encryptedValues, rotated)).toEqual({ reencrypted: 0, unreadable: 0 });
       const alone = createEncryptor(newKey);
       for (const number of [0, 99, 100, 149, 150]) {
         const stored = await store.failures.get(key(number));
@@ -44,7 +44,7 @@ describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) =
     withStore(dialect, async (store) => {
       await fail(store, 1, createEncryptor(randomBytes(32)));
       const before = await store.failures.get(key(1));
-      expect(await reencryptAll(store.sealedValues, createEncryptor(randomBytes(32)))).toEqual({
+      expect(await reencryptAll(store.encryptedValues, createEncryptor(randomBytes(32)))).toEqual({
         reencrypted: 0,
         unreadable: 1,
       });
@@ -55,13 +55,13 @@ describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) =
     withStore(dialect, async (store) => {
       await store.preparations.claim(key(1), { owner: "a", now: NOW, until: NOW });
       const nothing = { reencrypted: 0, unreadable: 0 };
-      expect(await reencryptAll(store.sealedValues, createEncryptor(randomBytes(32)))).toEqual(nothing);
+      expect(await reencryptAll(store.encryptedValues, createEncryptor(randomBytes(32)))).toEqual(nothing);
     }));
 
   it("a value that changed meanwhile is not overwritten", () =>
     withStore(dialect, async (store) => {
       await fail(store, 1, createEncryptor(randomBytes(32)));
       const stale = { key: ["e1", "platform"], encrypted: Buffer.of(1, 2, 3) };
-      expect(await store.sealedValues.replace("failure", stale, Buffer.of(9))).toBe(false);
+      expect(await store.encryptedValues.replace("failure", stale, Buffer.of(9))).toBe(false);
     }));
 });

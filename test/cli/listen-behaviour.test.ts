@@ -161,7 +161,7 @@ describe("oncehook listen", () => {
     withDeployed((receiver, from) =>
       withLaptop(async (laptop) => {
         await receiver.send(payment({ event_id: "before" }), { path: PATH });
-        await until(async () => (await receiver.count("oncehook_heard")) === 1, LIMIT_MS);
+        await until(async () => (await receiver.count("oncehook_captured_requests")) === 1, LIMIT_MS);
         const to = ["--from", from, "--to", `${laptop.origin}/hook`];
         await withListening(to, async () => {
           await receiver.send(payment({ event_id: "after" }), { path: PATH });
@@ -271,7 +271,7 @@ describe("oncehook listen", () => {
         const state = join(folder, "state.json");
         await withDeployed(async (receiver, from) => {
           await receiver.send(payment({ event_id: "e1" }), { path: PATH });
-          await until(async () => (await receiver.count("oncehook_heard")) === 1, LIMIT_MS);
+          await until(async () => (await receiver.count("oncehook_captured_requests")) === 1, LIMIT_MS);
           await writeFile(
             state,
             JSON.stringify({ from: new URL(from).href, place: `${"0".repeat(16)}.500` }),

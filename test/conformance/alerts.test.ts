@@ -94,7 +94,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       await store.alerts.change(CHANGE);
       await store.alerts.change({ ...CHANGE, from: 1, isOpen: false });
       expect(await store.outbox.fanOut(["webhook"], new Date(), 10)).toBe(2);
-      const listed = await store.outbox.list({ limit: 10 }, {});
+      const listed = await store.notifications.list({ limit: 10 }, {});
       expect(new Set(listed.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
       expect(listed[0]).toMatchObject({
         source: "oncehook",

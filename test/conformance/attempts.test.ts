@@ -41,12 +41,12 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       await store.once(newRecord("e1"), async () => ({ result: {}, logEntry: row("success") }), committing());
       await store.appendCallbacks([row("again"), row("other event", { eventId: "e2" })]);
       await store.appendCallbacks([row("other source", { source: "oauth" })]);
-      const rows = await store.callbacksOf(KEY, ALL);
+      const rows = await store.callbacks.ofEvent(KEY, ALL);
       expect(rows.map(({ requestId }) => requestId)).toEqual(["failed", "success", "again"]);
-      const [first] = await store.callbacksOf(KEY, { after: 0, limit: 1 });
-      const rest = await store.callbacksOf(KEY, { after: first!.id, limit: 1 });
+      const [first] = await store.callbacks.ofEvent(KEY, { after: 0, limit: 1 });
+      const rest = await store.callbacks.ofEvent(KEY, { after: first!.id, limit: 1 });
       expect(rest.map(({ requestId }) => requestId)).toEqual(["success"]);
-      const last = await store.callbacksOf(KEY, { after: rest[0]!.id, limit: 9 });
+      const last = await store.callbacks.ofEvent(KEY, { after: rest[0]!.id, limit: 9 });
       expect(last.map(({ requestId }) => requestId)).toEqual(["again"]);
     }));
 
@@ -70,14 +70,14 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         expect(target.dialect).toBe(dialect);
         await store.outbox.fanOut(["webhook"], at(10_800), 10);
         for (const index of clocks.keys()) {
-          const [record] = await store.listRecords({ limit: 1 }, { eventId: `e${index}` });
-          const found = await store.outbox.ofEvent(record!, 10);
+          const [record] = await store.records.list({ limit: 1 }, { eventId: `e${index}` });
+          const found = await store.notifications.ofEvent(record!, 10);
           expect(found.map(({ topic, eventId }) => [topic, eventId])).toEqual([
             ["first", `e${index}`],
             ["second", `e${index}`],
           ]);
           expect(found[0]).toMatchObject({ payload: { index }, deliveries: [{ channel: "webhook" }] });
-          expect(await store.outbox.ofEvent(record!, 1)).toHaveLength(1);
+          expect(await store.notifications.ofEvent(record!, 1)).toHaveLength(1);
         }
       },
       { clock: { now: () => at(time.seconds) } },
@@ -101,10 +101,12 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
               committing(),
             );
           }
-        const records = await store.listRecords({ limit: 99 }, {});
+        const records = await store.records.list({ limit: 99 }, {});
         expect(records).toHaveLength(2 * seconds.length);
         for (const record of records)
-          expect((await store.outbox.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([record.source]);
+          expect((await store.notifications.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([
+            record.source,
+          ]);
       },
       { clock: { now: () => at(time.seconds) } },
     ));
@@ -113,7 +115,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
     withStore(
       dialect,
       async (store) => {
-        await store.noteLongestRun(60_000);
+        await store.settings.noteLongestRun(60_000);
         const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         const notify = (eventId: string, then: () => Promise<void> = async () => {}) =>
           store.once(
@@ -140,8 +142,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         await slow;
         for (const eventId of events.slice(3)) await notify(eventId);
         for (const eventId of [...events, "slow"]) {
-          const [record] = await store.listRecords({ limit: 1 }, { eventId });
-          const found = await store.outbox.ofEvent(record!, 10);
+          const [record] = await store.records.list({ limit: 1 }, { eventId });
+          const found = await store.notifications.ofEvent(record!, 10);
           expect(found.map(({ topic }) => topic)).toEqual([eventId]);
         }
       },
@@ -151,8 +153,8 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
   it("is told nothing of an event that has none", () =>
     withStore(dialect, async (store) => {
       const never = { ...KEY, createdAt: T0.toISOString(), processedAt: T0.toISOString() };
-      expect(await store.outbox.ofEvent(never, 10)).toEqual([]);
-      expect(await store.callbacksOf(KEY, ALL)).toEqual([]);
+      expect(await store.notifications.ofEvent(never, 10)).toEqual([]);
+      expect(await store.callbacks.ofEvent(KEY, ALL)).toEqual([]);
       expect(await store.attempts.list(KEY, ALL)).toEqual([]);
     }));
 
@@ -161,7 +163,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       await store.attempts.append(attempt());
       await store.attempts.append(attempt({ startedAt: at(100), outcome: "success", error: null }));
       const limits = { callbacks: at(50), refusedRowsKept: 10, now: at(3_600) };
-      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.attempts.list(KEY, ALL)).toMatchObject([{ outcome: "success" }]);
     }));
 });

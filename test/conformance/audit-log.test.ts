@@ -66,7 +66,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       const left = async (days: number, keptDays: number) => {
         const now = new Date(NOON.getTime() + days * DAY_MS);
         const callbacks = new Date(now.getTime() - keptDays * DAY_MS);
-        await store.sweep({ callbacks, refusedRowsKept: 10, now });
+        await store.retention.sweep({ callbacks, refusedRowsKept: 10, now });
         return (await store.audit.list({ limit: 9 }, {})).map(({ action }) => action);
       };
       expect(await left(364, 30)).toEqual(["younger", "failure.replay"]);

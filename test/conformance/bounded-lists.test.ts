@@ -10,7 +10,8 @@ const T0 = new Date("2026-01-01T00:00:00.000Z");
 type Searching = (store: Store, search: SearchPage) => Promise<SearchResult<{ readonly eventId: string }>>;
 const rareFailures: Searching = ({ failures }, search) =>
   failures.search({ code: "handler_timed_out" }, search);
-const delivered: Searching = ({ outbox }, search) => outbox.search({ state: "delivered" }, search);
+const delivered: Searching = ({ notifications }, search) =>
+  notifications.search({ state: "delivered" }, search);
 
 /** Three thousand others after each of the two that are meant. */
 async function seed(store: Store, target: Target): Promise<void> {

@@ -76,7 +76,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const bulk = await begin(store);
       const other = await begin(store);
-      await store.failures.leaseOne(key("e1"), lease("a", T0));
+      await store.failureLeases.leaseOne(key("e1"), lease("a", T0));
       const again = {
         kind: "replay",
         code: "handler_failed",
@@ -84,9 +84,9 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
         now: T0,
         nextAttemptAt: null,
       } as const;
-      await store.failures.reschedule(key("e1"), "a", { ...again, bulkReplayId: bulk.id });
-      await store.failures.leaseOne(key("e2"), lease("a", T0));
-      await store.failures.release(key("e2"), "a", undefined, bulk.id);
+      await store.failureLeases.reschedule(key("e1"), "a", { ...again, bulkReplayId: bulk.id });
+      await store.failureLeases.leaseOne(key("e2"), lease("a", T0));
+      await store.failureLeases.release(key("e2"), "a", undefined, bulk.id);
       expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e3"]);
       expect(idsOf(await store.bulkReplays.next(other, 9))).toEqual(["e1", "e2", "e3"]);
       expect(await store.bulkReplays.get(bulk.id)).toMatchObject({ ...NOTHING, failed: 2 });
@@ -99,8 +99,8 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       const earlier = await begin(store);
       const later = await begin(store);
       const tried = async (id: string, bulk: number) => {
-        await store.failures.leaseOne(key(id), lease("a", T0));
-        await store.failures.release(key(id), "a", undefined, bulk);
+        await store.failureLeases.leaseOne(key(id), lease("a", T0));
+        await store.failureLeases.release(key(id), "a", undefined, bulk);
       };
       await tried("e1", earlier.id);
       await tried("e1", later.id);
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       const { id: bulkReplayId } = await begin(store);
-      await store.failures.leaseOne(key("e1"), lease("b", T0));
+      await store.failureLeases.leaseOne(key("e1"), lease("b", T0));
       const again = {
         kind: "replay",
         code: "handler_failed",
@@ -121,8 +121,8 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
         nextAttemptAt: null,
         bulkReplayId,
       } as const;
-      await store.failures.reschedule(key("e1"), "a", again);
-      await store.failures.release(key("e1"), "a", undefined, bulkReplayId);
+      await store.failureLeases.reschedule(key("e1"), "a", again);
+      await store.failureLeases.release(key("e1"), "a", undefined, bulkReplayId);
       expect(await store.bulkReplays.get(bulkReplayId)).toMatchObject(NOTHING);
     }));
 
@@ -174,8 +174,8 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const { id } = await begin(store);
       await store.bulkReplays.lease(lease("a", at(10)));
-      await store.failures.leaseOne(key("e2"), lease("a", at(10)));
-      await store.failures.release(key("e2"), "a", undefined, id);
+      await store.failureLeases.leaseOne(key("e2"), lease("a", at(10)));
+      await store.failureLeases.release(key("e2"), "a", undefined, id);
       await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, alreadyHandled: 0 }, at(50));
       expect(await store.bulkReplays.finish(id, "a", at(11))).toMatchObject({
         state: "done",
@@ -193,7 +193,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       const bulks = [await begin(store), await begin(store), await begin(store)];
       for (const { id } of [bulks[0]!, bulks[2]!]) await store.bulkReplays.change(id, "cancelled", at(11));
       const limits = { callbacks: at(3_600), refusedRowsKept: 10, now: at(7_200) };
-      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1 });
       const left = await store.bulkReplays.list({ limit: 9 });
       expect(left.map(({ id }) => id)).toEqual([bulks[2]!.id, bulks[1]!.id]);
     }));

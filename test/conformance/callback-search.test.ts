@@ -159,7 +159,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await fill(store, mixed(300));
       const limits = { callbacks: new Date(0), refusedRowsKept: 10, now: new Date(START) };
-      await store.sweep(limits);
+      await store.retention.sweep(limits);
       const { callbacks } = await store.callbacks.search({}, { limit: 500, ...LONG });
       expect(callbacks.length).toBe(85);
       const filter = { from: at(50), to: at(250) };

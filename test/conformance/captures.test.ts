@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { CaptureStore, NewCapturedRequest } from "../../src/store/index.ts";
+import type { Captures, NewCapturedRequest } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 
@@ -14,7 +14,7 @@ function heard(requestId: string, seconds = 0, bytes = 10): NewCapturedRequest {
 
 const named = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `r${from + index}`);
-const names = async (store: CaptureStore, id = 0) =>
+const names = async (store: Captures, id = 0) =>
   (await store.after(id, ALL)).map(({ requestId }) => requestId);
 
 describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
@@ -56,7 +56,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
           seen.push(request.requestId);
         }
       };
-      const write = async (store: CaptureStore, writer: string) => {
+      const write = async (store: Captures, writer: string) => {
         for (let group = 0; group < 12; group += 1)
           await store.append(named(1, 15).map((name) => heard(`${writer}-${group}-${name}`)));
       };
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       for (let from = 1; from <= 2_400; from += 200)
         await store.append(named(from, from + 199).map((name) => heard(name)));
       expect(await store.sweep({ ...ALL, rows: 50, since: T0 })).toBe(2_350);
-      expect(await countOf(target, "oncehook_heard")).toBe(50);
+      expect(await countOf(target, "oncehook_captured_requests")).toBe(50);
     }));
 
   it("has a name that lasts until all of it is deleted", () =>

@@ -24,12 +24,12 @@ const complete = (store: Store, source: string) =>
 
 describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialect) => {
   it("are leased, given back, put off and removed one by one", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       for (const source of ["platform", "oauth"]) await fail({ failures }, of(source));
-      expect(await failures.leaseOne(of("platform"), lease("a", 60))).toMatchObject(of("platform"));
-      expect(await failures.leaseOne(of("third"), lease("a", 60))).toBe("absent");
-      expect(await failures.leaseOne(of("oauth"), lease("a", 60))).toMatchObject(of("oauth"));
-      await failures.reschedule(of("platform"), "a", { ...AGAIN, nextAttemptAt: at(121) });
+      expect(await failureLeases.leaseOne(of("platform"), lease("a", 60))).toMatchObject(of("platform"));
+      expect(await failureLeases.leaseOne(of("third"), lease("a", 60))).toBe("absent");
+      expect(await failureLeases.leaseOne(of("oauth"), lease("a", 60))).toMatchObject(of("oauth"));
+      await failureLeases.reschedule(of("platform"), "a", { ...AGAIN, nextAttemptAt: at(121) });
       expect(await failures.get(of("oauth"))).toMatchObject({ leasedUntil: at(90).toISOString() });
       expect(await failures.remove(of("platform"))).toBe(true);
       expect(await failures.get(of("oauth"))).toMatchObject(of("oauth"));
@@ -69,12 +69,12 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
   it("say when and why they failed last, also with what PostgreSQL's text cannot hold", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await fail({ failures }, { error: "a NUL \u0000" });
       expect(await failures.get(of("platform"))).toMatchObject({ error: "a NUL \uFFFD" });
-      await failures.leaseDue(lease("a", 60), 1);
+      await failureLeases.leaseDue(lease("a", 60), 1);
       const again = { ...AGAIN, error: "another \u0000", nextAttemptAt: at(121) };
-      await failures.reschedule(of("platform"), "a", again);
+      await failureLeases.reschedule(of("platform"), "a", again);
       expect(await failures.get(of("platform"))).toMatchObject({
         error: "another \uFFFD",
         firstFailedAt: T0.toISOString(),
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     }));
 
   it("come in the order in which they became due, and the first of them is told", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       expect(await failures.nextAttemptAt()).toBeNull();
       for (const [eventId, nextAttemptAt] of [
         ["second", at(61)],
@@ -92,12 +92,12 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ] as const)
         await fail({ failures }, { eventId, nextAttemptAt });
       expect(await failures.nextAttemptAt()).toBe(at(60).toISOString());
-      const due = await failures.leaseDue(lease("a", 100), 9);
+      const due = await failureLeases.leaseDue(lease("a", 100), 9);
       expect(due.map(({ eventId }) => eventId)).toEqual(["first", "second"]);
     }));
 
   it("that are suspects come by how few processes ended with them, and then as they became due", () =>
-    withStore(dialect, async ({ failures }, target) => {
+    withStore(dialect, async ({ failures, failureLeases }, target) => {
       for (const [eventId, ends, due] of [
         ["e1", 2, 10],
         ["e2", 1, 60],
@@ -111,7 +111,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       }
       const order: (string | undefined)[] = [];
       for (let count = 0; count < 4; count += 1)
-        order.push((await failures.leaseSuspect(lease("a", 100)))?.eventId);
+        order.push((await failureLeases.leaseSuspect(lease("a", 100)))?.eventId);
       expect(order).toEqual(["e3", "e2", "e1", undefined]);
     }));
 

@@ -62,12 +62,12 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
   it("is removed in place of being put off when another delivery has completed its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
-      await store.failures.leaseDue(lease("a", at(60)), 1);
+      await store.failureLeases.leaseDue(lease("a", at(60)), 1);
       // The completion did not see the failure, as where both were committed at the same moment.
       await store.once(newRecord("e2"), async () => ({ result: {} }), committing());
       await execute(target, "UPDATE oncehook_records SET event_id = 'e1'");
       const again = { kind: "retry", code: "handler_failed", error: "2", now: at(61) } as const;
-      await store.failures.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
+      await store.failureLeases.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
       expect(await store.failures.get(key("e1"))).toBeUndefined();
     }));
 
@@ -85,30 +85,34 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
     }));
 
   it("leases only what is due, oldest first, up to the limit", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("later", { nextAttemptAt: at(90) }), T0);
       await failures.record(newFailure("second", { nextAttemptAt: at(61) }), T0);
       await failures.record(newFailure("first", { nextAttemptAt: at(60) }), T0);
-      expect(await failures.leaseDue(lease("a", at(59)), 10)).toEqual([]);
-      expect((await failures.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["first"]);
-      expect((await failures.leaseDue(lease("a", at(70)), 10)).map((f) => f.eventId)).toEqual(["second"]);
+      expect(await failureLeases.leaseDue(lease("a", at(59)), 10)).toEqual([]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["first"]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), 10)).map((f) => f.eventId)).toEqual([
+        "second",
+      ]);
     }));
 
   it("gives each due failure to one of many owners who ask at once", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       for (let index = 0; index < 20; index += 1) await failures.record(newFailure(`e${index}`), T0);
       const owners = Array.from({ length: 8 }, (_, index) => `owner-${index}`);
-      const leased = await Promise.all(owners.map((owner) => failures.leaseDue(lease(owner, at(100)), 10)));
+      const leased = await Promise.all(
+        owners.map((owner) => failureLeases.leaseDue(lease(owner, at(100)), 10)),
+      );
       const ids = leased.flat().map(({ eventId }) => eventId);
       expect(new Set(ids).size).toBe(ids.length);
-      const rest = await failures.leaseDue(lease("late", at(100)), 100);
+      const rest = await failureLeases.leaseDue(lease("late", at(100)), 100);
       expect(ids.length + rest.length).toBe(20);
     }));
 
   it("reschedules for its owner only, and is exhausted after the last retry", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
-      await failures.leaseDue(lease("a", at(60)), 1);
+      await failureLeases.leaseDue(lease("a", at(60)), 1);
       const again = {
         kind: "retry",
         code: "handler_failed",
@@ -116,32 +120,32 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         now: at(61),
         nextAttemptAt: at(121),
       } as const;
-      await failures.reschedule(key("e1"), "somebody else", again);
+      await failureLeases.reschedule(key("e1"), "somebody else", again);
       expect(await failures.get(key("e1"))).toMatchObject({
         error: "down",
         leasedUntil: at(90).toISOString(),
       });
-      await failures.reschedule(key("e1"), "a", again);
+      await failureLeases.reschedule(key("e1"), "a", again);
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "waiting",
         retriesDone: 1,
         attempts: 2,
         leasedUntil: null,
       });
-      await failures.leaseDue(lease("a", at(121)), 1);
-      await failures.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
+      await failureLeases.leaseDue(lease("a", at(121)), 1);
+      await failureLeases.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "exhausted",
         retriesDone: 2,
         nextAttemptAt: null,
       });
-      expect(await failures.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
+      expect(await failureLeases.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
     }));
 
   it("does not count a replay against the retries, nor change the schedule", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
-      await failures.leaseOne(key("e1"), lease("operator", at(5)));
+      await failureLeases.leaseOne(key("e1"), lease("operator", at(5)));
       const again = {
         kind: "replay",
         code: "handler_failed",
@@ -149,27 +153,29 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         now: at(6),
         nextAttemptAt: null,
       } as const;
-      await failures.reschedule(key("e1"), "operator", again);
+      await failureLeases.reschedule(key("e1"), "operator", again);
       expect(await failures.get(key("e1"))).toMatchObject({ state: "waiting", attempts: 2, retriesDone: 0 });
     }));
 
   it("leases one failure whatever its state, and tells an absent one from a leased one", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
-      expect(await failures.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");
-      expect(await failures.leaseOne(key("e1"), lease("a", T0))).toMatchObject({ eventId: "e1" });
-      expect(await failures.leaseOne(key("e1"), lease("b", T0))).toBe("leased");
-      await failures.release(key("e1"), "a");
-      expect(await failures.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
+      expect(await failureLeases.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");
+      expect(await failureLeases.leaseOne(key("e1"), lease("a", T0))).toMatchObject({ eventId: "e1" });
+      expect(await failureLeases.leaseOne(key("e1"), lease("b", T0))).toBe("leased");
+      await failureLeases.release(key("e1"), "a");
+      expect(await failureLeases.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
     }));
 
   it("is put off when its lease is given back unused, so that others come first", () =>
-    withStore(dialect, async ({ failures }) => {
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("blocked"), T0);
       await failures.record(newFailure("other", { nextAttemptAt: at(61) }), T0);
-      expect((await failures.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["blocked"]);
-      await failures.release(key("blocked"), "a", at(130));
-      expect((await failures.leaseDue(lease("a", at(71)), 1)).map((f) => f.eventId)).toEqual(["other"]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual([
+        "blocked",
+      ]);
+      await failureLeases.release(key("blocked"), "a", at(130));
+      expect((await failureLeases.leaseDue(lease("a", at(71)), 1)).map((f) => f.eventId)).toEqual(["other"]);
       expect(await failures.get(key("blocked"))).toMatchObject({
         retriesDone: 0,
         attempts: 1,

@@ -59,7 +59,7 @@ const failure = (over: Values = {}) =>
     retries_done: 0,
     code: "handler_failed",
     error: "",
-    sealed_body: "",
+    encrypted_body: "",
     body_sha256: "ab",
     first_failed_at: NOW,
     last_failed_at: NOW,
@@ -77,7 +77,7 @@ const delivery = (over: Values = {}) =>
     attempts: 0,
     ...over,
   }).replace("VALUES (0", "VALUES ((SELECT id FROM oncehook_notifications)");
-const GIVEN_TO_CHANNELS = `UPDATE oncehook_notifications SET spread_at = '${NOW}'`;
+const GIVEN_TO_CHANNELS = `UPDATE oncehook_notifications SET fanned_out_at = '${NOW}'`;
 /** The record names the row of the log. */
 const NAMED = "UPDATE oncehook_records SET callback_id = (SELECT max(id) FROM oncehook_callbacks)";
 const exhausted = { state: "exhausted", next_attempt_at: null };

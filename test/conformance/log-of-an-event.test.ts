@@ -32,14 +32,14 @@ describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
     withStore(dialect, async (store) => {
       await handle(store, "e1");
       const limits = { callbacks: KEEP, records: LATER, refusedRowsKept: 10, now: NOW };
-      expect(await store.sweep(limits)).toMatchObject({ callbacks: 0, records: 1 });
+      expect(await store.retention.sweep(limits)).toMatchObject({ callbacks: 0, records: 1 });
       expect(await logOf(store, "e1")).toEqual(["handled e1"]);
     }));
 
   it("never has a row of another event that got the id of its own, which is gone", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
-      expect(await store.sweep({ callbacks: LATER, refusedRowsKept: 10, now: NOW })).toMatchObject({
+      expect(await store.retention.sweep({ callbacks: LATER, refusedRowsKept: 10, now: NOW })).toMatchObject({
         callbacks: 1,
       });
       await handle(store, "e2");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type HandlerMigration, type Migration, sql } from "../../src/store/index.ts";
+import { checkTarget } from "../support/check-target.ts";
 import {
   DIALECTS,
   openTarget,
@@ -10,6 +11,7 @@ import {
 } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { inspectTarget } from "../support/inspect-target.ts";
 import { NEWEST, SCHEMA } from "../support/schema-steps.ts";
 
 function creating(name: string, statement: string): Migration {
@@ -68,24 +70,6 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
     await store.close();
     return report.applied;
   };
-  /** The table as it was before it knew handlers. */
-  const asBefore = async (target: Target, ...names: string[]) => {
-    await applied(target, []);
-    for (const statement of [
-      "DELETE FROM oncehook_schema WHERE number = 13",
-      "DROP TABLE oncehook_own_migrations",
-      "CREATE TABLE oncehook_own_migrations (name text PRIMARY KEY, applied_at text NOT NULL)",
-      ...names.map(
-        (name) => `INSERT INTO oncehook_own_migrations VALUES ('${name}', '2026-01-01T00:00:00Z')`,
-      ),
-    ]) {
-      await execute(
-        target,
-        dialect === "postgres" ? statement.replace("applied_at text", "applied_at timestamptz") : statement,
-      );
-    }
-  };
-
   it("of two handlers that name one alike are both applied, once", () =>
     withDatabase(dialect, async (target) => {
       const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
@@ -103,31 +87,23 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await applied(target, [shared("lost")])).toEqual([]);
     }));
 
-  it("that an earlier version applied are known as the handler's, and no other one's", () =>
+  it("refuse a database of a development schema, say what to do, and leave it as it is", () =>
     withDatabase(dialect, async (target) => {
-      await asBefore(target, "parcels", "gone");
-      await execute(target, "CREATE TABLE one (n integer)");
-      expect(await applied(target, [ofHandler("shipped", "one")])).toEqual(["0013-migrations-of-handlers"]);
-      const both = [ofHandler("returned", "two"), ofHandler("shipped", "one")];
-      expect(await applied(target, both)).toEqual(["parcels"]);
-      expect(await countOf(target, "two")).toBe(0);
-      const rows = await rowsOf(target, "SELECT handler, name FROM oncehook_own_migrations ORDER BY handler");
-      expect(rows.map(({ handler, name }) => `${handler}/${name}`)).toEqual([
-        "/gone",
-        "returned/parcels",
-        "shipped/parcels",
-      ]);
-    }));
-
-  it("of two handlers are refused where an earlier version applied one of them and dropped the other", () =>
-    withDatabase(dialect, async (target) => {
-      await asBefore(target, "parcels");
-      const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
-      await expect(applied(target, both)).rejects.toThrow(
-        'two migrations are named "parcels": one of the handler of "shipped", one of the handler of "returned"',
-      );
-      const renamed = [both[0]!, { ...both[1]!, name: "returned-parcels" }];
-      expect(await applied(target, renamed)).toEqual(["0013-migrations-of-handlers", "returned-parcels"]);
+      for (const statement of [
+        "CREATE TABLE oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at text NOT NULL)",
+        "INSERT INTO oncehook_schema VALUES (13, 'migrations-of-handlers', '2026-01-01T00:00:00Z')",
+        "CREATE TABLE oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
+        "CREATE TABLE oncehook_records (id integer)",
+      ])
+        await execute(target, statement);
+      const message =
+        "the database has schema 13, of a development version before the first release, which this version cannot upgrade. " +
+        "Use a new database: another file, or another DATABASE_SCHEMA.";
+      await expect(openTarget(target)).rejects.toThrow(`DATABASE_URL: ${message}`);
+      expect(await inspectTarget(target)).toMatchObject({ exists: true, schema: 13, handlerMigrations: [] });
+      await expect(checkTarget(target)).rejects.toThrow(message);
+      expect(await rowsOf(target, "SELECT * FROM oncehook_settings")).toEqual([]);
+      await expect(rowsOf(target, "SELECT * FROM oncehook_handler_migrations")).rejects.toThrow();
     }));
 
   it("refuse a database with a newer schema and leave it as it is", () =>
@@ -164,8 +140,8 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
   it("tell the base address that the database had before", () =>
     withDatabase(dialect, async (target) => {
       const first = await openTarget(target);
-      await first.store.noteBaseUrl("http://127.0.0.1:8080");
-      await first.store.noteBaseUrl("http://127.0.0.1:9");
+      await first.store.settings.noteBaseUrl("http://127.0.0.1:8080");
+      await first.store.settings.noteBaseUrl("http://127.0.0.1:9");
       await first.store.close();
       const second = await openTarget(target);
       await second.store.close();

@@ -63,7 +63,7 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       await store.sessions.create(ID, SESSION);
       await store.sessions.create("b".repeat(64), { ...SESSION, expiresAt: later(600) });
       const limits = { callbacks: NOON, refusedRowsKept: 10 };
-      expect(await store.sweep({ ...limits, now: later(61) })).toMatchObject({ stale: 1 });
+      expect(await store.retention.sweep({ ...limits, now: later(61) })).toMatchObject({ stale: 1 });
       expect(await countOf(target, "oncehook_sessions")).toBe(1);
       expect(await store.sessions.find("b".repeat(64), later(61))).toBeDefined();
     }));

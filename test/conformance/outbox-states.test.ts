@@ -25,15 +25,15 @@ async function notify(store: Store, eventId: string): Promise<void> {
 async function leased(store: Store, events: readonly string[], channels: readonly string[] = BOTH) {
   for (const eventId of events) await notify(store, eventId);
   await store.outbox.fanOut(channels, T0, 100);
-  return store.outbox.leaseDue(channels, LEASE, 200);
+  return store.deliveries.leaseDue(channels, LEASE, 200);
 }
 
 async function listed(store: Store, state: StoredDelivery["state"]): Promise<string[]> {
-  return (await store.outbox.list({ limit: 100 }, { state })).map(({ eventId }) => eventId);
+  return (await store.notifications.list({ limit: 100 }, { state })).map(({ eventId }) => eventId);
 }
 
 const sweptNow = (store: Store) =>
-  store.sweep({ callbacks: new Date(Date.now() + 60_000), refusedRowsKept: 10, now: T0 });
+  store.retention.sweep({ callbacks: new Date(Date.now() + 60_000), refusedRowsKept: 10, now: T0 });
 
 describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
   it("is right also when all of its deliveries end at the same moment", () =>
@@ -41,7 +41,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       const events = Array.from({ length: MANY }, (_, n) => `e${n}`);
       const due = await leased(store, events);
       expect(due).toHaveLength(2 * MANY);
-      await Promise.all(due.map(({ id }) => store.outbox.markDelivered([id], "a", at(1))));
+      await Promise.all(due.map(({ id }) => store.deliveries.markDelivered([id], "a", at(1))));
       expect(await listed(store, "waiting")).toEqual([]);
       expect(await listed(store, "delivered")).toHaveLength(MANY);
       expect(await sweptNow(store)).toMatchObject({ stale: MANY });
@@ -75,8 +75,8 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
     withStore(dialect, async (store) => {
       for (const { id, channel, notification } of await leased(store, ["mixed", "done"])) {
         if (notification.eventId === "mixed" && channel === "email")
-          await store.outbox.markFailed(id, "a", "no", null);
-        else await store.outbox.markDelivered([id], "a", at(1));
+          await store.deliveries.markFailed(id, "a", "no", null);
+        else await store.deliveries.markDelivered([id], "a", at(1));
       }
       await notify(store, "fresh");
       expect(await listed(store, "dead")).toEqual(["mixed"]);
@@ -91,7 +91,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       const pages: string[][] = [];
       let before: { before?: number } = {};
       for (let page = 0; page < 2; page += 1) {
-        const rows = await store.outbox.list({ limit: 2, ...before }, { state: "waiting" });
+        const rows = await store.notifications.list({ limit: 2, ...before }, { state: "waiting" });
         pages.push(rows.map(({ eventId }) => eventId));
         before = { before: rows.at(-1)?.id ?? 0 };
       }
@@ -108,7 +108,8 @@ describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
     (state) =>
       withStore(dialect, async (store) => {
         const events = ["e1", "e2", "e3"];
-        for (const { id } of await leased(store, events)) await store.outbox.markFailed(id, "a", "no", null);
+        for (const { id } of await leased(store, events))
+          await store.deliveries.markFailed(id, "a", "no", null);
         if (state === "waiting") {
           for (const eventId of ["e4", "e5", "e6"]) await notify(store, eventId);
           events.splice(0, 3, "e4", "e5", "e6");
@@ -116,7 +117,7 @@ describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
         const pages: string[][] = [];
         for (let before: { before?: number } | null = {}; before !== null && pages.length < 9; ) {
           const page = { limit: 1, budgetMs: 60_000, ...before };
-          const { rows, next } = await store.outbox.search(state === undefined ? {} : { state }, page);
+          const { rows, next } = await store.notifications.search(state === undefined ? {} : { state }, page);
           pages.push(rows.map(({ eventId }) => eventId));
           before = next === null ? null : { before: next };
         }
@@ -128,8 +129,9 @@ describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
 describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dialect) => {
   it("are not revived where their channel is not configured, and are named", () =>
     withStore(dialect, async (store) => {
-      for (const { id } of await leased(store, ["e1"])) await store.outbox.markFailed(id, "a", "no", null);
-      const [row] = await store.outbox.list({ limit: 1 }, {});
+      for (const { id } of await leased(store, ["e1"]))
+        await store.deliveries.markFailed(id, "a", "no", null);
+      const [row] = await store.notifications.list({ limit: 1 }, {});
       expect(await store.outbox.redeliverDead(row?.id ?? 0, ["webhook"], at(1))).toEqual({
         deliveries: 1,
         notConfigured: ["email"],
@@ -141,17 +143,17 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
     withStore(dialect, async (store) => {
       const due = await leased(store, ["e1"], ["email", "log", "webhook"]);
       const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
-      const [row] = await store.outbox.list({ limit: 1 }, {});
+      const [row] = await store.notifications.list({ limit: 1 }, {});
       const discard = (channel?: string) => store.outbox.discard(row?.id ?? 0, channel, at(2));
       expect(await discard()).toBe("leased");
-      await store.outbox.markFailed(idOf("email"), "a", "no", null);
-      await store.outbox.markDelivered([idOf("log")], "a", at(1));
+      await store.deliveries.markFailed(idOf("email"), "a", "no", null);
+      await store.deliveries.markDelivered([idOf("log")], "a", at(1));
       expect(await discard("log")).toBe(0);
       expect(await discard()).toBe(1);
-      await store.outbox.release(idOf("webhook"), "a");
+      await store.deliveries.release(idOf("webhook"), "a");
       expect(await discard("email")).toBe(0);
       expect(await discard("webhook")).toBe(1);
-      const [left] = await store.outbox.list({ limit: 1 }, {});
+      const [left] = await store.notifications.list({ limit: 1 }, {});
       expect(left?.deliveries).toMatchObject([{ channel: "log", state: "delivered" }]);
       expect(await sweptNow(store)).toMatchObject({ stale: 1 });
     }));
@@ -159,8 +161,8 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
   it("are those of one notification alone", () =>
     withStore(dialect, async (store) => {
       for (const { id } of await leased(store, ["e1", "e2"]))
-        await store.outbox.markFailed(id, "a", "no", null);
-      const [second, first] = (await store.outbox.list({ limit: 2 }, {})).map(({ id }) => id);
+        await store.deliveries.markFailed(id, "a", "no", null);
+      const [second, first] = (await store.notifications.list({ limit: 2 }, {})).map(({ id }) => id);
       expect(await store.outbox.redeliverDead(first ?? 0, ["webhook"], at(1))).toEqual({
         deliveries: 1,
         notConfigured: ["email"],
@@ -176,10 +178,10 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       for (const { id, channel } of await leased(store, ["e1"], ["email", "log", "sms", "webhook"])) {
         const isDead = channel === "sms" || channel === "email";
         await (isDead
-          ? store.outbox.markFailed(id, "a", "no", null)
-          : store.outbox.markDelivered([id], "a", at(1)));
+          ? store.deliveries.markFailed(id, "a", "no", null)
+          : store.deliveries.markDelivered([id], "a", at(1)));
       }
-      const [row] = await store.outbox.list({ limit: 1 }, {});
+      const [row] = await store.notifications.list({ limit: 1 }, {});
       expect(await store.outbox.redeliverDead(row?.id ?? 0, ["webhook"], at(1))).toEqual({
         deliveries: 0,
         notConfigured: ["email", "sms"],
@@ -189,7 +191,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
   it("are counted by channel while they wait", () =>
     withStore(dialect, async (store) => {
       const due = await leased(store, ["e1", "e2"]);
-      await store.outbox.markDelivered([due[0]?.id ?? 0], "a", at(1));
+      await store.deliveries.markDelivered([due[0]?.id ?? 0], "a", at(1));
       const counts = await store.outbox.waitingByChannel();
       expect([...counts.values()].sort()).toEqual([1, 2]);
       expect([...counts.keys()]).toEqual(BOTH);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallbackFilter } from "../../src/domain/index.ts";
-import type { SealedKind, Store } from "../../src/store/index.ts";
+import type { EncryptedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
@@ -10,7 +10,7 @@ const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
 const KEY = { source: "platform", eventId: "e1" };
 const LEASE = { owner: "a", now: NOON, until: LATER };
-const SEALED: Record<SealedKind, string[]> = {
+const SEALED: Record<EncryptedKind, string[]> = {
   failure: ["e1", "platform"],
   preparation: ["e1", "platform"],
   user_tokens: ["u1"],
@@ -120,19 +120,19 @@ async function everyOperation(store: Store): Promise<void> {
   await store.userTokens.release("u1", "a");
   await store.userTokens.release("u1", "a", { refreshAt: LATER, error: null });
   await store.userTokens.remove("u1", "a");
-  for (const [kind, key] of Object.entries(SEALED) as [SealedKind, string[]][]) {
-    await store.sealedValues.page(kind, undefined, 10);
-    await store.sealedValues.page(kind, key, 10);
-    await store.sealedValues.replace(kind, { key, encrypted: Buffer.of(1) }, Buffer.of(2));
+  for (const [kind, key] of Object.entries(SEALED) as [EncryptedKind, string[]][]) {
+    await store.encryptedValues.page(kind, undefined, 10);
+    await store.encryptedValues.page(kind, key, 10);
+    await store.encryptedValues.replace(kind, { key, encrypted: Buffer.of(1) }, Buffer.of(2));
   }
-  await store.noteCredential({ method: "hmac", fingerprint: "a" }, NOON);
-  await store.noteConfiguredCredentials([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
-  await store.credentialUses([{ method: "hmac", fingerprint: "a" }]);
-  await store.credentialUses(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
+  await store.credentialUses.note({ method: "hmac", fingerprint: "a" }, NOON);
+  await store.credentialUses.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
+  await store.credentialUses.list([{ method: "hmac", fingerprint: "a" }]);
+  await store.credentialUses.list(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const filter of [{}, { eventId: "e1" }]) {
-      await store.listRecords(page, filter);
+      await store.records.list(page, filter);
     }
   }
   await ofEvent(store);
@@ -140,9 +140,9 @@ async function everyOperation(store: Store): Promise<void> {
   await callbacks(store);
   await alerts(store);
   await access(store);
-  await store.noteLongestRun(30_000);
-  await store.noteBaseUrl("http://127.0.0.1:8080");
-  await store.hitRate("k", 60_000, NOON);
+  await store.settings.noteLongestRun(30_000);
+  await store.settings.noteBaseUrl("http://127.0.0.1:8080");
+  await store.rateCounters.hit("k", 60_000, NOON);
   const heard = { receivedAt: NOON, encrypted: Buffer.of(1) };
   await store.captures.append([1, 2, 3].map((number) => ({ ...heard, requestId: `r${number}` })));
   await store.captures.after(0, { rows: 10, bytes: 1_000 });
@@ -150,7 +150,13 @@ async function everyOperation(store: Store): Promise<void> {
   await store.captures.idBefore(NOON);
   await store.captures.sweep({ rows: 1, bytes: 1_000, since: NOON });
   await store.captures.clear();
-  await store.sweep({ callbacks: NOON, records: NOON, refusedRowsKept: 1, refusedBytes: 100, now: NOON });
+  await store.retention.sweep({
+    callbacks: NOON,
+    records: NOON,
+    refusedRowsKept: 1,
+    refusedBytes: 100,
+    now: NOON,
+  });
 }
 
 async function ofEvent(store: Store): Promise<void> {
@@ -164,9 +170,9 @@ async function ofEvent(store: Store): Promise<void> {
   } as const;
   await store.attempts.append(attempt);
   await store.attempts.list(KEY, { after: 0, limit: 10 });
-  await store.callbacksOf(KEY, { after: 0, limit: 10 });
+  await store.callbacks.ofEvent(KEY, { after: 0, limit: 10 });
   const at = NOON.toISOString();
-  await store.outbox.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
+  await store.notifications.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
 }
 
 async function bulkReplays({ bulkReplays }: Store): Promise<void> {
@@ -185,7 +191,7 @@ async function bulkReplays({ bulkReplays }: Store): Promise<void> {
 
 async function callbacks({ callbacks, rollups }: Store): Promise<void> {
   for (const filter of FILTERS) await callbacks.search(filter, { limit: 10, budgetMs: 0 });
-  await callbacks.noteLateCallbacks(NOON, LATER);
+  await callbacks.noteLate(NOON, LATER);
   await callbacks.search({}, { limit: 10, budgetMs: 0, before: 1_000 });
   await callbacks.get(1);
   await callbacks.after(0, 10);
@@ -250,46 +256,46 @@ async function outbox(store: Store): Promise<void> {
   );
   await store.outbox.fanOut(["webhook"], NOON, 10);
   for (const next of [LATER, null]) {
-    const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
-    await store.outbox.markFailed(due?.id ?? 0, "a", "down", next);
+    const [due] = await store.deliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+    await store.deliveries.markFailed(due?.id ?? 0, "a", "down", next);
   }
-  const [listed] = await store.outbox.list({ limit: 1 }, {});
+  const [listed] = await store.notifications.list({ limit: 1 }, {});
   await store.outbox.redeliverDead(listed?.id ?? 0, ["webhook"], NOON);
-  const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
-  await store.outbox.release(due?.id ?? 0, "a");
-  await store.outbox.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
-  await store.outbox.leaseExpired(["webhook"], LEASE);
-  await store.outbox.repairTimes(["webhook"], 1, new Date(0));
-  await store.expireLeases(NOON);
+  const [due] = await store.deliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+  await store.deliveries.release(due?.id ?? 0, "a");
+  await store.deliveries.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
+  await store.deliveries.leaseExpired(["webhook"], LEASE);
+  await store.deliveries.repairTimes(["webhook"], 1, new Date(0));
+  await store.leases.expireAll(NOON);
   await store.outbox.deliverDirectly("log", NOON, 10, () => {});
-  await store.outbox.markDelivered([due?.id ?? 0], "a", NOON);
-  await store.outbox.markDead(due?.id ?? 0, "a", "no");
+  await store.deliveries.markDelivered([due?.id ?? 0], "a", NOON);
+  await store.deliveries.markDead(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])
     for (const filter of [{}, { state: "dead" }, { state: "waiting" }, { state: "delivered" }] as const)
-      await store.outbox.list(page, filter);
+      await store.notifications.list(page, filter);
   await store.outbox.counts();
   await store.outbox.waitingByChannel();
   for (const channel of [undefined, "webhook"]) await store.outbox.discard(0, channel, NOON);
 }
 
-async function failures({ failures }: Store): Promise<void> {
+async function failures({ failures, failureLeases, failureRecovery }: Store): Promise<void> {
   const failure = { ...KEY, eventType: "t", version: "v1", code: "handler_failed", error: "no" } as const;
   await failures.record(
     { ...failure, encryptedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
     NOON,
   );
-  await failures.leaseDue(LEASE, 10);
+  await failureLeases.leaseDue(LEASE, 10);
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
-  await failures.reschedule(KEY, "a", { ...again, kind: "retry" });
-  await failures.leaseOne(KEY, LEASE);
-  await failures.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
-  await failures.release(KEY, "a");
-  await failures.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
+  await failureLeases.reschedule(KEY, "a", { ...again, kind: "retry" });
+  await failureLeases.leaseOne(KEY, LEASE);
+  await failureLeases.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
+  await failureLeases.release(KEY, "a");
+  await failureLeases.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
   const policy = { max: 3, delaySeconds: 1 };
-  await failures.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
-  await failures.recover({ now: new Date(0), leaseMs: 1, policy });
-  await failures.isSuspectDue(LATER);
-  await failures.leaseSuspect(LEASE);
+  await failureRecovery.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
+  await failureRecovery.recover({ now: new Date(0), leaseMs: 1, policy });
+  await failureLeases.isSuspectDue(LATER);
+  await failureLeases.leaseSuspect(LEASE);
   await failures.get(KEY);
   for (const page of [{ limit: 10 }, PAGE]) {
     await failures.list(page, {});

@@ -22,17 +22,19 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
         committing(),
       );
       const callbacks = new Date(Date.now() + 60_000);
-      expect(await store.sweep({ ...LIMITS, callbacks, now: callbacks })).toMatchObject({ stale: 0 });
-      expect(await store.outbox.list({ limit: 9 }, {})).toHaveLength(1);
+      expect(await store.retention.sweep({ ...LIMITS, callbacks, now: callbacks })).toMatchObject({
+        stale: 0,
+      });
+      expect(await store.notifications.list({ limit: 9 }, {})).toHaveLength(1);
     }));
 
   it("keeps what an event has prepared for a week, and longer for a failure of its own source alone", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.preparations.claim({ source, eventId: "e1" }, { owner: "a", now: T0, until: at(30) });
-      expect(await store.sweep({ ...LIMITS, now: at(WEEK) })).toMatchObject({ stale: 0 });
+      expect(await store.retention.sweep({ ...LIMITS, now: at(WEEK) })).toMatchObject({ stale: 0 });
       await store.failures.record(newFailure({ source: "platform", eventId: "e1" }, null), T0);
-      expect(await store.sweep({ ...LIMITS, now: at(WEEK + 1) })).toMatchObject({ stale: 1 });
+      expect(await store.retention.sweep({ ...LIMITS, now: at(WEEK + 1) })).toMatchObject({ stale: 1 });
       const claim = { owner: "b", now: at(1), until: at(31) };
       const left = await store.preparations.claim({ source: "platform", eventId: "e1" }, claim);
       expect(left.state).toBe("leased");
@@ -43,7 +45,7 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
       const cameAt = (requestId: string, seconds: number) =>
         logRow({ requestId, receivedAt: at(seconds).toISOString() });
       await store.appendCallbacks([cameAt("old", 0), cameAt("clock ahead", 3_600), cameAt("old too", 1)]);
-      expect(await store.sweep({ ...LIMITS, callbacks: at(60), now: at(60) })).toMatchObject({
+      expect(await store.retention.sweep({ ...LIMITS, callbacks: at(60), now: at(60) })).toMatchObject({
         callbacks: 2,
       });
       const left = await listCallbacks(store, { limit: 9 });

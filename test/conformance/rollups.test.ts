@@ -42,7 +42,7 @@ describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
       for (const at of many) await store.rollups.add(at, [{ ...DONE, count: 1 }]);
       const limits = { callbacks: new Date(0), refusedRowsKept: 10 };
       const left = async (now: Date) => {
-        await store.sweep({ ...limits, now });
+        await store.retention.sweep({ ...limits, now });
         const spans = ["hour", "day", "month"] as const;
         return Promise.all(spans.map(async (span) => (await store.rollups.list(span, 0)).length));
       };

@@ -16,8 +16,8 @@ const lease = (owner: string, seconds: number): Lease => ({
   now: at(seconds),
   until: at(seconds + LEASE_SECONDS),
 });
-const recover = ({ failures }: Store, seconds: number, policy = POLICY) =>
-  failures.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
+const recover = ({ failureRecovery }: Store, seconds: number, policy = POLICY) =>
+  failureRecovery.recover({ now: at(seconds), leaseMs: LEASE_SECONDS * 1_000, policy });
 
 async function fail({ failures }: Store, eventId: string, over: Partial<NewFailure> = {}): Promise<void> {
   await failures.record(newFailure(key(eventId), at(60), over), T0);
@@ -27,19 +27,19 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("has its attempt counted when it was leased, and given back with the lease", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      const [leased] = await store.failures.leaseDue(lease("a", 60), 1);
+      const [leased] = await store.failureLeases.leaseDue(lease("a", 60), 1);
       expect(leased).toMatchObject({ attempts: 2, retriesDone: 1 });
-      await store.failures.release(key("e1"), "a", at(61));
+      await store.failureLeases.release(key("e1"), "a", at(61));
       expect(await store.failures.get(key("e1"))).toMatchObject({ attempts: 1, retriesDone: 0 });
       for (const [kind, attempts] of [
         ["replay", 2],
         ["bulk", 2],
         ["removal", 1],
       ] as const) {
-        expect(await store.failures.leaseOne(key("e1"), { ...lease("a", 61), kind })).toMatchObject({
+        expect(await store.failureLeases.leaseOne(key("e1"), { ...lease("a", 61), kind })).toMatchObject({
           attempts,
         });
-        await store.failures.release(key("e1"), "a");
+        await store.failureLeases.release(key("e1"), "a");
         // Only a retry has counted one.
         expect(await store.failures.get(key("e1"))).toMatchObject({ attempts: 1, retriesDone: 0 });
       }
@@ -49,9 +49,9 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(130) });
-      expect(await store.failures.leaseDue(lease("ended", 60), 10)).toHaveLength(1);
+      expect(await store.failureLeases.leaseDue(lease("ended", 60), 10)).toHaveLength(1);
       expect(await recover(store, 89)).toEqual([]);
-      expect(await store.failures.leaseOne(key("e1"), lease("b", 90))).toBe("leased");
+      expect(await store.failureLeases.leaseOne(key("e1"), lease("b", 90))).toBe("leased");
       expect(await recover(store, 90)).toMatchObject([{ eventId: "e1", kind: "retry", isAlone: false }]);
       expect(await recover(store, 90)).toEqual([]);
       // What is known of it stays: another event may have ended the process.
@@ -62,35 +62,35 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
         leasedUntil: null,
         nextAttemptAt: at(120).toISOString(),
       });
-      expect(await store.failures.isSuspectDue(at(119))).toBe(false);
-      expect(await store.failures.leaseSuspect(lease("b", 119))).toBeUndefined();
-      expect((await store.failures.leaseDue(lease("b", 130), 10)).map(({ eventId }) => eventId)).toEqual([
-        "e2",
-      ]);
-      expect(await store.failures.isSuspectDue(at(130))).toBe(true);
-      expect(await store.failures.leaseSuspect(lease("b", 130))).toMatchObject({
+      expect(await store.failureLeases.isSuspectDue(at(119))).toBe(false);
+      expect(await store.failureLeases.leaseSuspect(lease("b", 119))).toBeUndefined();
+      expect((await store.failureLeases.leaseDue(lease("b", 130), 10)).map(({ eventId }) => eventId)).toEqual(
+        ["e2"],
+      );
+      expect(await store.failureLeases.isSuspectDue(at(130))).toBe(true);
+      expect(await store.failureLeases.leaseSuspect(lease("b", 130))).toMatchObject({
         eventId: "e1",
         retriesDone: 2,
       });
-      expect(await store.failures.leaseSuspect(lease("b", 130))).toBeUndefined();
+      expect(await store.failureLeases.leaseSuspect(lease("b", 130))).toBeUndefined();
       // An attempt that came to its end clears it.
       const again = { kind: "retry", code: "handler_failed", error: "2", now: at(131) } as const;
-      await store.failures.reschedule(key("e1"), "b", { ...again, nextAttemptAt: at(191) });
+      await store.failureLeases.reschedule(key("e1"), "b", { ...again, nextAttemptAt: at(191) });
       expect(await store.failures.get(key("e1"))).toMatchObject({
         uncleanEnds: 0,
         retriesDone: 2,
         attempts: 3,
       });
-      expect(await store.failures.leaseDue(lease("b", 191), 10)).toHaveLength(1);
+      expect(await store.failureLeases.leaseDue(lease("b", 191), 10)).toHaveLength(1);
     }));
 
   it("is exhausted after as many retries as are allowed, with the cause that its process ended", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      await store.failures.leaseDue(lease("ended", 60), 1);
+      await store.failureLeases.leaseDue(lease("ended", 60), 1);
       await recover(store, 90);
       for (const seconds of [120, 180]) {
-        expect(await store.failures.leaseSuspect(lease("ended", seconds))).toBeDefined();
+        expect(await store.failureLeases.leaseSuspect(lease("ended", seconds))).toBeDefined();
         await recover(store, seconds + LEASE_SECONDS);
       }
       expect(await store.failures.get(key("e1"))).toMatchObject({
@@ -101,7 +101,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
         retriesDone: 3,
         nextAttemptAt: null,
       });
-      expect(await store.failures.isSuspectDue(at(9_999))).toBe(false);
+      expect(await store.failureLeases.isSuspectDue(at(9_999))).toBe(false);
       const told = await store.attempts.list(key("e1"), { after: 0, limit: 9 });
       expect(told.map(({ trigger, outcome }) => [trigger, outcome])).toEqual(
         Array(3).fill(["retry", "process_ended"]),
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("is never exhausted by an attempt that others ran beside", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      await store.failures.leaseDue(lease("ended", 60), 1);
+      await store.failureLeases.leaseDue(lease("ended", 60), 1);
       await recover(store, 90, { max: 1, delaySeconds: 60 });
       expect(await store.failures.get(key("e1"))).toMatchObject({
         state: "waiting",
@@ -124,7 +124,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("keeps its state after a replay, which counts as an attempt and says what ended it", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: null });
-      await store.failures.leaseOne(key("e1"), lease("ended", 5));
+      await store.failureLeases.leaseOne(key("e1"), lease("ended", 5));
       expect(await recover(store, 35)).toMatchObject([{ kind: "replay", state: "exhausted" }]);
       expect(await store.failures.get(key("e1"))).toMatchObject({
         state: "exhausted",
@@ -133,7 +133,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
         retriesDone: 0,
         uncleanEnds: 1,
       });
-      expect(await store.failures.leaseOne(key("e1"), lease("b", 36))).toMatchObject({ eventId: "e1" });
+      expect(await store.failureLeases.leaseOne(key("e1"), lease("b", 36))).toMatchObject({ eventId: "e1" });
     }));
 
   it("is left alone by its bulk replay after three process ends, and counted there once", () =>
@@ -143,7 +143,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       for (const [end, isAlone] of [false, true, true].entries()) {
         expect(await store.bulkReplays.next(bulk, 9)).toMatchObject([{ eventId: "e1", isSuspect: end > 0 }]);
         const of = { kind: "bulk", isAlone, bulkReplayId: bulk.id } as const;
-        await store.failures.leaseOne(key("e1"), { ...lease("ended", end * 100), ...of });
+        await store.failureLeases.leaseOne(key("e1"), { ...lease("ended", end * 100), ...of });
         await recover(store, end * 100 + LEASE_SECONDS);
       }
       expect(await store.bulkReplays.next(bulk, 9)).toEqual([]);
@@ -153,10 +153,10 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
   it("is given back at once where each process is known to have ended", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
-      await store.failures.leaseDue(lease("ended", 60), 1);
+      await store.failureLeases.leaseDue(lease("ended", 60), 1);
       await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(60));
       await store.bulkReplays.lease(lease("ended", 60));
-      await store.expireLeases(at(61));
+      await store.leases.expireAll(at(61));
       expect(await recover(store, 61)).toHaveLength(1);
       expect(await store.bulkReplays.lease(lease("b", 61))).toBeDefined();
     }));
@@ -166,7 +166,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
   it("keeps no failure for longer than a lease from now, and settles it as if its time were over", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: at(3_600) });
-      await store.failures.leaseDue(lease("ended", 3_600), 1);
+      await store.failureLeases.leaseDue(lease("ended", 3_600), 1);
       expect(await recover(store, 0)).toEqual([]);
       expect((await store.failures.get(key("e1")))?.leasedUntil).toBe(at(LEASE_SECONDS).toISOString());
       expect(await recover(store, LEASE_SECONDS)).toMatchObject([{ eventId: "e1" }]);
@@ -178,9 +178,9 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       await fail(store, "e1", { nextAttemptAt: at(7_200) });
       await fail(store, "e2", { nextAttemptAt: at(60) });
       await recover(store, 0);
-      expect((await store.failures.leaseDue(lease("a", 60), 9)).map(({ eventId }) => eventId).sort()).toEqual(
-        ["e1", "e2"],
-      );
+      expect(
+        (await store.failureLeases.leaseDue(lease("a", 60), 9)).map(({ eventId }) => eventId).sort(),
+      ).toEqual(["e1", "e2"]);
     }));
 });
 
@@ -195,7 +195,7 @@ async function notify(store: Store, eventId: string): Promise<void> {
 const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: Date) =>
   execute(
     target,
-    `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
+    `INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
       ${target.dialect === "sqlite" ? "x'01'" : "'\\x01'::bytea"}, '${refreshAt.toISOString()}', '${refreshAt.toISOString()}',
       '${updatedAt.toISOString()}')`,
   );
@@ -203,21 +203,23 @@ const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: D
 describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
   it("delays no delivery and keeps none leased for longer than its channel's lease", () =>
     withStore(dialect, async (store) => {
-      const { outbox } = store;
+      const { outbox, deliveries } = store;
       const leaseMs = LEASE_SECONDS * 1_000;
       const channels = ["webhook"];
       for (const id of ["e1", "e2", "e3"]) await notify(store, id);
       // An hour ahead: one is leased, one has failed and waits 20 seconds, one is fresh.
       await outbox.fanOut(channels, at(3_600), 9);
-      const [held, failed] = await outbox.leaseDue(channels, lease("ended", 3_600), 2);
-      await outbox.markFailed(failed?.id ?? 0, "ended", "down", at(3_620), at(3_600));
-      expect(await outbox.leaseDue(channels, lease("a", 0), 9)).toEqual([]);
-      await outbox.repairTimes(channels, leaseMs, at(0));
-      expect(await outbox.leaseDue(channels, lease("a", 0), 9)).toHaveLength(1);
-      expect(await outbox.leaseDue(channels, lease("a", 19), 9)).toEqual([]);
-      expect(await outbox.leaseDue(channels, lease("a", 20), 9)).toMatchObject([{ id: failed?.id }]);
-      expect(await outbox.leaseExpired(channels, lease("a", LEASE_SECONDS - 1))).toBeUndefined();
-      expect(await outbox.leaseExpired(channels, lease("a", LEASE_SECONDS))).toMatchObject({ id: held?.id });
+      const [held, failed] = await deliveries.leaseDue(channels, lease("ended", 3_600), 2);
+      await deliveries.markFailed(failed?.id ?? 0, "ended", "down", at(3_620), at(3_600));
+      expect(await deliveries.leaseDue(channels, lease("a", 0), 9)).toEqual([]);
+      await deliveries.repairTimes(channels, leaseMs, at(0));
+      expect(await deliveries.leaseDue(channels, lease("a", 0), 9)).toHaveLength(1);
+      expect(await deliveries.leaseDue(channels, lease("a", 19), 9)).toEqual([]);
+      expect(await deliveries.leaseDue(channels, lease("a", 20), 9)).toMatchObject([{ id: failed?.id }]);
+      expect(await deliveries.leaseExpired(channels, lease("a", LEASE_SECONDS - 1))).toBeUndefined();
+      expect(await deliveries.leaseExpired(channels, lease("a", LEASE_SECONDS))).toMatchObject({
+        id: held?.id,
+      });
     }));
 
   it("keeps no bulk replay and no prepare step for longer than a lease from now", () =>
@@ -284,9 +286,9 @@ describe("a row on postgres that another session holds", () => {
         );
         const held = "SELECT 1 FROM oncehook_failures WHERE event_id IN ('held', 'suspect') FOR UPDATE";
         await withLock(target, held, async () => {
-          const due = await store.failures.leaseDue(lease("a", 60), 9);
+          const due = await store.failureLeases.leaseDue(lease("a", 60), 9);
           expect(due.map(({ eventId }) => eventId)).toEqual(["e1"]);
-          expect(await store.failures.leaseSuspect(lease("a", 60))).toMatchObject({ eventId: "e2" });
+          expect(await store.failureLeases.leaseSuspect(lease("a", 60))).toMatchObject({ eventId: "e2" });
         });
       },
       SHORT,
@@ -303,7 +305,7 @@ describe("a row on postgres that another session holds", () => {
           target,
           "SELECT 1 FROM oncehook_deliveries ORDER BY id LIMIT 1 FOR UPDATE",
           async () => {
-            const due = await store.outbox.leaseDue(["webhook"], lease("a", 0), 9);
+            const due = await store.deliveries.leaseDue(["webhook"], lease("a", 0), 9);
             expect(due.map(({ notification }) => notification.eventId)).toEqual(["e2"]);
           },
         );

@@ -15,7 +15,7 @@ const FRESH = { encrypted: Buffer.of(2), expiresAt: at(7_200), refreshAt: at(7_0
 const addTokens = (target: Target, userId: string, refreshAt: number) =>
   execute(
     target,
-    `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
+    `INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
       ${target.dialect === "sqlite" ? "x'01'" : "'\\x01'::bytea"}, '${at(3_600).toISOString()}',
       '${at(refreshAt).toISOString()}', '${T0.toISOString()}')`,
   );

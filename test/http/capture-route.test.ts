@@ -121,7 +121,7 @@ describe("the callbacks that are kept for listeners", () => {
       expect(await (await get(receiver, HEARD)).json()).toEqual({ error: "not found" });
       expect((await get(receiver, HEARD)).status).toBe(404);
       await receiver.stop();
-      expect(await receiver.count("oncehook_heard")).toBe(0);
+      expect(await receiver.count("oncehook_captured_requests")).toBe(0);
     }));
 
   it.each(["?after=x", "?after=0123456789abcdef.1&since=5", "?since=86401", "?since=-1", "?from=1"])(
@@ -156,7 +156,7 @@ describe("the callbacks that are kept for listeners", () => {
         await receiver.send({}, { raw: sent });
         await receiver.stop();
         const bytes = await readFile(receiver.target.url.slice("sqlite:".length));
-        expect(await receiver.count("oncehook_heard")).toBe(1);
+        expect(await receiver.count("oncehook_captured_requests")).toBe(1);
         expect(bytes.includes(signHmac(SECRET, Buffer.from(sent)))).toBe(false);
       },
       CAPTURE,
@@ -205,8 +205,8 @@ describe("the callbacks that are kept for listeners", () => {
         await receiver.stop();
         const { DatabaseSync } = await import("node:sqlite");
         const database = new DatabaseSync(receiver.target.url.slice("sqlite:".length));
-        database.exec("INSERT INTO oncehook_settings VALUES ('heard_swept_to', '1')");
-        database.exec("DELETE FROM oncehook_heard WHERE id = 1");
+        database.exec("INSERT INTO oncehook_settings VALUES ('capture_deleted_to', '1')");
+        database.exec("DELETE FROM oncehook_captured_requests WHERE id = 1");
         database.close();
         const second = await startReceiver(receiver.target, CAPTURE);
         try {
@@ -227,10 +227,10 @@ describe.each(DIALECTS)("what was kept for listeners on %s", (dialect) => {
       const first = await startReceiver(target, CAPTURE);
       await first.send(payment());
       await first.stop();
-      expect(await first.count("oncehook_heard")).toBe(1);
+      expect(await first.count("oncehook_captured_requests")).toBe(1);
       const second = await startReceiver(target);
       await second.stop();
-      expect(await second.count("oncehook_heard")).toBe(0);
+      expect(await second.count("oncehook_captured_requests")).toBe(0);
       expect(await rowsOf(target, "SELECT * FROM oncehook_settings WHERE name LIKE 'heard%'")).toEqual([]);
     }));
 });

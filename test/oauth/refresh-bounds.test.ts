@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { UserTokensMissing } from "../../src/handlers/index.ts";
-import type { UserTokenStore } from "../../src/store/index.ts";
+import type { UserTokens } from "../../src/store/index.ts";
 import { DIALECTS } from "../support/databases.ts";
+import { overriding } from "../support/overriding.ts";
 import { newTokens, refreshedBeforeLease, type TokenTest, withTokens } from "../support/token-endpoint.ts";
 
 afterEach(() => {
@@ -9,15 +10,14 @@ afterEach(() => {
 });
 
 /** A store whose tokens are leased by another process for ever: each look at it takes four seconds. */
-function leasedElsewhere({ store }: TokenTest): UserTokenStore {
+function leasedElsewhere({ store }: TokenTest): UserTokens {
   vi.useFakeTimers({ toFake: ["performance"] });
-  return {
-    ...store.userTokens,
+  return overriding(store.userTokens, {
     async leaseOne() {
       vi.advanceTimersByTime(4_000);
       return "leased";
     },
-  };
+  });
 }
 
 /** Answers with tokens that live for so long. */
@@ -100,7 +100,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
   it("are handed out although the user has authorized us meanwhile, which the log says", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
-      const overtaken: UserTokenStore = { ...test.store.userTokens, save: async () => false };
+      const overtaken = overriding(test.store.userTokens, { save: async () => false });
       expect(await test.keeper(overtaken).for("ada")).toMatchObject({ accessToken: "new-1" });
       expect(test.log.lines).toMatchObject([{ level: "warn", fields: { user_id: "ada" } }]);
     }));
@@ -124,14 +124,13 @@ describe("the wait for tokens that another process refreshes", () => {
       await test.expired("ada");
       vi.useFakeTimers({ toFake: ["performance"] });
       let tried = 0;
-      const away: UserTokenStore = {
-        ...test.store.userTokens,
+      const away = overriding(test.store.userTokens, {
         async save() {
           tried += 1;
           vi.advanceTimersByTime(6_000);
           throw new Error("the database is away");
         },
-      };
+      });
       await expect(test.keeper(away).for("ada")).rejects.toThrow("the database is away");
       expect(tried).toBe(3);
     }));

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createEncryptor } from "../../src/encryption/index.ts";
-import type { UserTokenStore } from "../../src/store/index.ts";
 import { DIALECTS } from "../support/databases.ts";
+import { overriding } from "../support/overriding.ts";
 import { newTokens, refreshedBeforeLease, withTokens } from "../support/token-endpoint.ts";
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
@@ -88,14 +88,13 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       await test.expired("ada");
       const { userTokens } = test.store;
       let failures = 3;
-      const failing: UserTokenStore = {
-        ...userTokens,
+      const failing = overriding(userTokens, {
         async save(...given) {
           failures -= 1;
           if (failures >= 0) throw new Error("the database is away");
           return userTokens.save(...given);
         },
-      };
+      });
       expect(await test.keeper(failing).for("ada")).toMatchObject({ accessToken: "new-1" });
       expect(test.asked).toBe(1);
     }));
@@ -110,14 +109,13 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
         const refreshed = test.keeper().for("ada");
         await expect.poll(() => test.asked).toBe(1);
         const { userTokens } = test.store;
-        const watched: UserTokenStore = {
-          ...userTokens,
+        const watched = overriding(userTokens, {
           async leaseOne(userId, lease) {
             const leased = await userTokens.leaseOne(userId, lease);
             if (leased === "leased") waited.resolve();
             return leased;
           },
-        };
+        });
         expect(await test.keeper(watched).revoke("ada", "everywhere")).toBe(true);
         await refreshed;
         expect(revoked).toEqual(["rotated"]);

@@ -8,10 +8,11 @@ import {
   logChannel,
   PermanentDeliveryError,
 } from "../../src/outbox/index.ts";
-import type { OutboxStore, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
+import type { Outbox, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { overriding } from "../support/overriding.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -40,13 +41,14 @@ const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
 
 function loopOf(
   channel: Channel,
-  outbox: OutboxStore,
+  { outbox, deliveries }: Pick<Store, "outbox" | "deliveries">,
   over: Partial<Parameters<typeof createOutboxPoller>[0]> = {},
 ) {
   const log = recordedLog();
   const counted: string[] = [];
   const loop = createOutboxPoller({
     outbox,
+    deliveries,
     channels: [channel],
     policy: { attempts: 3, firstDelaySeconds: 5 },
     clock: systemClock,
@@ -58,8 +60,8 @@ function loopOf(
   return { loop, log, counted };
 }
 
-async function deliveries(outbox: OutboxStore): Promise<StoredDelivery[]> {
-  return (await outbox.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
+async function storedDeliveries({ notifications }: Store): Promise<StoredDelivery[]> {
+  return (await notifications.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
 }
 
 /** Every notification fails with the next of these errors; without one it is taken. */
@@ -75,7 +77,7 @@ describe("a round", () => {
       await notify(store, 251);
       const { loop, counted } = loopOf(
         logChannel(recordedLog(), (payload) => payload),
-        store.outbox,
+        store,
       );
       await loop.round();
       expect(counted).toHaveLength(251);
@@ -87,11 +89,11 @@ describe("an attempt", () => {
     withStore("sqlite", async (store) => {
       await notify(store, 3);
       const errors = [new Error("down"), new PermanentDeliveryError("gone")];
-      const { loop, log, counted } = loopOf(channelOf(failing(errors)), store.outbox);
+      const { loop, log, counted } = loopOf(channelOf(failing(errors)), store);
       await loop.round();
       expect(counted.toSorted()).toEqual(["shop dead", "shop delivered", "shop failed"]);
       expect(log.lines.map(({ level }) => level).toSorted()).toEqual(["debug", "error", "warn"]);
-      const ended = (await deliveries(store.outbox)).map(({ state, error }) => [state, error]);
+      const ended = (await storedDeliveries(store)).map(({ state, error }) => [state, error]);
       expect(ended.toSorted()).toEqual([
         ["dead", "described: gone"],
         ["delivered", null],
@@ -104,17 +106,17 @@ describe("an attempt", () => {
       await notify(store, 1);
       const clock = { now: () => T0 };
       const channel = channelOf(failing([new DeliveryPostponedError("later", 120)]));
-      await loopOf(channel, store.outbox, { clock }).loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
+      await loopOf(channel, store, { clock }).loop.round();
+      expect(await storedDeliveries(store)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
     }));
 
   it("is not made again before the first delay where its process ends during it", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const during: StoredDelivery[] = [];
-      const channel = channelOf(async () => void during.push(...(await deliveries(store.outbox))));
+      const channel = channelOf(async () => void during.push(...(await storedDeliveries(store))));
       const clock = { now: () => T0 };
-      await loopOf(channel, store.outbox, { clock }).loop.round();
+      await loopOf(channel, store, { clock }).loop.round();
       expect(during).toMatchObject([{ attempts: 1, nextAttemptAt: at(5).toISOString() }]);
     }));
 
@@ -123,9 +125,9 @@ describe("an attempt", () => {
       await notify(store, 1);
       const hanging: Deliver = (_notification, signal) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-      const { loop } = loopOf(channelOf(hanging, { timeLimitMs: 20 }), store.outbox);
+      const { loop } = loopOf(channelOf(hanging, { timeLimitMs: 20 }), store);
       await loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([
+      expect(await storedDeliveries(store)).toMatchObject([
         { state: "waiting", attempts: 1, error: expect.stringContaining("timeout") },
       ]);
     }));
@@ -133,8 +135,8 @@ describe("an attempt", () => {
   it("that fails without a reason has not delivered anything", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
-      await loopOf(channelOf(failing([undefined])), store.outbox).loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([
+      await loopOf(channelOf(failing([undefined])), store).loop.round();
+      expect(await storedDeliveries(store)).toMatchObject([
         { state: "waiting", error: "described: the channel failed without a reason" },
       ]);
     }));
@@ -143,10 +145,10 @@ describe("an attempt", () => {
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
-      const outbox = { ...store.outbox, markDelivered: () => Promise.reject(away) };
+      const deliveries = overriding(store.deliveries, { markDelivered: () => Promise.reject(away) });
       const { loop, log } = loopOf(
         channelOf(async () => {}),
-        outbox,
+        { ...store, deliveries },
       );
       await loop.round();
       expect(log.lines).toMatchObject([{ level: "error", fields: { err: away, channel: "shop" } }]);
@@ -158,12 +160,12 @@ describe("an attempt", () => {
       let now = T0;
       const clock = { now: () => now };
       const channel = channelOf(failing([new Error("down")]));
-      await loopOf(channel, store.outbox, { clock }).loop.round();
+      await loopOf(channel, store, { clock }).loop.round();
       now = at(60);
       const policy = { attempts: 1, firstDelaySeconds: 5 };
-      const { loop, log, counted } = loopOf(channel, store.outbox, { clock, policy });
+      const { loop, log, counted } = loopOf(channel, store, { clock, policy });
       await loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([
+      expect(await storedDeliveries(store)).toMatchObject([
         { state: "dead", attempts: 1, error: expect.stringMatching(/the attempt before: described: down$/) },
       ]);
       expect([counted, log.lines.map(({ level }) => level)]).toEqual([["shop dead"], ["error"]]);
@@ -174,7 +176,7 @@ describe("an attempt", () => {
       await notify(store, 1);
       let now = at(3_600);
       const channel = channelOf(failing([new Error("down")]));
-      const { loop, counted } = loopOf(channel, store.outbox, { clock: { now: () => now } });
+      const { loop, counted } = loopOf(channel, store, { clock: { now: () => now } });
       for (const seconds of [3_600, 0, 6]) {
         now = at(seconds);
         await loop.round();
@@ -209,25 +211,26 @@ describe("the attempts of a channel", () => {
       withStore("sqlite", async (store) => {
         await notify(store, 6);
         await store.outbox.fanOut(["shop"], T0, 9);
-        const leave = () => store.outbox.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
+        const leave = () => store.deliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
         if (when === "before") await leave();
         const { channel, seen, full, open } = crowded(2);
         const asked: Promise<unknown>[] = [];
         const spread = Promise.withResolvers<void>();
         let isFull = false;
-        const outbox: OutboxStore = {
-          ...store.outbox,
+        const outbox = overriding(store.outbox, {
           async fanOut(...given) {
             if (isFull) setImmediate(spread.resolve);
             return store.outbox.fanOut(...given);
           },
+        });
+        const deliveries = overriding(store.deliveries, {
           leaseExpired(...given) {
-            const left = store.outbox.leaseExpired(...given);
+            const left = store.deliveries.leaseExpired(...given);
             asked.push(left);
             return left;
           },
-        };
-        const { loop } = loopOf(channel, outbox);
+        });
+        const { loop } = loopOf(channel, { outbox, deliveries });
         const first = loop.round();
         await full;
         if (when === "during") await leave();
@@ -241,7 +244,7 @@ describe("the attempts of a channel", () => {
         await Promise.all([first, second]);
         await loop.round();
         expect(seen.most).toBe(2);
-        const states = (await deliveries(store.outbox)).map(({ state }) => state);
+        const states = (await storedDeliveries(store)).map(({ state }) => state);
         expect(states).toEqual(Array(6).fill("delivered"));
       }),
   );
@@ -252,7 +255,7 @@ describe("the attempts of a channel", () => {
       const log = recordedLog();
       const { loop, counted } = loopOf(
         logChannel(log, (payload) => payload),
-        store.outbox,
+        store,
       );
       await loop.round();
       expect(log.lines).toHaveLength(251);
@@ -265,13 +268,13 @@ describe("the attempts of a channel", () => {
       const away = new Error("the database is away");
       const delivered = Promise.withResolvers<void>();
       let asked = 0;
-      const spread: OutboxStore["fanOut"] = (...given) => {
+      const spread: Outbox["fanOut"] = (...given) => {
         asked += 1;
         return asked === 1 ? Promise.reject(away) : store.outbox.fanOut(...given);
       };
       const { loop, log } = loopOf(
         channelOf(async () => delivered.resolve()),
-        { ...store.outbox, fanOut: spread },
+        { ...store, outbox: overriding(store.outbox, { fanOut: spread }) },
       );
       loop.start(1);
       await delivered.promise;
@@ -286,8 +289,8 @@ describe("the attempts of a channel", () => {
       const { channel, full, open } = crowded(1);
       const closed: string[] = [];
       const close = async () =>
-        void closed.push(...(await deliveries(store.outbox)).map(({ state }) => state));
-      const { loop } = loopOf({ ...channel, timeLimitMs: 1, close }, store.outbox);
+        void closed.push(...(await storedDeliveries(store)).map(({ state }) => state));
+      const { loop } = loopOf({ ...channel, timeLimitMs: 1, close }, store);
       loop.start(1);
       await full;
       const before = timers();

@@ -17,6 +17,7 @@ import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type MailServer, mailLogin, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
+import { overriding } from "../support/overriding.ts";
 import { until } from "../support/until.ts";
 
 const NOTIFICATIONS = 20;
@@ -40,6 +41,7 @@ function loopOf(
 ): ReturnType<typeof createOutboxPoller> {
   return createOutboxPoller({
     outbox: store.outbox,
+    deliveries: store.deliveries,
     channels,
     policy: { attempts, firstDelaySeconds: 0.01 },
     clock: systemClock,
@@ -58,7 +60,7 @@ function email({ port, ca }: MailServer): Channel {
 }
 
 async function deliveries(store: Store): Promise<StoredDelivery[]> {
-  return (await store.outbox.list({ limit: 100 }, {})).flatMap((one) => one.deliveries);
+  return (await store.notifications.list({ limit: 100 }, {})).flatMap((one) => one.deliveries);
 }
 
 const settled = async (store: Store) =>
@@ -152,7 +154,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           await loop.stop();
           expect(await deliveries(store)).toMatchObject([{ state: "waiting", attempts: 0, error: null }]);
           const again = { owner: "next", now: new Date(), until: new Date(Date.now() + 1_000) };
-          expect(await store.outbox.leaseDue(["webhook"], again, 1)).toHaveLength(1);
+          expect(await store.deliveries.leaseDue(["webhook"], again, 1)).toHaveLength(1);
         },
       ),
     );
@@ -171,8 +173,8 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
           const past = new Date(Date.now() - 60_000);
           await store.outbox.fanOut(["webhook"], past, 10);
           const died = { owner: "died", now: past, until: past };
-          await store.outbox.leaseDue(["webhook"], died, 10);
-          await store.outbox.leaseExpired(["webhook"], died);
+          await store.deliveries.leaseDue(["webhook"], died, 10);
+          await store.deliveries.leaseExpired(["webhook"], died);
           const loop = loopOf(store, [webhook(url)], 1);
           loop.start(10);
           await until(() => settled(store));
@@ -228,7 +230,7 @@ describe("the outbox", () => {
       await notify(store, 4);
       const past = new Date(Date.now() - 60_000);
       await store.outbox.fanOut(["slow"], past, 10);
-      const left = await store.outbox.leaseDue(["slow"], { owner: "died", now: past, until: past }, 2);
+      const left = await store.deliveries.leaseDue(["slow"], { owner: "died", now: past, until: past }, 2);
       const isLeft = new Set(left.map(({ notification }) => notification.id));
       const gate = Promise.withResolvers<void>();
       const ran: string[] = [];
@@ -279,7 +281,7 @@ describe("the outbox", () => {
         await nextTurn();
         return given.find((one) => typeof one === "number") as number;
       };
-      const outbox = { ...store.outbox, fanOut: endless, deliverDirectly: endless };
+      const outbox = overriding(store.outbox, { fanOut: endless, deliverDirectly: endless });
       const loop = loopOf({ ...store, outbox }, channels);
       loop.start(1);
       await until(() => steps > 3);

@@ -14,6 +14,7 @@ import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
+import { overriding } from "../support/overriding.ts";
 import { until } from "../support/until.ts";
 
 const KEY = { source: "platform", eventId: "e1" };
@@ -131,7 +132,10 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       shift = claimMs;
       return claimed;
     };
-    const { counted, run } = rooms({ ...store, preparations: { ...store.preparations, claim } }, prepared);
+    const { counted, run } = rooms(
+      { ...store, preparations: overriding(store.preparations, { claim }) },
+      prepared,
+    );
     vi.spyOn(performance, "now").mockImplementation(() => start + shift);
     return { counted, outcome: await run(start + 60_000) };
   };

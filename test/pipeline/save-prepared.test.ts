@@ -5,6 +5,7 @@ import { savePrepared } from "../../src/pipeline/prepare-once.ts";
 import { type Store, StoreError } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { overriding } from "../support/overriding.ts";
 
 const key = { source: "platform", eventId: "e1" };
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -21,7 +22,7 @@ function unreliable(
     return store.preparations.save(...args);
   };
   return {
-    store: { ...store, preparations: { ...store.preparations, save } },
+    store: { ...store, preparations: overriding(store.preparations, { save }) },
     log,
     unsavedPreparations: new Map(),
   };

@@ -4,6 +4,7 @@ import { createBulkReplayPoller, createRetryPoller, discard, replay } from "../.
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { overriding } from "../support/overriding.ts";
 import { CONFIG, failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
 /** The rooms with a failed event that is leased from second 60 to 90 by a process that has ended. */
@@ -11,7 +12,7 @@ async function leasedByAnEndedProcess(store: Store) {
   const inner = rooms(store, { times: 1 });
   await failInline(inner);
   const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-  expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+  expect(await store.failureLeases.leaseDue(dead, 1)).toHaveLength(1);
   return inner;
 }
 
@@ -75,11 +76,14 @@ describe("a failure whose process ended during its attempt", () => {
     withStore("sqlite", async (store, target) => {
       const [kind, uncleanEnds, isAlone, bulkReplayId] = given;
       // A process that ends is one that leases, and settles nothing.
-      const leaseOne: typeof store.failures.leaseOne = async (...lease) => {
-        await store.failures.leaseOne(...lease);
+      const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
+        await store.failureLeases.leaseOne(...lease);
         return "leased";
       };
-      const inner = rooms({ ...store, failures: { ...store.failures, leaseOne } }, { times: 1 });
+      const inner = rooms(
+        { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
+        { times: 1 },
+      );
       await failInline(inner);
       await execute(target, `UPDATE oncehook_failures SET unclean_ends = ${uncleanEnds}`);
       await store.bulkReplays.create(
@@ -89,7 +93,7 @@ describe("a failure whose process ended during its attempt", () => {
       await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
       const later = new Date(T0 + TIMING.leaseMs);
       const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
-      expect(await store.failures.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+      expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
     }),
   );
 });
@@ -106,7 +110,10 @@ describe("the loop of bulk replays", () => {
         await store.bulkReplays.release(...given);
         order.push("released");
       };
-      const inner = rooms({ ...store, bulkReplays: { ...store.bulkReplays, release } }, { times: 0 });
+      const inner = rooms(
+        { ...store, bulkReplays: overriding(store.bulkReplays, { release }) },
+        { times: 0 },
+      );
       await store.bulkReplays.create(
         { filter: {}, perSecond: 10, createdBy: "token" },
         inner.receiver.clock.now(),

@@ -130,12 +130,15 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
   it("keeps waiting, at no cost, while the key that encrypted its body is missing", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
-      const encrypted = Buffer.from((await failure(target))?.sealed_body as Uint8Array).toString("hex");
+      const encrypted = Buffer.from((await failure(target))?.encrypted_body as Uint8Array).toString("hex");
       const rotated = { RETRY_DELAY_SECONDS: "0.1", ENCRYPTION_KEY: OTHER_KEY };
       const both = await startReceiver(target, { env: { ...rotated, ENCRYPTION_KEY_PREVIOUS: KEY } });
       await both.stop();
       // It may have encrypted the body anew before it stopped.
-      await execute(target, `UPDATE oncehook_failures SET sealed_body = ${bytesLiteral(dialect, encrypted)}`);
+      await execute(
+        target,
+        `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, encrypted)}`,
+      );
       const options = retrying({ handlers: [handler(false)], env: rotated });
       const without = await startReceiver(target, options);
       await seePutOff(without);
@@ -162,7 +165,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
   it("uses its retries up when its body was damaged, since no key will open it", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
-      await execute(target, `UPDATE oncehook_failures SET sealed_body = ${bytesLiteral(dialect, "00")}`);
+      await execute(target, `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, "00")}`);
       const receiver = await startReceiver(target, retrying({ handlers: [handler(false)] }));
       await until(async () => (await failure(target))?.state === "exhausted");
       await receiver.stop();

@@ -6,6 +6,7 @@ import { DatabaseErrorInHandler, StoreError } from "../../src/store/store-errors
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { overriding } from "../support/overriding.ts";
 import {
   CONFIG,
   completeElsewhere,
@@ -26,7 +27,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await inner.loop().round()).toBe(0);
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(1);
-      const [record] = await store.listRecords({ limit: 1 }, {});
+      const [record] = await store.records.list({ limit: 1 }, {});
       expect(record?.result).toEqual({ attempt: "retry" });
     }));
 
@@ -49,7 +50,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       await failInline(inner);
       inner.time.seconds = 60;
       const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      expect(await store.failures.leaseDue(dead, 10)).toHaveLength(1);
+      expect(await store.failureLeases.leaseDue(dead, 10)).toHaveLength(1);
       inner.time.seconds = 89;
       expect(await inner.loop().round()).toBe(0);
       inner.time.seconds = 119;
@@ -96,12 +97,12 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         inner.time.seconds += 60;
       };
       inner.time.seconds = 60;
-      end(await store.failures.leaseDue(lease(), 8));
+      end(await store.failureLeases.leaseDue(lease(), 8));
       const recover = () =>
-        store.failures.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
+        store.failureRecovery.recover({ now: lease().now, leaseMs: TIMING.leaseMs, policy: CONFIG.retry });
       await recover();
       for (;;) {
-        const suspect = await store.failures.leaseSuspect(lease());
+        const suspect = await store.failureLeases.leaseSuspect(lease());
         if (suspect === undefined) break;
         if (suspect.eventId === "poison") end([suspect]);
         else await store.failures.remove(suspect);
@@ -126,7 +127,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(await inner.loop().round()).toBe(2);
       // One is done now; the other has failed, and no further retry is allowed.
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 1 });
-      expect(await store.listRecords({ limit: 9 }, {})).toHaveLength(1);
+      expect(await store.records.list({ limit: 9 }, {})).toHaveLength(1);
     }));
 
   it("keeps an event whose COMMIT is unknown where the database cannot be asked about it either", () =>
@@ -144,7 +145,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         kept += 1;
         await store.failures.record(...given);
       };
-      const inner = rooms({ ...store, failures: { ...store.failures, record } }, { times: 0 });
+      const inner = rooms({ ...store, failures: overriding(store.failures, { record }) }, { times: 0 });
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const unknown = failed("commit_unknown", new Error("no answer"));
       await storeFailure(workOf("e1"), unknown, inner.receiver);
@@ -239,6 +240,6 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       expect(stopped).toBe(false);
       gate.resolve();
       await stopping;
-      expect(await store.listRecords({ limit: 1 }, {})).toMatchObject([{ status: "completed" }]);
+      expect(await store.records.list({ limit: 1 }, {})).toMatchObject([{ status: "completed" }]);
     }));
 });

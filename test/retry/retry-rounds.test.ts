@@ -6,16 +6,17 @@ import { createRetryPoller, replay } from "../../src/retry/index.ts";
 import { type Store, StoreError } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { overriding } from "../support/overriding.ts";
 import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
 const away = () => new StoreError("unavailable", "the database is away", undefined);
 const historyOf = (store: Store, eventId = "e1") =>
   store.attempts.list(workOf(eventId).key, { after: 0, limit: 9 });
 
-/** A store whose failures have other operations. */
-const withFailures = (store: Store, over: Partial<Store["failures"]>): Store => ({
+/** A store whose failures' leases have other operations. */
+const withLeases = (store: Store, over: Partial<Store["failureLeases"]>): Store => ({
   ...store,
-  failures: { ...store.failures, ...over },
+  failureLeases: overriding(store.failureLeases, over),
 });
 
 describe("a round of retries", () => {
@@ -85,12 +86,12 @@ describe("a round of retries", () => {
   it("offers the end of a retry to the database again while its lease lasts", () =>
     withStore("sqlite", async (store) => {
       let offered = 0;
-      const reschedule: Store["failures"]["reschedule"] = async (...given) => {
+      const reschedule: Store["failureLeases"]["reschedule"] = async (...given) => {
         offered += 1;
         if (offered === 1) throw away();
-        return store.failures.reschedule(...given);
+        return store.failureLeases.reschedule(...given);
       };
-      const inner = rooms(withFailures(store, { reschedule }), { times: 2 });
+      const inner = rooms(withLeases(store, { reschedule }), { times: 2 });
       await failInline(inner);
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(1);
@@ -100,11 +101,11 @@ describe("a round of retries", () => {
 
   it("goes on with the others where the end of a retry cannot be stored, and logs which one it was", () =>
     withStore("sqlite", async (store) => {
-      const reschedule: Store["failures"]["reschedule"] = async (key, ...given) => {
+      const reschedule: Store["failureLeases"]["reschedule"] = async (key, ...given) => {
         if (key.eventId === "e1") throw away();
-        return store.failures.reschedule(key, ...given);
+        return store.failureLeases.reschedule(key, ...given);
       };
-      const inner = rooms(withFailures(store, { reschedule }), { times: 99 });
+      const inner = rooms(withLeases(store, { reschedule }), { times: 99 });
       for (const id of ["e1", "e2"]) await failInline(inner, id);
       inner.time.seconds = 60;
       // A lease so short that the end is offered once.
@@ -137,7 +138,7 @@ describe("a round of retries", () => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
       const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      await store.failures.leaseDue(dead, 1);
+      await store.failureLeases.leaseDue(dead, 1);
       inner.time.seconds = 90;
       await inner.loop().round();
       expect(inner.lines).toMatchObject([
@@ -186,10 +187,10 @@ describe("the stored body of an event", () => {
       for (const id of ["e1", "e2"]) await failInline(inner, id);
       await execute(
         target,
-        "UPDATE oncehook_failures SET sealed_body = (SELECT sealed_body FROM oncehook_failures WHERE event_id = 'e2')",
+        "UPDATE oncehook_failures SET encrypted_body = (SELECT encrypted_body FROM oncehook_failures WHERE event_id = 'e2')",
       );
       expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ code: "internal" });
-      expect(await store.listRecords({ limit: 9 }, {})).toEqual([]);
+      expect(await store.records.list({ limit: 9 }, {})).toEqual([]);
     }));
 });
 
@@ -212,7 +213,7 @@ describe("the history of a retried event", () => {
   it("lacks an attempt that could not be written down, which takes nothing from its event", () =>
     withStore("sqlite", async (store) => {
       const append = () => Promise.reject(away());
-      const inner = rooms({ ...store, attempts: { ...store.attempts, append } }, { times: 1 });
+      const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });
       await failInline(inner);
       expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });

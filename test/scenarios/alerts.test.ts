@@ -6,7 +6,7 @@ import { z } from "zod";
 import { DAY, HOUR, SLOT_MS, slotOf, WEEK } from "../../src/alerts/policy.ts";
 import { keyStamp } from "../../src/app/open-store.ts";
 import { defineHandler } from "../../src/index.ts";
-import type { AlertStore } from "../../src/store/index.ts";
+import type { Alerts } from "../../src/store/index.ts";
 import { DIALECTS, openTarget, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { WEBHOOK_SECRET, withWebhookReceiver } from "../support/notified.ts";
@@ -51,7 +51,7 @@ async function withReceivers(
 }
 
 /** Writes a history as other processes have left it. */
-async function remember(target: Target, write: (alerts: AlertStore) => Promise<void>): Promise<void> {
+async function remember(target: Target, write: (alerts: Alerts) => Promise<void>): Promise<void> {
   const keys = keyStamp(testConfig(target));
   const { store } = await openTarget(target, { stamp: { environment: "test", keys } });
   try {

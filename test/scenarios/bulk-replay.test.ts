@@ -108,9 +108,9 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
         const attempts = "attempts = 2 AND state = 'exhausted'";
         expect(await receiver.count("oncehook_failures", `event_id = '${broken}' AND ${attempts}`)).toBe(1);
         expect(await receiver.count("oncehook_failures", `event_id = '${other}'`)).toBe(1);
-        expect(await receiver.count("oncehook_attempts", "made_by = 'bulk' AND outcome = 'success'")).toBe(
-          10,
-        );
+        expect(
+          await receiver.count("oncehook_attempts", "triggered_by = 'bulk' AND outcome = 'success'"),
+        ).toBe(10);
         expect(await receiver.count("oncehook_attempts", "outcome = 'handler_failed'")).toBe(1);
       },
       EXHAUSTED,

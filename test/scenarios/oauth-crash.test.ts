@@ -78,7 +78,7 @@ async function comeBack({ agent, back }: Crash): Promise<unknown> {
 }
 
 const SIGNED_IN = { status: "success", data: { user_id: "ada" } };
-const prepared = (target: Target) => countOf(target, "oncehook_preparations", "sealed_result IS NOT NULL");
+const prepared = (target: Target) => countOf(target, "oncehook_preparations", "encrypted_result IS NOT NULL");
 
 async function oneUserOneExchange({ target, platform }: Crash): Promise<void> {
   expect(platform.grants.authorization_code).toBe(1);

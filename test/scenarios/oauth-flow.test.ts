@@ -18,7 +18,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
       expect(await receiver.count("users", "user_id = 'ada'")).toBe(1);
       const [row] = await rowsOf(target, "SELECT * FROM oncehook_user_tokens");
       expect(row).toMatchObject({ user_id: "ada", error: null });
-      expect(Buffer.from(row?.sealed_tokens as Uint8Array).includes("token")).toBe(false);
+      expect(Buffer.from(row?.encrypted_tokens as Uint8Array).includes("token")).toBe(false);
       expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
       const { searchParams } = new URL(back);
       const everything = JSON.stringify([
@@ -69,7 +69,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
         expect((await agent.request(back)).status).toBe(500);
         slow.resolve(undefined);
         await until(
-          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
         );
         expect((await agent.request(back)).status).toBe(303);
         expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });

@@ -42,8 +42,8 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       async (receiver) => {
         const sent = event("exchange", {});
         expect((await receiver.send(sent)).status).toBe(500);
-        const [row] = await rowsOf(receiver.target, "SELECT sealed_result FROM oncehook_preparations");
-        expect(Buffer.from(row?.sealed_result as Uint8Array).includes("canary")).toBe(false);
+        const [row] = await rowsOf(receiver.target, "SELECT encrypted_result FROM oncehook_preparations");
+        expect(Buffer.from(row?.encrypted_result as Uint8Array).includes("canary")).toBe(false);
         await until(async () => (await receiver.count("oncehook_records")) === 1);
         expect(plan.prepared).toBe(1);
         expect(await receiver.count("oncehook_preparations")).toBe(0);
@@ -169,7 +169,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         const sent = event("exchange", {});
         expect((await receiver.send(sent)).status).toBe(500);
         await until(
-          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
         );
         expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { prepared: null } });
       },
@@ -201,7 +201,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         expect((await receiver.send(sent)).status).toBe(503);
         released.resolve();
         await until(
-          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
         );
         expect((await receiver.send(sent)).body).toMatchObject({ status: "success" });
         expect(plan.prepared).toBe(1);

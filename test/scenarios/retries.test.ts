@@ -161,7 +161,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       async (receiver) => {
         const sent = event("unreliable", {}, { canary: "canary-in-the-body" });
         await receiver.send(sent);
-        const stored = Buffer.from((await failure(receiver.target))?.sealed_body as Uint8Array);
+        const stored = Buffer.from((await failure(receiver.target))?.encrypted_body as Uint8Array);
         expect(stored.length).toBeGreaterThan(50);
         expect(stored.includes("canary")).toBe(false);
       },

@@ -90,7 +90,7 @@ export async function failInline({ receiver }: ReturnType<typeof rooms>, eventId
 /** Another process completes the failed event, and this one sees the failure all the same, as if it had looked before. */
 export async function completeElsewhere(store: Store, target: Target, eventId = "e1"): Promise<void> {
   const columns =
-    "source, event_id, event_type, version, state, attempts, retries_done, code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
+    "source, event_id, event_type, version, state, attempts, retries_done, code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
   await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
   await store.once(
     newRecord(eventId, { eventType: "unreliable" }),

@@ -9,11 +9,12 @@ import {
   type PlatformSettings,
   type RenewableTokens,
 } from "../../src/oauth/index.ts";
-import type { Store, UserTokenStore } from "../../src/store/index.ts";
+import type { Store, UserTokens } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { type Dialect, withStore } from "./databases.ts";
 import { execute } from "./execute.ts";
 import { withHttpServer } from "./http-server.ts";
+import { overriding } from "./overriding.ts";
 
 /** Users' tokens in a store of their own, and a token endpoint that answers as the test says. */
 export interface TokenTest {
@@ -22,7 +23,7 @@ export interface TokenTest {
   /** How many requests the endpoints had. */
   asked: number;
   /** The keeper under test, over this store or one that the test wraps around it. */
-  keeper(userTokens?: UserTokenStore, over?: Partial<PlatformSettings>): RenewableTokens;
+  keeper(userTokens?: UserTokens, over?: Partial<PlatformSettings>): RenewableTokens;
   /** Stores tokens that have expired, and that may be refreshed since `second` of the epoch. */
   expired(userId: string, second?: number, encryptor?: Encryptor, over?: object): Promise<void>;
 }
@@ -65,7 +66,7 @@ export function withTokens(
         const past = `'${new Date(second * 1000).toISOString()}'`;
         await execute(
           target,
-          `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, refresh_at, updated_at)
+          `INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, expires_at, refresh_at, updated_at)
            VALUES ('${userId}', ${bytes}, ${past}, ${past}, ${past})`,
         );
       },
@@ -89,12 +90,11 @@ export function newTokens(_request: IncomingMessage, response: ServerResponse, {
 }
 
 /** The store of tokens where another process refreshes in the very moment between our look and our lease. */
-export function refreshedBeforeLease({ store: { userTokens }, keeper }: TokenTest): UserTokenStore {
-  return {
-    ...userTokens,
+export function refreshedBeforeLease({ store: { userTokens }, keeper }: TokenTest): UserTokens {
+  return overriding(userTokens, {
     async leaseOne(userId, lease) {
       await keeper().for(userId);
       return userTokens.leaseOne(userId, lease);
     },
-  };
+  });
 }

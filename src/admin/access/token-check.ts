@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock, Log } from "../../domain/index.ts";
 import { createWindowLimit } from "../../domain/index.ts";
 import { createBearerCheck } from "../../sources/index.ts";
-import type { AuditStore, Role, Store, StoredSession } from "../../store/index.ts";
+import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
 import type { AdminAccess } from "./access.ts";
 
 export type TokenCheckResult =
@@ -130,7 +130,7 @@ interface Refusal {
 export type RecordRefusal = (refusal: Refusal) => void;
 
 /** Bounded, since anybody can be refused: the next row says how many were left out before it. */
-function createRefusalRecorder(audit: AuditStore, clock: Clock, log: Log): RecordRefusal {
+function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): RecordRefusal {
   const mayWrite = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
   let leftOut = 0;
   return ({ remoteAddress, actor, reason, attempt }) => {

@@ -1,4 +1,4 @@
-import type { CallbackStore, StoredCallback } from "../../store/index.ts";
+import type { Callbacks, StoredCallback } from "../../store/index.ts";
 
 /** A row, and how far the log has been read with it. */
 export interface ReadCallback {
@@ -19,19 +19,19 @@ const BEFORE_FIRST = 8;
  * that were missing. An id whose transaction was rolled back stays missing, and is given up after a minute.
  */
 export class LogReader {
-  readonly #callbacks: CallbackStore;
+  readonly #callbacks: Callbacks;
   #newest: number;
   /** By id, since when it is. */
   readonly #missing: Map<number, number>;
 
-  constructor(callbacks: CallbackStore, { newest, missing }: LogPosition) {
+  constructor(callbacks: Callbacks, { newest, missing }: LogPosition) {
     this.#callbacks = callbacks;
     this.#newest = newest;
     this.#missing = new Map(missing.map((id) => [id, performance.now()]));
   }
 
   /** A reader of what comes from now on, and of what is on its way. */
-  static async atEnd(callbacks: CallbackStore): Promise<LogReader> {
+  static async atEnd(callbacks: Callbacks): Promise<LogReader> {
     const ids = await callbacks.newestIds(MAX_SKIPPED_IDS);
     const oldest = ids.at(-1) ?? 0;
     // Below a full page are older rows, and none of them is new.

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/index.ts";
 import type { Diagnosis } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
-import { type Inspection, isWrongKey, NEWEST_SCHEMA, WRONG_KEY } from "../../store/index.ts";
+import { type Inspection, isWrongKey, NEWEST_SCHEMA, outdatedSchema, WRONG_KEY } from "../../store/index.ts";
 import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
 import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
 import { databaseReason } from "../start-error.ts";
@@ -36,6 +36,9 @@ export async function checkDatabase(
   } catch (error) {
     return [...known, failure(about, `does not respond: ${databaseReason(error)}; check DATABASE_URL`)];
   }
+  const outdated = found.exists ? outdatedSchema(found.schema) : undefined;
+  // Its other tables cannot be read.
+  if (outdated !== undefined) return [...known, failure(about, outdated)];
   const findings = [...known, ...tablesInTheWay(builtIn, found)];
   if (!found.exists) return [...findings, ok(about, "is new: the first start creates the tables")];
   findings.push(...found.durabilityWarnings.map(judged));

@@ -1,13 +1,13 @@
 import type { Clock, Log } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
 import { createMinuteCounter, createRowBuffer } from "../../observability/index.ts";
-import type { CaptureStore } from "../../store/index.ts";
+import type { Captures } from "../../store/index.ts";
 import type { CaptureLine } from "./captured-request.ts";
 import { encryptCapture, type RawCallback } from "./captured-request.ts";
 import { follow, type StartPosition } from "./follow.ts";
 
 export interface CaptureBufferOptions {
-  readonly store: CaptureStore;
+  readonly store: Captures;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly log: Log;

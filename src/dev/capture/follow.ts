@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Log } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
-import type { CapturedRequest, CaptureStore } from "../../store/index.ts";
+import type { CapturedRequest, Captures } from "../../store/index.ts";
 import {
   type CaptureLine,
   type CapturePosition,
@@ -16,7 +16,7 @@ export type StartPosition =
   | { readonly from: "now" };
 
 export interface FollowDependencies {
-  readonly store: CaptureStore;
+  readonly store: Captures;
   readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly log: Log;

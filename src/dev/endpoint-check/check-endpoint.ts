@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isPublicHost } from "../../config/index.ts";
 import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
-import type { CallbackStore, StoredCallback } from "../../store/index.ts";
+import type { Callbacks, StoredCallback } from "../../store/index.ts";
 import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
 
 /** Whether a registered address leads here. */
@@ -92,7 +92,7 @@ function warningOf({ hostname }: URL, { remoteAddress }: ReceivedResponse): stri
 export interface CallbackLogReader {
   /** Makes visible what this process has still to write. */
   flush(): Promise<void>;
-  readonly rows: Pick<CallbackStore, "newestIds" | "after">;
+  readonly rows: Pick<Callbacks, "newestIds" | "after">;
 }
 
 const SEARCH_TIMEOUT_MS = 3_000;

@@ -27,7 +27,7 @@ type Tables = {
   users: { user_id: string; updated_at: string };
   oncehook_user_tokens: {
     user_id: string;
-    sealed_tokens: Uint8Array;
+    encrypted_tokens: Uint8Array;
     expires_at: string | null;
     refresh_at: string | null;
     error: string | null;
@@ -77,7 +77,7 @@ export function userAuthorized({
       const { encrypted, expiresAt, refreshAt } = encryptTokens(tokens, user_id, encryptor, now);
       const query = tx.query.withTables<Tables>();
       const row = {
-        sealed_tokens: encrypted,
+        encrypted_tokens: encrypted,
         expires_at: expiresAt?.toISOString() ?? null,
         refresh_at: refreshAt?.toISOString() ?? null,
         error: null,

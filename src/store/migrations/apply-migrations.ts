@@ -4,43 +4,32 @@ import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import { applyHandlerMigrations, type HandlerMigrationsTable } from "./handler-migrations.ts";
-import { init } from "./initial-schema.ts";
-import type { HandlerMigration, MigrationReport } from "./migration.ts";
 import {
-  access,
-  alerts,
-  attempts,
   COLUMN_TYPES,
-  capturedRequests,
-  diagnosis,
-  handlerMigrations,
-  lateCallbacks,
-  refusedBytes,
-  rollups,
+  type ColumnTypes,
+  type HandlerMigration,
+  type MigrationReport,
   type SchemaStep,
-  spentStates,
-  uncleanEnds,
-} from "./schema-steps.ts";
+} from "./migration.ts";
+import { initialSchema } from "./schema.ts";
 
-const STEPS: readonly SchemaStep[] = [
-  init,
-  capturedRequests,
-  alerts,
-  access,
-  rollups,
-  attempts,
-  diagnosis,
-  lateCallbacks,
-  refusedBytes,
-  spentStates,
-  uncleanEnds,
-  handlerMigrations,
-];
+const STEPS: readonly SchemaStep[] = [initialSchema];
+/** Databases of earlier numbers were made before the first release. */
+const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
+
+/** Why this version cannot use a database whose newest schema number is this one, and what to do; undefined where it can. */
+export function outdatedSchema(schema: number): string | undefined {
+  if (schema >= OLDEST_SCHEMA) return undefined;
+  return (
+    `the database has schema ${schema}, of a development version before the first release, which this version cannot ` +
+    "upgrade. Use a new database: another file, or another DATABASE_SCHEMA."
+  );
+}
 
 /**
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
- * @throws MigrationError when the database is of a newer version, of another environment or of another key; nothing
+ * @throws MigrationError when the database is of another version, environment or key; nothing
  *   is changed
  */
 export async function applyMigrations(
@@ -50,10 +39,10 @@ export async function applyMigrations(
   now: Date,
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
   const query = tx.query as Kysely<BookkeepingTables>;
-  await createBookkeepingTables(query, tx.dialect);
+  const done = await appliedSteps(query, tx.dialect);
   const previousBaseUrl = await checkStamp(tx.query as Kysely<Tables>, stamp);
   const applied = [
-    ...(await applySteps(query, tx.dialect, now)),
+    ...(await applySteps(query, tx.dialect, done, now)),
     ...(await applyHandlerMigrations(query, tx, own, now)),
   ];
   return { applied, previousBaseUrl };
@@ -63,27 +52,36 @@ interface BookkeepingTables extends HandlerMigrationsTable {
   oncehook_schema: { number: number; name: string; applied_at: string };
 }
 
-async function createBookkeepingTables(query: Kysely<BookkeepingTables>, dialect: Dialect): Promise<void> {
-  const { time } = COLUMN_TYPES[dialect];
-  for (const statement of [
-    `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
-    `CREATE TABLE IF NOT EXISTS oncehook_own_migrations (name text PRIMARY KEY, applied_at ${time} NOT NULL)`,
-    "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
-  ]) {
-    await sql.raw(statement).execute(query);
-  }
-}
+/** The tables that the migrations use themselves. Two handlers may give their migrations the same name. */
+const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
+  `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
+    handler text NOT NULL, name text NOT NULL, applied_at ${time} NOT NULL, PRIMARY KEY (handler, name)
+  )`,
+  "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
+];
 
-async function applySteps(query: Kysely<BookkeepingTables>, dialect: Dialect, now: Date): Promise<string[]> {
+async function appliedSteps(query: Kysely<BookkeepingTables>, dialect: Dialect): Promise<Set<number>> {
+  for (const statement of bookkeeping(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
   const rows = await query.selectFrom("oncehook_schema").select("number").execute();
-  const done = new Set(rows.map((row) => row.number));
-  const newest = Math.max(0, ...done);
-  if (newest > NEWEST_SCHEMA) {
+  const done = new Set(rows.map(({ number }) => number));
+  const newest = Math.max(...done);
+  if (newest > NEWEST_SCHEMA)
     throw new MigrationError(
       `DATABASE_URL: the database has schema ${newest}, this version of Oncehook knows ${NEWEST_SCHEMA}. ` +
         "Start the newer version again; going back would lose what it wrote.",
     );
-  }
+  const outdated = done.size === 0 ? undefined : outdatedSchema(newest);
+  if (outdated !== undefined) throw new MigrationError(`DATABASE_URL: ${outdated}`);
+  return done;
+}
+
+async function applySteps(
+  query: Kysely<BookkeepingTables>,
+  dialect: Dialect,
+  done: ReadonlySet<number>,
+  now: Date,
+): Promise<string[]> {
   const applied: string[] = [];
   for (const step of STEPS.filter((candidate) => !done.has(candidate.number))) {
     for (const statement of step.statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);

@@ -1,27 +1,28 @@
 import type { Kysely } from "kysely";
 import { UNFINISHED_COPY } from "../copy.ts";
+import { writeSetting } from "../settings.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Tables } from "../tables.ts";
 
-/** What a database belongs to (SPEC 1.6): one environment, and the key that seals what is stored in it. */
+/** A database belongs to one environment (SPEC 1.6), and to the key that encrypts its values. */
 export interface Stamp {
   readonly environment: string;
   readonly keys: KeyStamp;
-  /** `oncehook copy` alone may open a database whose rows are still on their way. */
+  /** Only `oncehook copy` may open a database whose copy has not finished. */
   readonly continuesCopy?: boolean;
 }
 
-/** The ids of the configured encryption keys; they tell keys apart and give none away. */
+/** The ids of the configured encryption keys; they reveal no key. */
 export interface KeyStamp {
   readonly current: string;
   readonly previous: readonly string[];
-  /** An operator's word that the key before is lost, and what it sealed with it. */
+  /** The operator confirms that the key before is lost, and the values that it encrypted. */
   readonly acceptNew?: boolean;
 }
 
 /**
- * Holds the database to its stamp, inside the transaction that migrates it: of two processes that start at once, the
- * second sees what the first one wrote. A database from before there were key ids takes the configured one.
+ * Checks the stamp of the database and writes it, inside the transaction that migrates it: of two processes that start at once,
+ * the second sees the stamp of the first.
  * @returns the base address that the database had before, so that the caller can warn about a change
  */
 export async function checkStamp(query: Kysely<Tables>, stamp: Stamp): Promise<string | undefined> {
@@ -57,15 +58,3 @@ export const WRONG_KEY =
   "in it could not be read. Set ENCRYPTION_KEY to that key; to change to a new one, set ENCRYPTION_KEY_PREVIOUS to that " +
   "key as well. Where it is lost, `oncehook migrate --accept-new-key` goes on without what it encrypted: users' tokens, " +
   "and events that wait for a retry";
-
-export async function writeSetting(
-  query: Kysely<Tables>,
-  name: "environment" | "key_id" | "base_url" | "heard_swept_to",
-  value: string,
-): Promise<void> {
-  await query
-    .insertInto("oncehook_settings")
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
-    .execute();
-}

@@ -1,19 +1,25 @@
 import type pg from "pg";
+import { bindQuery } from "../bind-query.ts";
 import {
   type CopyPair,
   type CopyProgress,
   type CopyTarget,
   type Fingerprint,
   ID_REFERENCES,
+  migrationIdentity,
   quoted,
   type SourceRow,
   type TargetTable,
   toPostgresText,
   UNFINISHED_COPY,
 } from "../copy.ts";
+import { writeSetting } from "../settings.ts";
 import { MaintenanceError } from "../store-errors.ts";
+import type { Tables } from "../tables.ts";
 import { compareTables, fingerprintOf } from "./compare-copy.ts";
+import { postgresDialect } from "./dialect.ts";
 import { createPool } from "./pool.ts";
+import { executeOn } from "./statement.ts";
 
 /** Of one statement: a table that is compared may be large. */
 const STATEMENT_LIMIT_MS = 6 * 3_600_000;
@@ -39,12 +45,10 @@ export async function openCopyTarget(url: string): Promise<CopyTarget> {
   });
   try {
     const client = await pool.connect();
-    try {
-      return await targetOn(client, pool);
-    } catch (error) {
+    return await targetOn(client, pool).catch((error) => {
       client.release(true);
       throw error;
-    }
+    });
   } catch (error) {
     await pool.end();
     throw error;
@@ -56,14 +60,12 @@ async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarge
   const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${COPY_LOCK}) AS taken`);
   if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
   await assertUnused(client);
-  const { rows: applied } = await client.query("SELECT * FROM oncehook_own_migrations");
+  const { rows: applied } = await client.query("SELECT handler, name FROM oncehook_handler_migrations");
   const { rows: stored } = await client.query("SELECT value FROM oncehook_settings WHERE name = $1", [
     UNFINISHED_COPY,
   ]);
   return {
-    migrations: applied.map(({ applied_at: _time, ...row }) =>
-      Object.values(row).map(String).sort().join(" of "),
-    ),
+    migrations: applied.map(migrationIdentity),
     tables: await tablesOf(client),
     progress: stored[0] === undefined ? undefined : (JSON.parse(stored[0].value) as CopyProgress),
     write: (pair, rows, progress) => write(client, pair, rows, progress),
@@ -94,13 +96,7 @@ async function assertUnused(client: pg.ClientBase): Promise<void> {
 }
 
 async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
-  const { rows } = await client.query<{
-    table: string;
-    name: string;
-    kind: string;
-    type: string;
-    made: boolean;
-  }>(
+  const { rows } = await client.query<Record<"table" | "name" | "kind" | "type", string> & { made: boolean }>(
     `SELECT c.relname AS table, a.attname AS name, t.typname AS kind, format_type(a.atttypid, a.atttypmod) AS type,
         a.attgenerated <> '' AS made
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
@@ -158,7 +154,7 @@ async function write(
 }
 
 /** Every statement of it, or none. */
-export async function inPlainTransaction<T>(
+async function inPlainTransaction<T>(
   client: pg.ClientBase,
   work: () => Promise<T>,
   begin = "BEGIN",
@@ -175,10 +171,9 @@ export async function inPlainTransaction<T>(
 }
 
 /** A setting of the database, in the place of an earlier value. */
-export async function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
-  const text =
-    "INSERT INTO oncehook_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-  await client.query(text, [name, value]);
+export function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
+  const query = bindQuery<Tables>(postgresDialect, (compiled) => executeOn(client, compiled));
+  return writeSetting(query, name, value);
 }
 
 /** Settings that each database has for itself. */
@@ -198,10 +193,7 @@ async function finishCopy(
     const names = pairs.map(({ to }) => quoted(to)).join(", ");
     await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
     const found = await compareTables(client, pairs, expected);
-    await setIds(
-      client,
-      pairs.map(({ to }) => to),
-    );
+    await setIds(client, pairs);
     for (const [name, value] of settings)
       if (!OWN_SETTINGS.has(name)) await storeSetting(client, name, value);
     await client.query("DELETE FROM oncehook_settings WHERE name = $1", [UNFINISHED_COPY]);
@@ -237,13 +229,13 @@ async function completedCopy(
 }
 
 /** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */
-async function setIds(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
+async function setIds(client: pg.ClientBase, pairs: readonly CopyPair[]): Promise<void> {
   const { rows } = await client.query<{ table: string; name: string; sequence: string }>(
     `SELECT * FROM (SELECT c.relname AS table, a.attname AS name, pg_get_serial_sequence(quote_ident(c.relname), a.attname) AS sequence
         FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
       ) AS columns WHERE sequence IS NOT NULL`,
-    [tables],
+    [pairs.map(({ to }) => to)],
   );
   for (const { table, name, sequence } of rows) {
     const highest = [[table, name] as const, ...(ID_REFERENCES[table] ?? [])]

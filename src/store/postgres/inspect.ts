@@ -1,23 +1,14 @@
 import pg from "pg";
+import { type Inspection, type InspectOptions, inspectTables } from "../inspection.ts";
 import {
-  COUNT_WAITING,
-  FIRST_SCHEMA_WITH_DIAGNOSES,
-  type Inspection,
-  type InspectOptions,
-  SELECT_DIAGNOSES,
-  SELECT_HANDLER_MIGRATIONS,
-  SELECT_USES,
-  toDiagnosis,
-  toStoredCredentialUse,
-  toWaitingByChannel,
-} from "../inspection.ts";
-import {
+  assertCurrent,
   countViolations,
   INVARIANTS,
   type IntegrityReport,
   type InvariantResult,
   recentCutoff,
   SELECT_CONTENTS,
+  SELECT_SCHEMA,
   toContents,
   toInvariantResult,
 } from "../integrity.ts";
@@ -36,28 +27,8 @@ export function inspectPostgres(
     await setSearchPath(client, schema);
     const tables = await existingTables(client, schema, asked);
     if (!(await hasServiceTables(client, schema))) return { exists: false, tables };
-    const { rows: newest } = await client.query("SELECT max(number) AS number FROM oncehook_schema");
-    const step = Number(newest[0]?.number ?? 0);
-    const { rows: settings } = await client.query("SELECT name, value FROM oncehook_settings");
-    const stored = new Map<string, string>(settings.map((row) => [row.name, row.value]));
-    const { rows: uses } = await client.query(SELECT_USES);
-    const { rows: waiting } = await client.query(COUNT_WAITING);
-    const { rows: refused } =
-      step < FIRST_SCHEMA_WITH_DIAGNOSES ? { rows: [] } : await client.query(SELECT_DIAGNOSES);
-    const { rows: own } = await client.query(SELECT_HANDLER_MIGRATIONS);
-    return {
-      exists: true,
-      tables,
-      handlerMigrations: own.map((row) => String(row.name)),
-      schema: step,
-      environment: stored.get("environment"),
-      baseUrl: stored.get("base_url"),
-      keyId: stored.get("key_id"),
-      durabilityWarnings: warnings,
-      credentialUses: uses.map(toStoredCredentialUse),
-      waitingByChannel: toWaitingByChannel(waiting),
-      diagnoses: refused.map(toDiagnosis),
-    };
+    const found = await inspectTables(async (text) => (await client.query(text)).rows);
+    return { exists: true, tables, durabilityWarnings: warnings, ...found };
   });
 }
 
@@ -93,6 +64,7 @@ export function checkPostgres(url: string, schema?: string): Promise<IntegrityRe
     await setSearchPath(client, schema);
     if (!(await hasServiceTables(client, schema)))
       throw new MaintenanceError(`${client.database} holds none of Oncehook's tables`);
+    assertCurrent((await client.query(SELECT_SCHEMA)).rows[0]);
     const since = recentCutoff();
     const invariants: InvariantResult[] = [];
     for (const invariant of INVARIANTS) {

@@ -121,6 +121,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
+    database: access,
     async find(key, deadline) {
       const record = await retryUntil(deadline, () => lookup.find(key, deadline), transientReason);
       // One that is not completed was committed by a handler itself; `once` refuses its event.

@@ -1,5 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
-import { type CopySource, quoted, type SourceRow, type SourceTable, type SourceValue } from "../copy.ts";
+import {
+  type CopySource,
+  migrationIdentity,
+  quoted,
+  type SourceRow,
+  type SourceTable,
+  type SourceValue,
+} from "../copy.ts";
+import { assertCurrent, SELECT_SCHEMA } from "../integrity.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertReadable } from "./database-file.ts";
@@ -14,15 +22,17 @@ export function openCopySource(path: string): CopySource {
   try {
     lock(database, path);
     const all = (text: string) => database.prepare(text).all();
-    if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_own_migrations'").length === 0)
+    if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_schema'").length === 0)
       throw new MaintenanceError(
         `${path} holds none of Oncehook's tables: it is another program's, or empty`,
       );
+    const newest = all(SELECT_SCHEMA)[0];
+    assertCurrent(newest);
     const settings = all("SELECT name, value FROM oncehook_settings");
     return {
-      schema: Number(all("SELECT max(number) AS number FROM oncehook_schema")[0]?.number ?? 0),
+      schema: Number(newest?.number ?? 0),
       settings: new Map(settings.map(({ name, value }) => [String(name), String(value)])),
-      migrations: all("SELECT * FROM oncehook_own_migrations").map(identity),
+      migrations: all("SELECT handler, name FROM oncehook_handler_migrations").map(migrationIdentity),
       tables: tablesOf(database),
       rows: (table, columns, after) => rowsOf(database, { table, columns, after }),
       close: () => database.close(),
@@ -45,11 +55,6 @@ function lock(database: DatabaseSync, path: string): void {
     const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
     throw new MaintenanceError(words, { cause });
   }
-}
-
-/** What tells one applied migration from another, without the time. */
-function identity({ applied_at: _time, ...row }: Record<string, unknown>): string {
-  return Object.values(row).map(String).sort().join(" of ");
 }
 
 function tablesOf(database: DatabaseSync): SourceTable[] {

@@ -5,9 +5,13 @@ import { MaintenanceError, MigrationError } from "../store-errors.ts";
 /** Another process may be recovering or closing the file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
+export function openReadOnly(path: string): DatabaseSync {
+  return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}
+
 /** Runs `look` with a read-only connection. @throws the driver's error for a file that is not a database */
 export function withReadOnlyDatabase<T>(path: string, look: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  const database = openReadOnly(path);
   try {
     return look(database);
   } finally {

@@ -1,18 +1,8 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
+import { type Inspection, type InspectOptions, inspectTables } from "../inspection.ts";
 import {
-  COUNT_WAITING,
-  FIRST_SCHEMA_WITH_DIAGNOSES,
-  type Inspection,
-  type InspectOptions,
-  SELECT_DIAGNOSES,
-  SELECT_HANDLER_MIGRATIONS,
-  SELECT_USES,
-  toDiagnosis,
-  toStoredCredentialUse,
-  toWaitingByChannel,
-} from "../inspection.ts";
-import {
+  assertCurrent,
   countViolations,
   INVARIANTS,
   type IntegrityReport,
@@ -20,48 +10,31 @@ import {
   MAX_EXAMPLES,
   recentCutoff,
   SELECT_CONTENTS,
+  SELECT_SCHEMA,
   toContents,
   toInvariantResult,
 } from "../integrity.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode } from "./database-errors.ts";
-import { assertReadable, withReadOnlyDatabase } from "./database-file.ts";
+import { assertReadable, openReadOnly, withReadOnlyDatabase } from "./database-file.ts";
 
-/** Looks at a database without changing it. @throws the driver's error when it is not a database */
+/** Inspects a database without changing it. @throws the driver's error when it is not a database */
 export async function inspectSqlite(
   path: string,
   { tables: asked = [] }: InspectOptions = {},
 ): Promise<Inspection> {
   if (!existsSync(path)) return { exists: false, tables: [] };
-  return withReadOnlyDatabase(path, (database) => {
+  const database = openReadOnly(path);
+  try {
     const find = database.prepare("SELECT name FROM sqlite_schema WHERE name = ? COLLATE NOCASE");
-    const tables = asked.filter((name) => find.get(name) !== undefined);
-    const known = database
-      .prepare("SELECT name FROM sqlite_schema WHERE name IN ('oncehook_schema', 'oncehook_settings')")
-      .all();
-    if (known.length < 2) return { exists: false, tables };
-    const newest = database.prepare("SELECT max(number) AS number FROM oncehook_schema").get();
-    const schema = Number(newest?.number ?? 0);
-    const settings = database.prepare("SELECT name, value FROM oncehook_settings").all();
-    const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
-    const uses = database.prepare(SELECT_USES).all();
-    const waiting = database.prepare(COUNT_WAITING).all();
-    const refused = schema < FIRST_SCHEMA_WITH_DIAGNOSES ? [] : database.prepare(SELECT_DIAGNOSES).all();
-    const own = database.prepare(SELECT_HANDLER_MIGRATIONS).all();
-    return {
-      exists: true,
-      tables,
-      handlerMigrations: own.map(({ name }) => String(name)),
-      schema,
-      environment: stored.get("environment"),
-      baseUrl: stored.get("base_url"),
-      keyId: stored.get("key_id"),
-      durabilityWarnings: [],
-      credentialUses: uses.map(toStoredCredentialUse),
-      waitingByChannel: toWaitingByChannel(waiting),
-      diagnoses: refused.map(toDiagnosis),
-    };
-  });
+    const exists = (name: string) => find.get(name) !== undefined;
+    const tables = asked.filter(exists);
+    if (!exists("oncehook_schema") || !exists("oncehook_settings")) return { exists: false, tables };
+    const found = await inspectTables((text) => database.prepare(text).all());
+    return { exists: true, tables, durabilityWarnings: [], ...found };
+  } finally {
+    database.close();
+  }
 }
 
 const FILE = {
@@ -104,6 +77,7 @@ function check(database: DatabaseSync): IntegrityReport {
       `${database.location()} holds none of Oncehook's tables: it is another program's, or empty`,
     );
   }
+  assertCurrent(all(SELECT_SCHEMA)[0]);
   const trouble = all(`PRAGMA ${FILE.pragma}`)
     .map((row) => String(Object.values(row)[0]))
     .filter((text) => text !== "ok");

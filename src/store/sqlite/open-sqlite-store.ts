@@ -112,6 +112,7 @@ function createStore(
   let closed: Promise<void> | undefined;
   return {
     dialect: "sqlite",
+    database: access,
     find: (key, deadline) => retryUntil(deadline, () => lookup.find(key), transientReason),
     once: (record, run, options) => once(writer, queue, clock, record, run, options),
     ...createAreas(access),
