@@ -50,7 +50,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       await receiver.send({}, { raw: "{}", headers: { "x-signature": "0".repeat(64) } });
       await receiver.admin("/api/v1/callbacks");
       await receiver.stop();
-      const stored = '{"code":"other_header","says":"There is no X-Signature.","do":"Have it sent."}';
+      const stored = '{"code":"other_header","message":"There is no X-Signature.","remedy":"Have it sent."}';
       await execute(target, `UPDATE oncehook_callbacks SET diagnosis = '${stored}'`);
       const findings = await checkDatabase(testConfig(target), [], new Date());
       expect(findings.filter(({ check }) => check === "refused")).toEqual([]);

@@ -5,7 +5,7 @@ import { committing, newRecord } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
-const PREFIX = diagnosisOf([{ code: "prefix", message: "`sha256=` stands before the signature." }], true);
+const PREFIX = diagnosisOf([{ code: "prefix", message: "`sha256=` precedes the signature." }], true);
 
 describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
   it("a log entry keeps its diagnosis, beside entries without one, in their order", () =>
