@@ -4,17 +4,16 @@ import { fileErrorText } from "../domain/index.ts";
 import type { NamedSecret } from "../sources/index.ts";
 
 const VARIABLE = "DIAGNOSE_SECRETS_FILE";
-/** The group may read: a Secret that is mounted comes to a process that is not root's by way of its group. */
+/** The group may read: a mounted Secret is readable by the group of a process that is not root's. */
 const FORBIDDEN_MODE_BITS = 0o027;
 const LINE = /^([A-Za-z][\w.-]{0,63})=(.*)$/;
 const MIN_SECRET_BYTES = 8;
-/** Each of them is tried in each diagnosis. */
+/** Each diagnosis tries all of them. */
 const MAX_SECRETS = 16;
 
 /**
- * The secrets that are used for diagnoses alone, from lines of `name=secret`; an empty line and one that begins with `#` say
- * nothing.
- * @throws ConfigError for a file that cannot be used, with its line and never with what stands in it
+ * The secrets that are used for diagnoses alone, from lines of `name=secret`; skips empty lines and comments (`#`).
+ * @throws ConfigError for a file that cannot be used, with the line's number and never its text
  */
 export async function readDiagnosisSecrets({
   authentication: { diagnoseSecretsFile: file },
@@ -57,7 +56,7 @@ function problemOf(name: string, secret: string, environment: Config["environmen
   if (Buffer.byteLength(secret) < MIN_SECRET_BYTES)
     return `has a secret of less than ${MIN_SECRET_BYTES} bytes`;
   if (secret.trim() !== secret) return "has white space around its secret, expected none";
-  // What production signs with is worth money; it has no business on a machine where people try things out.
+  // Production's secret protects money, and must not be on a machine for development or tests.
   if (/^prod/i.test(name) && environment !== "production")
     return "names production; put the other environments' secrets into production's file, never the other way round";
   return undefined;

@@ -73,7 +73,6 @@ export function publicListener(
     callbackLog,
     diagnoser: createDiagnoser({
       expected: diagnosisCandidates(config, diagnosisSecrets),
-      origin: new URL(config.baseUrl).origin,
       clock,
       log,
       diagnosed: metrics.diagnosed,

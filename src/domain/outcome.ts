@@ -1,4 +1,3 @@
-import type { DiagnosisCode } from "./diagnosis.ts";
 import type { JsonObject } from "./event.ts";
 import type { FaultCode } from "./faults.ts";
 import { FAULTS } from "./faults.ts";
@@ -31,8 +30,6 @@ export interface Refused {
   readonly message: string;
   /** For the log. */
   readonly detail?: string;
-  /** Where it is known at once why a request is not authentic, and more closely than `code` says. */
-  readonly diagnosis?: DiagnosisCode;
   readonly retryAfterSeconds?: number;
   /** The methods that are served, for a 405. */
   readonly allow?: string;
@@ -56,7 +53,7 @@ export function success(result: JsonObject): Success {
 /** `message` and `detail` only where the ending names a field or a cause of its own. */
 export function refused(
   code: FaultCode,
-  details: { message?: string; detail?: string; allow?: string; diagnosis?: DiagnosisCode } = {},
+  details: { message?: string; detail?: string; allow?: string } = {},
 ): Refused {
   return { kind: "refused", code, message: FAULTS[code].message, ...details };
 }

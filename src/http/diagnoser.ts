@@ -9,65 +9,66 @@ import {
   type Refused,
 } from "../domain/index.ts";
 import { diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
-import { createTokenBucket, type TokenBucket } from "./admission.ts";
+import { createTokenBucket } from "./admission.ts";
 import type { RequestContext } from "./request-context.ts";
 
 export interface DiagnoserDependencies {
   readonly expected: Expected;
-  /** Scheme and host of the registered address. */
-  readonly origin: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Counts a diagnosis. */
   readonly diagnosed: (code: DiagnosisCode) => void;
-  /** What this thread has used of a processor so far, in milliseconds. */
-  readonly cpuTime?: () => number;
 }
 
-/** Finds out why callbacks were not authentic, beside the others, as far as the time allows. */
+/** Finds out why callbacks were not authentic, as far as its budget allows. */
 export interface Diagnoser {
   /**
-   * Begins to look into an outcome, after this turn of the event loop, in which it is answered.
-   * @returns undefined where there is nothing to look into, or no time; what resolves never rejects
+   * Diagnoses an outcome in a later turn of the event loop, after its response.
+   * @returns undefined where there is nothing to diagnose, or no budget; the promise never rejects
    */
   start(request: RequestContext, outcome: Outcome): Promise<Diagnosis | undefined> | undefined;
 }
 
-const LONGEST_BODY = 65_536;
-const DIAGNOSES_PER_SECOND = 10;
+/** Longer bodies have no diagnosis: each secret would hash all of them. */
+const MAX_BODY_BYTES = 1_048_576;
 const BYTES_PER_SECOND = 131_072;
-/** What diagnoses may take of each second, and how much of that is saved up for them. */
-const CPU_MS_PER_SECOND = 20;
-const MAX_CPU_MS = 400;
+/** What a diagnosis costs beside the bytes of its body: ten small ones use up a second. */
+const BASE_COST = 12_800;
 const MAX_WAITING = 20;
-/** Whatever else is to be done comes between the slices of a diagnosis. */
-const SLICE_MS = 1;
 const WARN_EVERY_MS = 60_000;
 
 /**
- * A flood of bad signatures finds little to use up: past so many a second, so many bytes, and so much time, nobody looks. The
- * answer is out before the first step, and the steps of all go one after the other, a millisecond in a turn of the event loop.
+ * A flood of bad signatures uses up the bytes of each second, and what exceeds them has no diagnosis. Each turn of the event loop
+ * runs one diagnosis, so that authentic callbacks come between them.
  */
-export function createDiagnoser(deps: DiagnoserDependencies): Diagnoser {
-  const { cpuTime = cpuTimeOfThread } = deps;
-  const diagnoses = createTokenBucket(DIAGNOSES_PER_SECOND);
-  const bytes = createTokenBucket(BYTES_PER_SECOND);
-  const time = createTokenBucket(CPU_MS_PER_SECOND, MAX_CPU_MS);
-  const report = createReporter(deps);
+export function createDiagnoser({ expected, clock, log, diagnosed }: DiagnoserDependencies): Diagnoser {
+  const budget = createTokenBucket(BYTES_PER_SECOND);
+  const warnings = new Map<DiagnosisCode, { readonly isDue: (now: Date) => boolean; count: number }>();
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function run(request: RequestContext, refusal: Refused): Promise<Diagnosis | undefined> {
+  /** Warns of each code once a minute. */
+  function report({ code, message, remedy }: Diagnosis, { requestId, address }: RequestContext): void {
+    diagnosed(code);
+    const warning = warnings.get(code) ?? { isDue: createWindowLimit(1, WARN_EVERY_MS), count: 0 };
+    warnings.set(code, warning);
+    warning.count += 1;
+    if (!warning.isDue(clock.now())) return;
+    const fields = { diagnosis: code, request_id: requestId, remote_address: address, count: warning.count };
+    warning.count = 0;
+    log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${remedy}`);
+  }
+
+  async function run(before: Promise<unknown>, context: RequestContext, refusal: Refused) {
     try {
-      // Those before it in the queue may have used up the time meanwhile.
-      if (!time.has(0)) return undefined;
-      const diagnosis = await inSlices(stepsOf(request, refusal, deps), cpuTime, time);
-      if (diagnosis !== undefined) report(diagnosis, request);
+      await before;
+      await nextTurn();
+      const request = { headers: context.message.headersDistinct, body: context.body };
+      const diagnosis = diagnose({ refusal, request, expected, now: clock.now() });
+      if (diagnosis !== undefined) report(diagnosis, context);
       return diagnosis;
     } catch (error) {
-      deps.log.error(
-        { err: error, request_id: request.requestId },
-        "a refused callback could not be diagnosed",
-      );
+      log.error({ err: error, request_id: context.requestId }, "a refused callback could not be diagnosed");
       return undefined;
     } finally {
       waiting -= 1;
@@ -75,73 +76,18 @@ export function createDiagnoser(deps: DiagnoserDependencies): Diagnoser {
   }
 
   return {
-    start(request, outcome) {
+    start(context, outcome) {
       if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
-      const { length } = request.body;
-      if (length > LONGEST_BODY || waiting >= MAX_WAITING) return undefined;
-      if (!diagnoses.has(1) || !bytes.has(length) || !time.has(0)) return undefined;
-      diagnoses.take(1);
-      bytes.take(length);
+      const { length } = context.body;
+      // A body of more than a second's bytes takes a full budget, and the next diagnosis waits until it is paid back.
+      const cost = BASE_COST + length;
+      if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING) return undefined;
+      if (!budget.has(Math.min(cost, BYTES_PER_SECOND))) return undefined;
+      budget.take(cost);
       waiting += 1;
-      const turn = last.then(() => run(request, outcome));
-      last = turn;
-      return turn;
+      const diagnosis = run(last, context, outcome);
+      last = diagnosis;
+      return diagnosis;
     },
-  };
-}
-
-function stepsOf(
-  { message, method, url, body }: RequestContext,
-  refusal: Refused,
-  { expected, origin, clock }: DiagnoserDependencies,
-): ReturnType<typeof diagnose> {
-  const suspect = { headers: message.headersDistinct, body, method, url: origin + url };
-  return diagnose(refusal, suspect, expected, clock.now());
-}
-
-/** What the slices take is paid for, and not what other callbacks do between them. */
-async function inSlices<Result>(
-  steps: Generator<undefined, Result>,
-  cpuTime: () => number,
-  time: TokenBucket,
-): Promise<Result> {
-  for (;;) {
-    await nextTurn();
-    const begin = cpuTime();
-    const end = performance.now() + SLICE_MS;
-    try {
-      do {
-        const { done, value } = steps.next();
-        if (done === true) return value;
-      } while (performance.now() < end);
-    } finally {
-      time.take(cpuTime() - begin);
-    }
-  }
-}
-
-/** Without what other processes did meanwhile, so that a busy machine loses no diagnoses. */
-function cpuTimeOfThread(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
-
-/** Counts each diagnosis; the log is told once a minute of each code, with what to do. */
-function createReporter({
-  clock,
-  log,
-  diagnosed,
-}: DiagnoserDependencies): (diagnosis: Diagnosis, of: RequestContext) => void {
-  const told = new Map<DiagnosisCode, { isDue: (now: Date) => boolean; count: number }>();
-  return ({ code, message, remedy: advice }, { requestId, address }) => {
-    diagnosed(code);
-    const since = told.get(code) ?? { isDue: createWindowLimit(1, WARN_EVERY_MS), count: 0 };
-    told.set(code, since);
-    since.count += 1;
-    if (!since.isDue(clock.now())) return;
-    const { count } = since;
-    since.count = 0;
-    const fields = { diagnosis: code, request_id: requestId, remote_address: address, count };
-    log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${advice}`);
   };
 }

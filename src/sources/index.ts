@@ -1,5 +1,5 @@
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
-export type { KnownSecrets, NamedSecret, Suspect } from "./diagnose/suspect.ts";
+export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
 export { jwksKeys } from "./schemes/jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./schemes/jwt.ts";

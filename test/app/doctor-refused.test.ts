@@ -17,7 +17,7 @@ const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<
 ];
 
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
-  it("tells each cause once that keeps the platform out, and nothing that strangers bring about", () =>
+  it("doctor warns once of each confirmed diagnosis, and of none that strangers can cause", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target);
       const right = signHmac(SECRET, Buffer.from("{}"));
@@ -34,17 +34,17 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
         {
           level: "warning",
           check: "refused",
-          message: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. Otherwise it is right. ${DIAGNOSES.encoding.remedy}`,
+          message: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
         },
         {
           level: "warning",
           check: "refused",
-          message: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` stands before the signature. Otherwise it is right. ${DIAGNOSES.prefix.remedy}`,
+          message: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${DIAGNOSES.prefix.remedy}`,
         },
       ]);
     }));
 
-  it("says nothing of a diagnosis from before it was known whether a secret confirms it", () =>
+  it("doctor ignores an older diagnosis that has no `confirmed`", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target);
       await receiver.send({}, { raw: "{}", headers: { "x-signature": "0".repeat(64) } });
@@ -73,7 +73,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
 });
 
 describe("doctor", () => {
-  it("says that the file of DIAGNOSE_SECRETS_FILE cannot be used", async () => {
+  it("doctor reports an unusable DIAGNOSE_SECRETS_FILE", async () => {
     const config = testConfig(
       { dialect: "sqlite", url: "sqlite:none.db" },
       { DIAGNOSE_SECRETS_FILE: "/nowhere/secrets" },

@@ -57,7 +57,7 @@ describe("oncehook tail", () => {
         await receiver.send(payment({ event_id: "evt_a" }));
         await receiver.send(payment({ event_id: "evt_\u001b[31mb" }), { secret: "z".repeat(32) });
         await until(() => tail.lines().length === 5, 20_000);
-        expect(tail.lines().at(-1)).toContain("          The signature fits none of the known secrets");
+        expect(tail.lines().at(-1)).toContain("          The signature matches none of the known secrets");
         expect(
           tail
             .lines()

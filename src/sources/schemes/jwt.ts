@@ -1,14 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
-import {
-  type Clock,
-  type DiagnosisCode,
-  type Failed,
-  failed,
-  isRefused,
-  type Refused,
-  refused,
-} from "../../domain/index.ts";
+import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../../domain/index.ts";
 import {
   type JwtAlgorithm,
   type JwtKeys,
@@ -33,10 +25,6 @@ export interface JwtOptions {
 }
 
 const BODY_HASH = /^[0-9a-f]{64}$/;
-const CLAIM_DIAGNOSES: ReadonlyMap<string, DiagnosisCode> = new Map([
-  ["iss", "jwt_issuer"],
-  ["aud", "jwt_audience"],
-]);
 
 /** SPEC 5.3: a JSON Web Token (RFC 7519) with `iss`, `aud` and `exp`, its signature and its time checked. */
 export function createJwtScheme(options: JwtOptions): Scheme {
@@ -66,10 +54,7 @@ async function check(token: string, options: JwtOptions): Promise<CheckedToken |
   const header = parseJwsHeader(token);
   if (isRefused(header)) return header;
   if (header.alg !== options.algorithm) {
-    return refused("jwt_malformed", {
-      detail: `alg: expected ${options.algorithm}`,
-      diagnosis: "jwt_algorithm",
-    });
+    return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
   }
   try {
     const candidates = await options.keys.candidates(header);
@@ -83,7 +68,7 @@ async function check(token: string, options: JwtOptions): Promise<CheckedToken |
     if (candidates.length + renewed.length > 0)
       return refused("jwt_signature", { detail: "no key made the signature" });
     const lacking = header.kid === undefined ? "is of its algorithm" : "has its kid";
-    return refused("jwt_signature", { detail: `no key ${lacking}`, diagnosis: "jwt_unknown_key" });
+    return refused("jwt_signature", { detail: `no key ${lacking}` });
   } catch (error) {
     if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
     throw error;
@@ -155,17 +140,10 @@ function claimFault({ claim, reason, message, payload }: ClaimError, now: number
   const { exp, nbf } = payload;
   if (reason !== "check_failed") return refused("jwt_claims", { detail: message });
   if (claim === "exp" && exp !== undefined)
-    return refused("jwt_claims", {
-      detail: `"exp" was ${Math.round(now - exp)} s ago`,
-      diagnosis: "jwt_expired",
-    });
+    return refused("jwt_claims", { detail: `"exp" was ${Math.round(now - exp)} s ago` });
   if (claim === "nbf" && nbf !== undefined)
-    return refused("jwt_claims", {
-      detail: `"nbf" is in ${Math.round(nbf - now)} s`,
-      diagnosis: "jwt_not_yet",
-    });
-  const diagnosis = CLAIM_DIAGNOSES.get(claim);
-  return refused("jwt_claims", { detail: message, ...(diagnosis === undefined ? {} : { diagnosis }) });
+    return refused("jwt_claims", { detail: `"nbf" is in ${Math.round(nbf - now)} s` });
+  return refused("jwt_claims", { detail: message });
 }
 
 /** The token alone says nothing of the body; the claim binds the two together. */
