@@ -28,6 +28,7 @@ export {
   type JsonObject,
   type JsonValue,
   keyText,
+  parseJson,
   toPathSegment,
   VERSIONS,
   type Version,

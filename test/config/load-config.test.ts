@@ -197,7 +197,7 @@ describe("the configuration", () => {
     [{ OAUTH_SCOPE_PATH: "a/../b" }, 'OAUTH_SCOPE_PATH: got "a/../b", expected one or more path segments'],
     [
       { ADMIN_TOKEN: "a-secret-of-some-length" },
-      "SIGNING_SECRET: is the same as ADMIN_TOKEN, expected a secret of its own",
+      "ADMIN_TOKEN: is the same as SIGNING_SECRET, expected a secret of its own",
     ],
     [
       { SIGNING_SECRT: "x" },
