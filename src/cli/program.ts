@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { completionCommand } from "./completion/completion-command.ts";
+import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
 import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { demoCommand } from "./demo/demo-command.ts";
