@@ -64,11 +64,14 @@ describe("DATABASE_SCHEMA", () => {
     ]);
   });
 
-  it.each(["pg_mine", "information_schema", "x".repeat(64)])("DATABASE_SCHEMA refuses the name %j", (schema) => {
-    expect(problems({ ...BASE, DATABASE_URL: REMOTE, DATABASE_SCHEMA: schema })).toEqual([
-      expect.stringMatching(/^DATABASE_SCHEMA: got .*, expected the name of a schema/),
-    ]);
-  });
+  it.each(["pg_mine", "information_schema", "x".repeat(64)])(
+    "DATABASE_SCHEMA refuses the name %j",
+    (schema) => {
+      expect(problems({ ...BASE, DATABASE_URL: REMOTE, DATABASE_SCHEMA: schema })).toEqual([
+        expect.stringMatching(/^DATABASE_SCHEMA: got .*, expected the name of a schema/),
+      ]);
+    },
+  );
 
   it("maintenance commands read DATABASE_SCHEMA", () => {
     const { database } = loadDatabase({ DATABASE_URL: REMOTE, DATABASE_SCHEMA: "oncehook" });

@@ -85,7 +85,8 @@ describe("oncehook.config.ts", () => {
       return loadConfigFile(folder);
     });
 
-  it("the configuration file is optional", () => inFolder(async (folder) => expect(await loadConfigFile(folder)).toEqual({})));
+  it("the configuration file is optional", () =>
+    inFolder(async (folder) => expect(await loadConfigFile(folder)).toEqual({})));
 
   it("a configuration file in TypeScript is loaded without a build", async () => {
     const file = await load(`import { defineConfig, defineHandler, type Migration } from "oncehook";

@@ -119,6 +119,10 @@ describe("the configuration", () => {
       'HANDLERS: got "payment", expected some of user_authorized,payment_notify,webhook_message, or none',
     ],
     [
+      { HANDLERS: "," },
+      'HANDLERS: got ",", expected some of user_authorized,payment_notify,webhook_message, or none',
+    ],
+    [
       { AUTH_METHOD: "basic" },
       'AUTH_METHOD: got "basic", expected hmac, token or jwt; a+b: both, a,b: either',
     ],
@@ -316,6 +320,7 @@ describe("production", () => {
     ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that the platform can reach"],
     ["OAUTH_TOKEN_URL", "http://platform.example.com/token", "expected an https address in production"],
     ["CAPTURE", "on", "got on, expected off in production"],
+    ["JWT_JWKS_URL", "http://platform.example.com/keys", "expected an https address in production"],
   ])("production refuses %s=%s", (name, value, message) => {
     expect(problems({ ...PRODUCTION, [name]: value }).join("\n")).toContain(message);
   });
