@@ -1,5 +1,5 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
-import { systemClock } from "../domain/index.ts";
+import { errorReason, systemClock } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import type { MigrationReport } from "../store/index.ts";
 import { CONFIGURATION, type HandlerMigration, type Migration } from "../store/index.ts";
 import { connectStore } from "./open-store.ts";
-import { reasonOf, StartError } from "./start-error.ts";
+import { StartError } from "./start-error.ts";
 
 /** The built-in handlers that `HANDLERS` leaves on, and the user's own in front of them. */
 export function configuredHandlers(
@@ -61,7 +61,7 @@ function withTableHint(migration: Migration, handler: Handler): Migration {
         const remedy = isBuiltIn
           ? handlerOptOutHint(handler.type)
           : `the handler ${handler.type} would make it: give its table another name, or, on PostgreSQL, set DATABASE_SCHEMA`;
-        throw new Error(`${reasonOf(cause)}; ${remedy}`, { cause });
+        throw new Error(`${errorReason(cause)}; ${remedy}`, { cause });
       }
     },
   };

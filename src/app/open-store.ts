@@ -1,5 +1,5 @@
 import type { Config } from "../config/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
+import { type Clock, type Log, shellWord } from "../domain/index.ts";
 import { encryptionKeyId } from "../encryption/index.ts";
 import { writableByOthers } from "../files/index.ts";
 import type { KeyStamp } from "../store/index.ts";
@@ -117,11 +117,6 @@ export function writableByOthersWarnings({ database }: Config): string[] {
   if (writable.length === 0) return [];
   return [
     `DATABASE_URL: every user of this machine can write ${writable.join(", ")}, and so change what was handled; ` +
-      `expected this user alone. Run: chmod o-w ${writable.map(quoted).join(" ")}`,
+      `expected this user alone. Run: chmod o-w ${writable.map(shellWord).join(" ")}`,
   ];
-}
-
-/** As a shell takes it. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { reasonOf, StartError } from "./start-error.ts";
+import { errorReason } from "../domain/index.ts";
+import { StartError } from "./start-error.ts";
 
 export interface TemporaryDatabase {
   /** As in DATABASE_URL. */
@@ -26,7 +27,7 @@ export async function temporaryDatabase(given?: string): Promise<TemporaryDataba
     return { url, remove: drop };
   } catch (cause) {
     throw new StartError(
-      `databaseUrl: no database could be made on that PostgreSQL (${reasonOf(cause)}); each test receiver has one of its own there, ` +
+      `databaseUrl: no database could be made on that PostgreSQL (${errorReason(cause)}); each test receiver has one of its own there, ` +
         "so the server must answer and its user must be allowed to create databases (CREATEDB)",
       { cause },
     );

@@ -1,6 +1,15 @@
-import { type AdminClient, AdminError, createAdminClient } from "../admin-client/index.ts";
+import { Command } from "commander";
+import {
+  type AdminClient,
+  AdminError,
+  createAdminClient,
+  type PageOf,
+  type PageParams,
+} from "../admin-client/index.ts";
 import type { Config } from "../config/index.ts";
-import { loadConfiguration } from "./load-configuration.ts";
+import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
+import { parseCursor, wholeNumber } from "./option-parsers.ts";
+import { JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
 export interface AdminOptions {
@@ -8,13 +17,13 @@ export interface AdminOptions {
   readonly env?: string;
 }
 
-/** Longer than the receiver waits for its database, so that it can say what it waited for. */
+/** Longer than the receiver waits for its database, so that it can report that. */
 const TIME_LIMIT_MS = 15_000;
 
 /**
  * Asks the admin API of the running receiver and returns its answer.
  * @param limitOf how long the answer may take: some of them run a handler first
- * @throws UserError when there is none, or any other than a success
+ * @throws UserError without an answer, or with one that is no success
  */
 export async function callAdmin<Answer>(
   options: AdminOptions,
@@ -47,4 +56,46 @@ function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number):
   if (cause instanceof Error && cause.name === "TimeoutError")
     return `${origin} has not answered within ${timeLimitMs / 1000} s; what was asked may still be done`;
   return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
+}
+
+export interface ListOptions extends AdminOptions, JsonOptions {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export const MAX_LIMIT = 200;
+
+/** Options of every command that asks the running receiver. */
+export function adminCommand(name: string): Command {
+  return new Command(name)
+    .option(
+      "--admin-port <port>",
+      "where the receiver's admin listener is (default: ADMIN_PORT)",
+      wholeNumber(1, 65_535),
+    )
+    .option(...ENV_OPTION)
+    .option(...JSON_OPTION);
+}
+
+export function listCommand(name: string): Command {
+  return adminCommand(name)
+    .option("--limit <count>", "how many, up to 200", wholeNumber(1, MAX_LIMIT), 20)
+    .option("--cursor <cursor>", "the page after another, whose last line says this", parseCursor);
+}
+
+export function pagingOf({ limit, cursor }: ListOptions): PageParams {
+  return { limit, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+export function printList(
+  list: PageOf<unknown>,
+  options: ListOptions,
+  head: readonly string[],
+  rows: readonly string[][],
+  none: string,
+): void {
+  printResult(options, list, () => {
+    const more = list.next_cursor === null ? "" : `older ones: --cursor ${list.next_cursor}\n`;
+    return rows.length === 0 ? `${none}\n` : `${table(head, rows)}\n${more}`;
+  });
 }

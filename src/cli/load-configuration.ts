@@ -36,10 +36,16 @@ export interface ConfigurationOptions {
   readonly config?: string;
 }
 
+/** What every command that takes `--env` says of it. */
+export const ENV_OPTION = [
+  "--env <file>",
+  "read variables from a file as well; the environment wins",
+] as const;
+
 /** A command that reads the whole configuration, the file with the handlers too. */
 export function configurationCommand(name: string): Command {
   return new Command(name)
-    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...ENV_OPTION)
     .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)");
 }
 
@@ -65,7 +71,7 @@ export function loadEnvFile(file: string): void {
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
 }
 
-/** The number of the first line that says nothing, which Node's own reader passes over in silence. */
+/** The number of the first invalid line, which Node's own reader ignores. */
 function invalidLine(lines: readonly string[]): number | undefined {
   let quote: string | undefined;
   for (const [index, line] of lines.entries()) {

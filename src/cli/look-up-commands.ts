@@ -1,36 +1,19 @@
-import { Command, Option } from "commander";
-import type { EventHistoryView, FailureFilter, PageOf, PageParams } from "../admin-client/index.ts";
-import { type AdminOptions, callAdmin } from "./call-admin.ts";
+import { type Command, Option } from "commander";
+import type { EventHistoryView, FailureFilter } from "../admin-client/index.ts";
+import {
+  adminCommand,
+  callAdmin,
+  type ListOptions,
+  listCommand,
+  MAX_LIMIT,
+  pagingOf,
+  printList,
+} from "./call-admin.ts";
 import { parseCursor, wholeNumber } from "./option-parsers.ts";
-import { escapeControls, JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
-
-export interface ListOptions extends AdminOptions, JsonOptions {
-  readonly limit: number;
-  readonly cursor?: string;
-}
+import { escapeControls, printResult, table } from "./output.ts";
 
 interface EventListOptions extends ListOptions, FailureFilterOptions {
   readonly id?: string;
-}
-
-const MAX_LIMIT = 200;
-
-/** Options of every command that asks the running receiver. */
-export function adminCommand(name: string): Command {
-  return new Command(name)
-    .option(
-      "--admin-port <port>",
-      "where the receiver's admin listener is (default: ADMIN_PORT)",
-      wholeNumber(1, 65_535),
-    )
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option(...JSON_OPTION);
-}
-
-export function listCommand(name: string): Command {
-  return adminCommand(name)
-    .option("--limit <count>", "how many, up to 200", wholeNumber(1, MAX_LIMIT), 20)
-    .option("--cursor <cursor>", "the page after another, whose last line says this", parseCursor);
 }
 
 export function eventCommand(): Command {
@@ -98,23 +81,6 @@ export function failuresCommand(): Command {
       const none = Object.keys(filter).length === 0 ? "no event has failed" : "no such failure";
       printList(list, options, head, rows, none);
     });
-}
-
-function pagingOf({ limit, cursor }: ListOptions): PageParams {
-  return { limit, ...(cursor === undefined ? {} : { cursor }) };
-}
-
-export function printList(
-  list: PageOf<unknown>,
-  options: ListOptions,
-  head: readonly string[],
-  rows: readonly string[][],
-  none: string,
-): void {
-  printResult(options, list, () => {
-    const more = list.next_cursor === null ? "" : `older ones: --cursor ${list.next_cursor}\n`;
-    return rows.length === 0 ? `${none}\n` : `${table(head, rows)}\n${more}`;
-  });
 }
 
 type TimelineEntry = EventHistoryView["timeline"][number];

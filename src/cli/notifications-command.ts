@@ -1,7 +1,14 @@
 import { type Command, Option } from "commander";
 import type { NotificationView } from "../admin-client/index.ts";
-import { type AdminOptions, callAdmin } from "./call-admin.ts";
-import { adminCommand, firstLine, type ListOptions, listCommand, printList } from "./look-up-commands.ts";
+import {
+  type AdminOptions,
+  adminCommand,
+  callAdmin,
+  type ListOptions,
+  listCommand,
+  printList,
+} from "./call-admin.ts";
+import { firstLine } from "./look-up-commands.ts";
 import { wholeNumber } from "./option-parsers.ts";
 import { escapeControls, type JsonOptions, printResult } from "./output.ts";
 

@@ -1,24 +1,17 @@
 import { Command } from "commander";
-import { type AdminOptions, callAdmin } from "./call-admin.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import { wholeNumber } from "./option-parsers.ts";
-import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
+import { type JsonOptions, printResult } from "./output.ts";
 
 interface StateOptions extends AdminOptions, JsonOptions {
   readonly expiresIn: number;
 }
 
 export function oauthCommand(): Command {
-  const state = new Command("state")
+  const state = adminCommand("state")
     .description("Register the state of an OAuth flow that the platform starts.")
     .argument("<state>", "the state that the redirect will bring back, at least 16 characters")
     .option("--expires-in <seconds>", "how long it is expected, up to a day", wholeNumber(1, 86_400), 600)
-    .option(
-      "--admin-port <port>",
-      "where the receiver's admin listener is (default: ADMIN_PORT)",
-      wholeNumber(1, 65_535),
-    )
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option(...JSON_OPTION)
     .action(expectState);
   return new Command("oauth").description("OAuth flows.").addCommand(state);
 }

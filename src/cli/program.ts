@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { completionCommand } from "./completion/completion-command.ts";
+import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
 import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { demoCommand } from "./demo/demo-command.ts";
@@ -18,7 +18,7 @@ import { tailCommand } from "./tail-command.ts";
 
 const EXIT_CODES = `
 Exit codes: 0 success, 1 failure (the message gives cause and remedy), 2 invalid usage.
-Configuration comes from the environment and from oncehook.config.ts; README.md lists the variables.`;
+Configuration comes from the environment and from oncehook.config.ts; docs/configuration.md lists the variables.`;
 
 /** The command line, a file a command. */
 export function createProgram(): Command {

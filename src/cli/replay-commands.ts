@@ -3,13 +3,8 @@ import type { Command } from "commander";
 import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/index.ts";
 import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { type AdminOptions, callAdmin } from "./call-admin.ts";
-import {
-  adminCommand,
-  type FailureFilterOptions,
-  failureFilter,
-  withFailureFilter,
-} from "./look-up-commands.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
+import { type FailureFilterOptions, failureFilter, withFailureFilter } from "./look-up-commands.ts";
 import { wholeNumber } from "./option-parsers.ts";
 import { escapeControls, type JsonOptions, printResult } from "./output.ts";
 

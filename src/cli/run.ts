@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import { StartError } from "../app/index.ts";
 import { ConfigError } from "../config/index.ts";
+import { errorReason, rootCause } from "../domain/index.ts";
 import { MaintenanceError, MigrationError } from "../store/index.ts";
 import { escapeLines } from "./output.ts";
 import { createProgram } from "./program.ts";
@@ -42,13 +43,9 @@ function messageOf(error: unknown): string {
   if (USER_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message;
   if (error instanceof Error) {
     const cause = rootCause(error);
-    const code = "code" in cause ? String(cause.code) : "";
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
     if (!SYSTEM_ERROR_CODES.has(code)) return error.stack ?? error.message;
-    return cause === error ? error.message : `${error.message} (${cause.message})`;
+    return cause === error ? error.message : `${error.message} (${errorReason(cause)})`;
   }
   return String(error);
-}
-
-function rootCause(error: Error): Error {
-  return error.cause instanceof Error ? rootCause(error.cause) : error;
 }

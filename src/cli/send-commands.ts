@@ -3,9 +3,17 @@ import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Command, Option } from "commander";
 import type { Config } from "../config/index.ts";
-import { fileErrorText, isJsonObject, type JsonObject, VERSIONS } from "../domain/index.ts";
+import {
+  errorReason,
+  fileErrorText,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  rootCause,
+  VERSIONS,
+} from "../domain/index.ts";
 import { signHmac } from "../sources/index.ts";
-import { loadConfiguration } from "./load-configuration.ts";
+import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
 import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
@@ -39,7 +47,7 @@ export function sendCommand(): Command {
     )
     .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
     .addOption(new Option("--api <version>", "sent as X-API-Version").choices(VERSIONS))
-    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...ENV_OPTION)
     .option(...JSON_OPTION)
     .action(send);
 }
@@ -61,7 +69,8 @@ async function send(type: string, options: SendOptions): Promise<void> {
   const version = options.api === undefined ? {} : { "x-api-version": options.api };
   const response = await post(address, { ...headers, ...version }, body);
   const text = await response.text();
-  const result = { url: address, event, status: response.status, answer: jsonOrText(text) };
+  // A proxy in front may answer with a page.
+  const result = { url: address, event, status: response.status, answer: parseJson(text) ?? text };
   printResult(options, result, () => `POST ${address}\n${body}\n\n${response.status}\n${text}\n`);
   if (response.status === 429) process.stderr.write(`oncehook: ${rateLimitMessage(response.headers)}\n`);
   if (response.status !== 200) process.exitCode = 1;
@@ -88,19 +97,10 @@ async function post(url: string, headers: Record<string, string>, body: string):
     const { port, protocol } = new URL(url);
     const tried = port === "" ? (protocol === "https:" ? "443" : "80") : port;
     throw new UserError(
-      `${url} did not answer on port ${tried}: ${reason(cause)}. Is the receiver running, and with this port? PORT and ` +
+      `${url} did not answer on port ${tried}: ${errorReason(rootCause(cause))}. Is the receiver running, and with this port? PORT and ` +
         "CALLBACK_BASE_URL here must be the receiver's; --url names another address",
       { cause },
     );
-  }
-}
-
-/** A proxy in front may answer with a page. */
-function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }
 
@@ -136,14 +136,6 @@ function timestampOf(text: string | undefined): number {
   );
 }
 
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? error.cause : error;
-  // Of several addresses of one name, an error speaks only in its parts.
-  if (cause instanceof AggregateError) return cause.errors.map(reason).join("; ");
-  return cause.message;
-}
-
 async function dataOf(type: string, text: string | undefined): Promise<JsonObject> {
   if (text === undefined) {
     const sample = (await sandbox()).sampleData(type);
@@ -153,12 +145,7 @@ async function dataOf(type: string, text: string | undefined): Promise<JsonObjec
       );
     return sample;
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new UsageError(`--data: got ${JSON.stringify(text)}, expected a JSON object`, { cause });
-  }
+  const value = parseJson(text);
   if (!isJsonObject(value))
     throw new UsageError(`--data: got ${JSON.stringify(text)}, expected a JSON object`);
   return value;
@@ -170,7 +157,7 @@ export function signCommand(): Command {
       "Print the X-Signature of a body: HMAC-SHA256 of its bytes with SIGNING_SECRET, lowercase hex.",
     )
     .argument("[file]", "the file with the body; standard input when left out")
-    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...ENV_OPTION)
     .action(async (file: string | undefined, options: { env?: string }) => {
       const { config } = await loadConfiguration(options, { listens: false });
       const [secret = ""] = config.authentication.signing.secrets;

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { EndpointCheckView, SourcesView } from "../admin-client/index.ts";
-import { type AdminOptions, callAdmin } from "./call-admin.ts";
-import { adminCommand } from "./look-up-commands.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import { escapeControls, type JsonOptions, printResult, table } from "./output.ts";
 
 interface SourcesOptions extends AdminOptions, JsonOptions {

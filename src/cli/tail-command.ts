@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
-import { type AdminOptions, callAdmin } from "./call-admin.ts";
-import { adminCommand } from "./look-up-commands.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
 import { wholeNumber } from "./option-parsers.ts";
 import type { JsonOptions } from "./output.ts";
 import { coloredStatus, escapeControls, escapedJson, eventColumns, timeOfDay } from "./output.ts";

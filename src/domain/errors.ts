@@ -38,6 +38,23 @@ function isObject(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
+/** What an error says, for an operator. One that stands for several addresses that were tried has only a code. */
+export function errorReason(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "")
+    return error.errors.map(errorReason).join("; ");
+  return error instanceof Error ? error.message || String(Reflect.get(error, "code")) : String(error);
+}
+
+/** The innermost cause: what the driver or the system reported. */
+export function rootCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error;
+}
+
+/** A word as a shell reads it, in a command that a message shows. */
+export function shellWord(word: string): string {
+  return /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   EACCES: "may not be read by this user",

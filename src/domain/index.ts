@@ -19,7 +19,7 @@ export {
   type Finding,
   storedDiagnosis,
 } from "./diagnosis.ts";
-export { errorProperty, fileErrorText, readableError } from "./errors.ts";
+export { errorProperty, errorReason, fileErrorText, readableError, rootCause, shellWord } from "./errors.ts";
 export {
   type CallbackEvent,
   type EventKey,
@@ -28,6 +28,7 @@ export {
   type JsonObject,
   type JsonValue,
   keyText,
+  parseJson,
   toPathSegment,
   VERSIONS,
   type Version,

@@ -13,7 +13,7 @@ describe("traces", () => {
     [{ OTEL_SERVICE_NAME: "payments", OTEL_METRICS_EXPORTER: "otlp", OTEL_LOG_LEVEL: "debug" }],
     [{ ...ON, OTEL_SDK_DISABLED: "TRUE" }],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318", OTEL_TRACES_EXPORTER: "none" }],
-  ])("are off with %j", (env) => {
+  ])("traces are off with %j", (env) => {
     expect(tracing(env)).toBeNull();
   });
 
@@ -24,11 +24,11 @@ describe("traces", () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" }, ["otlp"]],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://localhost:4318/v1/traces" }, ["otlp"]],
     [{ ...ON, OTEL_SDK_DISABLED: "false" }, ["otlp"]],
-  ])("are on with %j", (env, exporters) => {
+  ])("traces are on with %j", (env, exporters) => {
     expect(tracing(env)).toMatchObject({ exporters, warnings: [] });
   });
 
-  it("have the specification's defaults", () => {
+  it("traces have the specification's defaults", () => {
     expect(tracing(ON)).toMatchObject({
       protocol: "http/protobuf",
       acceptsParent: true,
@@ -42,7 +42,7 @@ describe("traces", () => {
     });
   });
 
-  it("are set by the variables of the specification, the one for traces before the one for all", () => {
+  it("traces follow the specification's variables, the one for traces before the one for all signals", () => {
     const set = tracing({
       ...ON,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { Command } from "commander";
+import { shellWord } from "../../domain/index.ts";
 import { PACKAGE_FOLDER, packageManifest } from "../own-package.ts";
 import { UserError } from "../user-error.ts";
 import { type Scaffolded, START, scaffold } from "./scaffold.ts";
@@ -49,7 +50,7 @@ const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weig
 function nextSteps(folder: string): string[] {
   const place = relative(process.cwd(), folder);
   return [
-    ...(place === "" ? [] : [`cd ${quoted(place)}`]),
+    ...(place === "" ? [] : [`cd ${shellWord(place)}`]),
     ...packageSteps(folder),
     ...runSteps(folder),
     `${SAMPLE}    # in another terminal`,
@@ -68,7 +69,7 @@ function runSteps(folder: string): string[] {
     return [...node, 'node --test "test/**/*.test.ts"', "node_modules/.bin/oncehook serve"];
   return [
     ...node,
-    `npm pkg set scripts.start=${quoted(START)}`,
+    `npm pkg set scripts.start=${shellWord(START)}`,
     'node --test "test/**/*.test.ts"',
     "npm start",
   ];
@@ -83,7 +84,7 @@ function packageSteps(folder: string): string[] {
   const tarball = `oncehook-${packageManifest().version}.tgz`;
   // An installed package holds what its build wrote, and not what the build needs.
   const flags = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`) ? " --ignore-scripts" : "";
-  const source = quoted(relative(folder, PACKAGE_FOLDER) || ".");
+  const source = shellWord(relative(folder, PACKAGE_FOLDER) || ".");
   return [...module, `npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
 }
 
@@ -103,8 +104,4 @@ function isInstalled(folder: string): boolean {
   const here = resolve(folder);
   if (existsSync(join(here, "node_modules", "oncehook", "package.json"))) return true;
   return dirname(here) === here ? false : isInstalled(dirname(here));
-}
-
-function quoted(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

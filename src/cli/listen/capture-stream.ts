@@ -1,6 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { z } from "zod";
+import { parseJson } from "../../domain/index.ts";
 import { connectionError, Disconnected, notAReceiver, statusError } from "./disconnected.ts";
 
 export interface StreamOptions {
@@ -110,15 +111,7 @@ export type CapturedRequest = Extract<CaptureLine, { readonly line: "request" }>
 
 /** @throws Disconnected for what no receiver writes */
 function parseCaptureLine(text: string, url: URL): CaptureLine {
-  const parsed = LINE.safeParse(parse(text));
+  const parsed = LINE.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   throw notAReceiver(url);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

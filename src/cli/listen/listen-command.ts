@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { isLoopbackHost, savedAdminToken } from "../../config/index.ts";
-import { loadEnvFile } from "../load-configuration.ts";
+import { ENV_OPTION, loadEnvFile } from "../load-configuration.ts";
 import { UsageError, UserError } from "../user-error.ts";
 import type { ListenOptions } from "./listen.ts";
 
@@ -26,7 +26,7 @@ export function listenCommand(): Command {
     .option("--since <time>", "start with recent callbacks, such as 10m; up to 24h (default: new ones only)")
     .option("--state <file>", "store the position there, and resume from it")
     .option("--json", "print a JSON object for each callback, for scripts")
-    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...ENV_OPTION)
     .addHelpText("after", "\nADMIN_TOKEN, in the environment, is the receiver's. Ctrl-C ends.")
     .action(async (given: GivenOptions) => {
       const options = await optionsOf(given);

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { z } from "zod";
-import { fileErrorText, isJsonObject } from "../../domain/index.ts";
+import { fileErrorText, isJsonObject, parseJson } from "../../domain/index.ts";
 import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "../output.ts";
 import { UserError } from "../user-error.ts";
 import type { CapturedRequest } from "./capture-stream.ts";
@@ -100,19 +100,11 @@ function read(path: string, from: string): string | undefined {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new UserError(`--state: got "${path}", which ${fileErrorText(cause)}`, { cause });
   }
-  const state = STATE_SCHEMA.safeParse(parse(text));
+  const state = STATE_SCHEMA.safeParse(parseJson(text));
   if (!state.success)
     throw new UserError(`--state: "${path}" is not what this command writes; name another file`);
   if (state.data.from === from) return state.data.place;
   throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 interface EventSummary {
@@ -123,7 +115,7 @@ interface EventSummary {
 /** Type and id of the event, unverified: the type from the header, else from the body. */
 function describeRequest({ headers, body }: CapturedRequest): EventSummary {
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
-  const event = parseBody(Buffer.from(body, "base64").toString());
+  const event = parseJson(Buffer.from(body, "base64").toString());
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
   const { event_type, event_id } = isJsonObject(event) ? event : {};
   return {
@@ -151,12 +143,4 @@ function callbackJson(request: CapturedRequest, { status, durationMs }: Delivere
     status,
     duration_ms: Math.round(durationMs * 10) / 10,
   });
-}
-
-function parseBody(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
