@@ -79,6 +79,26 @@ describe("the benchmark's report", () => {
     expect(judged.map(({ goal }) => goal)).toEqual(["≥ 0.5 ×", "≥ 0.51 ×", "≤ 50 MB", "≥ 2 ×"]);
   });
 
+  it("judges Oncehook's rates, CPU time, memory and start against the goals, by ratios of medians", () => {
+    const measured = (name: string, entrant: string, figures: Partial<Measurement>) =>
+      ({ ...round(entrant, 0, [], name), ...figures }) as Measurement;
+    const verdicts = judgeGoals(
+      summarise([
+        ...[1_000, 4_000, 3_400].map((rate) => measured("fresh", "oncehook-sqlite", { rate, cpu: 130 })),
+        ...[4_000, 100, 9_000].map((rate) => measured("fresh", "prototype", { rate, cpu: 100 })),
+        measured("allocation", "oncehook-sqlite", { allocated: 26 }),
+        measured("startup", "oncehook-package", { startCpuMs: 300 }),
+      ]),
+    );
+    const known = verdicts.filter(({ value }) => value !== undefined);
+    expect(known.map(({ title, goal, value, isReached }) => [title, goal, value, isReached])).toEqual([
+      ["fresh, SQLite ÷ the prototype of group commit", "≥ 0.85 ×", 0.85, true],
+      ["CPU of a fresh callback, SQLite ÷ the prototype", "≤ 1.35 ×", 1.3, true],
+      ["allocated for a fresh event, SQLite", "≤ 25 KiB", 26, false],
+      ["start to ready, CPU, the packed package", "≤ 300 ms", 300, true],
+    ]);
+  });
+
   it("says what is missing, and that a short trial is one", () => {
     const text = report(results([round("bare", 100)]));
     expect(text).toContain("- `webhook`: the command webhook is not there");
