@@ -38,7 +38,7 @@ process.on("exit", () => {
 export async function startServer(start: ServerStart): Promise<ServerProcess> {
   const logFile = `${start.folder}/server-${start.port}.log`;
   const log = openSync(logFile, "a");
-  const begun = performance.now();
+  const startedAt = performance.now();
   const child = spawn(start.command, start.args, {
     cwd: start.folder,
     env: { PATH: process.env.PATH ?? "", HOME: start.folder, ...start.env },
@@ -51,14 +51,14 @@ export async function startServer(start: ServerStart): Promise<ServerProcess> {
   const isReady = start.isReady ?? (() => isListening(start.port));
   while (!(await isReady())) {
     const isOver = child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-    if (isOver || performance.now() - begun > READY_LIMIT_MS) {
+    if (isOver || performance.now() - startedAt > READY_LIMIT_MS) {
       child.kill("SIGKILL");
       throw new Error(`${isOver ? "it ended" : "it was not ready in time"}: ${endOf(logFile)}`);
     }
     await wait(2);
   }
   const pid = Number(child.pid);
-  const startMs = performance.now() - begun;
+  const startMs = performance.now() - startedAt;
   return {
     pid,
     startMs,

@@ -6,7 +6,7 @@ import { allocatedBytes } from "../../bench/rounds/allocation.ts";
 describe("the Go contender of the benchmark", () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it("names the packages to install where there is no Go", async () => {
+  it("a machine without Go gets the names of the packages to install", async () => {
     vi.stubEnv("PATH", "");
     await expect(goSqlite.version()).rejects.toThrow(
       "there is no Go; on Debian: apt-get install golang-go golang-github-jackc-pgx-v4-dev",
@@ -15,7 +15,7 @@ describe("the Go contender of the benchmark", () => {
 });
 
 describe("the bytes that a server of the benchmark allocated", () => {
-  it("are the sum over V8's lines for garbage collections, and over nothing else in the output", () => {
+  it("allocated bytes are summed over V8's lines for garbage collections alone", () => {
     const collection = (bytes: number) =>
       `[31123:0x39f6e000:0]      100 ms: pause=0.8 mutator=69.6 gc=s allocated=${bytes} promoted=0\n`;
     const output = `${collection(4_984_784)}{"level":30,"msg":"serving"}\nallocated=7\n${collection(960_464)}`;
@@ -27,7 +27,7 @@ describe("the bytes that a server of the benchmark allocated", () => {
 describe("the options of the benchmark", () => {
   const warmUp = (...args: string[]) => readOptions(args, "out.json").warmUpSeconds;
 
-  it("warm every server up for ten seconds, and for no longer than a round in a short trial", () => {
+  it("every server is warmed up for ten seconds, and in a short trial as long as a round", () => {
     expect(warmUp()).toBe(10);
     expect(warmUp("--seconds", "3")).toBe(3);
     expect(warmUp("--seconds", "3", "--warmup", "20")).toBe(20);
