@@ -111,6 +111,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		respond(w, http.StatusBadRequest, `{"status":"error","message":"not an event"}`)
 		return
 	}
+	// Go keeps it apart; the log of the other contenders has it among the headers.
+	request.Header.Set("Host", request.Host)
 	if r.wait > 0 {
 		time.Sleep(r.wait)
 	}
