@@ -45,7 +45,10 @@ import { userTokenQueries } from "./user-tokens.ts";
 /** The operations that both databases carry out with the same SQL. */
 export function createAreas(
   database: Database,
-): Omit<Store, "dialect" | "find" | "once" | "appendCallbacks" | "broken" | "ping" | "close"> {
+): Omit<
+  Store,
+  "dialect" | "find" | "lookUp" | "once" | "submit" | "appendCallbacks" | "broken" | "ping" | "close"
+> {
   return {
     failures: failureQueries(database),
     attempts: attemptQueries(database),

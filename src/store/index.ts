@@ -13,6 +13,7 @@ export type {
 } from "./alerts.ts";
 export type { AttemptStore, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";
 export type { AuditFilter, AuditOutcome, AuditStore, NewAuditEntry, StoredAuditEntry } from "./audit.ts";
+export type { PendingLookup } from "./batched-lookup.ts";
 export type {
   BulkReplayCounts,
   BulkReplayProgress,
@@ -68,7 +69,7 @@ export {
   type Migration,
   type MigrationReport,
 } from "./migrations/migration.ts";
-export type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
+export type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 export type {
   DeliveryLease,
   DueDelivery,

@@ -10,6 +10,7 @@ import type { CallbackLogEntry, EventKey } from "../domain/index.ts";
 import type { AlertStore } from "./alerts.ts";
 import type { AttemptStore } from "./attempts.ts";
 import type { AuditStore } from "./audit.ts";
+import type { PendingLookup } from "./batched-lookup.ts";
 import type { BulkReplayStore } from "./bulk-replays.ts";
 import type { CallbackStore, StoredCallback } from "./callback-log.ts";
 import type { CaptureStore } from "./captures.ts";
@@ -17,7 +18,7 @@ import type { ConfiguredCredential, CredentialUse } from "./credential-uses.ts";
 import type { SealedValueStore } from "./encrypted-values.ts";
 import type { FailureStore } from "./failures.ts";
 import type { StoredCredentialUse } from "./inspection.ts";
-import type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
+import type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 import type { OutboxStore } from "./outbox.ts";
 import type { ForwardPage, Page } from "./paging.ts";
 import type { PreparationStore } from "./preparations.ts";
@@ -35,6 +36,8 @@ export interface Store {
   readonly dialect: "sqlite" | "postgres";
   /** The completed record of an event; a busy or briefly absent database is retried until the deadline. */
   find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined>;
+  /** The same for a delivery of the pipeline; those of one turn of the event loop share a read. */
+  lookUp(lookup: PendingLookup): void;
   /**
    * The heart: runs `run` at most once to completion for a key. One transaction holds the record, whatever
    * `run` writes, and the log row. An error of `run` rolls all of it back and is thrown as it is.
@@ -45,6 +48,8 @@ export interface Store {
     run: (scope: OnceScope) => Promise<Completion>,
     options: OnceOptions,
   ): Promise<OnceResult>;
+  /** The same for an event of the pipeline, whose handler shares a transaction with others where it can. */
+  submit(event: PendingEvent): void;
   readonly failures: FailureStore;
   readonly attempts: AttemptStore;
   readonly bulkReplays: BulkReplayStore;

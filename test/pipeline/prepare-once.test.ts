@@ -7,7 +7,13 @@ import { createEncryptor } from "../../src/encryption/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observability/index.ts";
-import { type Delivery, preparationContext, processDelivery, runEvent } from "../../src/pipeline/index.ts";
+import {
+  type CallbackResult,
+  type Delivery,
+  preparationContext,
+  processDelivery,
+  runEvent,
+} from "../../src/pipeline/index.ts";
 import { createHmacScheme } from "../../src/sources/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
@@ -63,8 +69,15 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   const run = (deadline = performance.now() + 5_000) =>
     runEvent({ ...work(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
   const deliver = async (typeOf: Delivery["chooseType"]) => {
-    const delivery = { ...work(performance.now() + 5_000), chooseType: typeOf };
-    return (await processDelivery(delivery, receiver, () => logRow())).outcome;
+    const delivery = {
+      ...work(performance.now() + 5_000),
+      chooseType: typeOf,
+      buildLogEntry: () => logRow(),
+    };
+    const { outcome } = await new Promise<CallbackResult>((end) =>
+      processDelivery({ ...delivery, end }, receiver),
+    );
+    return outcome;
   };
   return { counted, receiver, run, deliver };
 }

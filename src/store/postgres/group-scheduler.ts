@@ -1,8 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import { type Clock, keyText } from "../../domain/index.ts";
 import type { Completion, OnceResult, OnceScope } from "../once.ts";
-import { bindAsyncContext } from "../once.ts";
 import type { NewRecord } from "../records.ts";
 import type { Deadline } from "../retry-until.ts";
 import { withTimeout } from "../with-timeout.ts";
@@ -62,7 +62,7 @@ export class GroupScheduler {
       type,
       deadline,
       queuedAt: waitsSince,
-      run: bindAsyncContext(run),
+      run: AsyncLocalStorage.bind(run),
       settle,
       fail,
       ended: ended.promise,
