@@ -7,11 +7,11 @@ import { bindQuery, type Execute } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import type { OnceScope } from "../once.ts";
-import type { StoredRecord } from "../records.ts";
+import { type Completion, type OnceOptions, type OnceResult, type OnceScope, submitOnce } from "../once.ts";
+import type { NewRecord, StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
-import type { CallbackRow, Tables } from "../tables.ts";
+import type { Tables } from "../tables.ts";
 import { transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
 import type { SessionSettings } from "./first-connection.ts";
@@ -19,7 +19,7 @@ import { firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { once } from "./once.ts";
-import { HOT_STATEMENTS, selectRecord, toStoredRecord } from "./once-statements.ts";
+import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecord, toStoredRecord } from "./once-statements.ts";
 import { createPool, withClient } from "./pool.ts";
 import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
@@ -116,6 +116,13 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
   return migrating.finally(() => pool.end());
 }
 
+/** An event that runs in its own transaction. */
+interface SingleEvent {
+  readonly record: NewRecord;
+  readonly run: (scope: OnceScope) => Promise<Completion>;
+  readonly options: OnceOptions;
+}
+
 function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
   const { clock, lockTimeoutMs, onStatement } = options;
   const access = createDatabase(pool, lockTimeoutMs, onStatement);
@@ -125,29 +132,28 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
     transientReason,
   });
-  const scheduler = new GroupScheduler(groups, clock);
+  const runAlone = async ({ record, run, options }: SingleEvent): Promise<OnceResult> => {
+    const { deadline } = options;
+    const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
+    const result = await retryUntil(deadline, attempt, transientReason);
+    // Another process committed it; its COMMIT may still wait for the standbys.
+    if (result.kind === "duplicate")
+      await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
+    return result;
+  };
+  const scheduler = new GroupScheduler(groups, clock, (event) => {
+    const run = async (scope: OnceScope) => event.complete(await event.handle(scope));
+    return runAlone({ record: event.record, run, options: { deadline: event.deadline, mode: "commit" } });
+  });
   let closed: Promise<void> | undefined;
-  const store: Store = {
+  return {
     dialect: "postgres",
     find: (key, deadline) => lookups.find(key, deadline),
     lookUp: (lookup) => lookups.add(lookup),
-    submit(event) {
-      const { record, deadline } = event;
-      const run = async (scope: OnceScope) => event.complete(await event.handle(scope));
-      store.once(record, run, { deadline, mode: "commit" }).then(
-        (result) => event.settle(result),
-        (error: unknown) => event.fail(error),
-      );
-    },
-    async once(record, run, options) {
-      const { deadline, mode } = options;
-      const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
-      const alone = () => retryUntil(deadline, attempt, transientReason);
-      const ending = await (mode === "commit" ? scheduler.serve(record, run, deadline, alone) : alone());
-      // Another process committed it; its COMMIT may still wait for the standbys.
-      if (ending.kind === "duplicate")
-        await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
-      return ending;
+    submit: (event) => scheduler.submit(event),
+    once(record, run, { deadline, mode, observer }) {
+      if (mode === "commit") return submitOnce((event) => scheduler.submit(event), record, deadline, run);
+      return runAlone({ record, run, options: { deadline, mode, observer } });
     },
     ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
@@ -163,7 +169,6 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
       return closed;
     },
   };
-  return store;
 }
 
 /** The completed records of these events; those found are on every standby that a COMMIT waits for. */
@@ -215,16 +220,8 @@ function createDatabase(
 
 const LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS] as const;
 const LOG_COLUMN_LIST = sql.raw(LOG_COLUMNS.join(", "));
-/** All others are texts. */
-const LOG_COLUMN_TYPES: Partial<Record<keyof CallbackRow, string>> = {
-  received_at: "timestamptz",
-  response_status: "integer",
-  processing_ms: "double precision",
-  with_record: "smallint",
-  refused_bytes: "bigint",
-};
 const TYPED_LOG_COLUMNS = sql.raw(
-  LOG_COLUMNS.map((name) => `${name} ${LOG_COLUMN_TYPES[name] ?? "text"}`).join(", "),
+  LOG_COLUMNS.map((name) => `${name} ${CALLBACK_COLUMN_TYPES[name] ?? "text"}`).join(", "),
 );
 
 /** All rows in one statement, so that they are stored together or not at all; its text is the same for any number. */
