@@ -25,6 +25,7 @@ describe("an optimistic group on postgres", () => {
           await Promise.all(IDS.map((id) => deliver(store, `warm-${id}`)));
           let trips = 0;
           // A Sync ends what the client sends in one trip (manual, 54.2.3).
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: a message of the wire protocol
           wire.replace(/S\0\0\0\u0004/, (found) => {
             trips += 1;
             return found;
