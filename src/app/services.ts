@@ -5,7 +5,7 @@ import type { Config } from "../config/index.ts";
 import { type CaptureBuffer, createCaptureBuffer } from "../dev/capture/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
-import type { Registry, UserTokens } from "../handlers/index.ts";
+import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnAnswered } from "../http/index.ts";
 import {
   type CallbackLog,
@@ -21,9 +21,9 @@ import {
 import type { Tracer } from "../observability/tracing/index.ts";
 import type { Observer } from "../pipeline/index.ts";
 import {
-  createConcurrencyLimit,
-  createEventLock,
+  ConcurrencyLimit,
   createRunLock,
+  EventLock,
   errorText,
   type PipelineSettings,
   type Receiver,
@@ -74,7 +74,7 @@ export function createServices(dependencies: Dependencies): Services {
   const { namedSecrets = [] } = dependencies;
   const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
   const mask = createMask({ ...config.mask, secretValues });
-  const concurrency = createConcurrencyLimit(config.maxWaitingCallbacks);
+  const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
   const metrics = createMetrics({
     knownTypes: registry.types,
     failureCounts: () => store.failures.counts(),
@@ -113,7 +113,8 @@ export function createServices(dependencies: Dependencies): Services {
     settings: rulesOf(config),
     observer: createObserver(metrics, noteCredential, logger),
     tracer,
-    eventLock: createEventLock(),
+    eventLock: new EventLock(),
+    handlerLimit: new SharedTimeLimit(config.handlerTimeoutMs),
     concurrency,
     runLock: createRunLock(),
     unsavedPreparations: new Map(),

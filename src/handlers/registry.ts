@@ -49,19 +49,23 @@ function nameOf(version: (typeof VERSIONS)[number], type: string): string {
 const MAX_ISSUES = 3;
 
 /**
- * `data` through the handler's own schema; a refusal names the fields.
+ * `data` through the handler's own schema; a refusal names the fields. A promise for an asynchronous schema alone.
  * @throws HandlerTimedOut when an asynchronous schema does not come to an end
  */
-export async function validateData(
+export function validateData(
   schema: StandardSchemaV1,
   data: JsonObject,
   timeLimitMs: number,
-): Promise<{ readonly value: unknown } | Refused> {
-  const pending = schema["~standard"].validate(data);
-  const result =
-    pending instanceof Promise
-      ? await withTimeLimit(timeLimitMs, "the schema of `data`", () => pending)
-      : pending;
+): ValidatedData | Promise<ValidatedData> {
+  const result = schema["~standard"].validate(data);
+  return result instanceof Promise
+    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then(validatedData)
+    : validatedData(result);
+}
+
+type ValidatedData = { readonly value: unknown } | Refused;
+
+function validatedData(result: StandardSchemaV1.Result<unknown>): ValidatedData {
   if (result.issues === undefined) return { value: result.value };
   const told = result.issues.slice(0, MAX_ISSUES).map(sentence).join("; ");
   return refused("event_invalid", { message: told === "" ? "data is not valid" : told });

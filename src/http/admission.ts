@@ -27,18 +27,16 @@ export interface Admission {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Phase (a): what is refused before any work on the body, in the order of the design. */
-export async function admitRequest(arrival: RequestHead, rules: AdmissionSettings): Promise<Admission> {
+/** Step (a): what is refused before any work on the body. A promise only where a rate limit applies. */
+export function admitRequest(arrival: RequestHead, rules: AdmissionSettings): Admission | Promise<Admission> {
   if (!rules.isAllowed(arrival.address)) return { refusal: refused("address_not_allowed"), headers: {} };
   const policies = arrival.isCallback ? rules.limits.callbacks : rules.limits.everywhere;
   if (policies.length === 0) return { refusal: protocolFault(arrival, rules), headers: {} };
-  const { refusal, headers } = await applyRateLimits(
-    policies,
-    rateKey(arrival.address),
-    rules.count,
-    rules.clock.now(),
-  );
-  return { refusal: refusal ?? protocolFault(arrival, rules), headers };
+  const counted = applyRateLimits(policies, rateKey(arrival.address), rules.count, rules.clock.now());
+  return counted.then(({ refusal, headers }) => ({
+    refusal: refusal ?? protocolFault(arrival, rules),
+    headers,
+  }));
 }
 
 function protocolFault(arrival: RequestHead, rules: AdmissionSettings): Refused | undefined {

@@ -25,8 +25,8 @@ export function redirectRoute(
     deps,
     responder,
     "oauth",
-    async (request, buildLogEntry) => {
-      if (isPrefetch(request)) return { outcome: refused("prefetch_refused") };
+    (request, { buildLogEntry, end }) => {
+      if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
       const mark = request.url.indexOf("?");
       const redirect = {
         method: request.method,
@@ -36,7 +36,9 @@ export function redirectRoute(
         deadline: request.startedAt + timeLimitMs,
         onVerified: request.onVerified,
       };
-      return processRedirect(redirect, deps.oauth.redirect, buildLogEntry);
+      processRedirect(redirect, deps.oauth.redirect, buildLogEntry).then(end, (error: unknown) =>
+        end({ outcome: failed("internal", error) }),
+      );
     },
     renderFor(deps),
   );
@@ -65,7 +67,7 @@ export function startRoute(deps: PublicDependencies, responder: Responder): Rout
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
 export function doneRoute(): RouteHandler {
   const answer = htmlResponse(200, DONE_PAGE);
-  return async (request) => respondInTurn(request, answer);
+  return (request) => respondInTurn(request, answer);
 }
 
 /** A look ahead of the user, which must not use anything up. */

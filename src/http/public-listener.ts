@@ -7,14 +7,16 @@ import {
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
-import type { RequestInfo } from "../observability/tracing/index.ts";
-import type { ConcurrencyLimit } from "../pipeline/index.ts";
+import { type ConcurrencyLimit, whenReady } from "../pipeline/index.ts";
 import {
+  type AcceptGate,
+  type Admission,
   admitRequest,
   createAcceptGate,
   createRejectionThrottle,
   createUnverifiedTurns,
   type RejectionThrottle,
+  type UnverifiedTurns,
 } from "./admission.ts";
 import { type ClientErrors, createClientErrors } from "./client-error.ts";
 import { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
@@ -22,8 +24,13 @@ import { type ConnectionLimit, type ConnectionLimits, createConnectionLimit } fr
 import type { PublicDependencies } from "./public-dependencies.ts";
 import { type BodyRejection, type ReceivedBody, readRequestBody } from "./read-request-body.ts";
 import { createAllowList, normalAddress, rateKey } from "./remote-address.ts";
-import { createReadOrigin, createRequestContext, type RequestContext } from "./request-context.ts";
-import { createResponder, type Render } from "./responder.ts";
+import {
+  type Arrival,
+  createReadOrigin,
+  createRequestContext,
+  type RequestContext,
+} from "./request-context.ts";
+import { createResponder, type Render, type Responder } from "./responder.ts";
 import type { EndpointPaths } from "./routes.ts";
 import { createRoutes, type Route } from "./routes.ts";
 import type { TlsPair } from "./tls.ts";
@@ -61,15 +68,12 @@ const KEEP_ALIVE_MS = 72_000;
  * since a refusal costs half of what it costs behind a framework (decision 0021).
  */
 export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies): Listener {
-  const clientErrors = createClientErrors(deps);
-  const responder = createResponder(deps);
   const acceptGate = createAcceptGate();
-  const rejectionThrottle = createRejectionThrottle();
-  const routes = createRoutes(options.addresses, options.requestTimeoutMs, deps, responder);
+  const clientErrors = createClientErrors(deps);
   const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
   const turns = createUnverifiedTurns(connections, acceptGate);
-  const arrival = { clock: deps.clock, originOf: createReadOrigin(options.trustProxy), turns };
+  const requests = new RequestSequence(options, deps, { acceptGate, clientErrors, unverified, turns });
   const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
   const inFlight = new Set<ServerResponse>();
   const server = createServer(options, (message, response) => {
@@ -81,7 +85,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
     });
     // A connection that stays open after the listener was closed would wait for a request that nobody takes.
     if (!server.listening) response.shouldKeepAlive = false;
-    serve(message, response).catch(() => response.destroy());
+    requests.start(message, response);
   });
   server.on("connection", (socket) => {
     acceptGate.connectionAccepted();
@@ -113,31 +117,111 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
       guard.close();
     },
   };
+}
 
-  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+/** What bounds the requests of a listener. */
+interface RequestBounds {
+  readonly acceptGate: AcceptGate;
+  readonly clientErrors: ClientErrors;
+  readonly unverified: UnverifiedBodies;
+  readonly turns: UnverifiedTurns;
+}
+
+/** SPEC 1.7 (a): a request from its head to its body, and on to its route. It waits only for what is not there yet. */
+class RequestSequence {
+  readonly #maxBodyBytes: number;
+  readonly #deps: PublicDependencies;
+  readonly #bounds: RequestBounds;
+  readonly #responder: Responder;
+  readonly #throttle = createRejectionThrottle();
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #arrival: Arrival;
+
+  constructor(options: PublicListenerOptions, deps: PublicDependencies, bounds: RequestBounds) {
+    const { addresses, requestTimeoutMs, trustProxy, maxBodyBytes } = options;
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#deps = deps;
+    this.#bounds = bounds;
+    this.#responder = createResponder(deps);
+    this.#routes = createRoutes(addresses, requestTimeoutMs, deps, this.#responder);
+    const { tracer } = deps.receiver;
+    this.#arrival = {
+      clock: deps.clock,
+      originOf: createReadOrigin(trustProxy),
+      turns: bounds.turns,
+      tracer,
+    };
+  }
+
+  start(message: IncomingMessage, response: ServerResponse): void {
     const [path = ""] = (message.url ?? "").split("?", 1);
-    const address = routes.get(path);
-    const request = createRequestContext(message, response, address?.isCallback ?? false, arrival);
-    if (request.isCallback) request.span = deps.receiver.tracer?.startRequest(requestInfo(request, path));
-    if (request.span === undefined) await handle(request, address);
-    else await request.span.within(() => handle(request, address));
+    const route = this.#routes.get(path);
+    const request = createRequestContext(
+      message,
+      response,
+      route?.isCallback ? path : undefined,
+      this.#arrival,
+    );
+    const begin = guarded(request, () => this.#admit(request, route), this.#fail(request));
+    const { quiet } = this.#bounds.acceptGate;
+    if (quiet === undefined) begin();
+    else void quiet.then(begin);
   }
 
-  async function handle(request: RequestContext, address: Route | undefined): Promise<void> {
-    try {
-      if (acceptGate.quiet !== undefined) await acceptGate.quiet;
-      const outcome = await admit(request, address, rejectionThrottle, deps);
-      if (outcome !== undefined) return responder.respond(request, { outcome }, pageOf(outcome, address));
-      const most = Math.min(options.maxBodyBytes, address?.maxBytes ?? options.maxBodyBytes);
-      const notTaken = await readBody(request, most, unverified, clientErrors);
-      if (notTaken !== undefined) return responder.respond(request, { outcome: notTaken });
-      await address?.handle(request);
-    } catch (error) {
-      responder.respond(request, { outcome: failed("internal", error) });
-    } finally {
-      request.onVerified();
-    }
+  #admit(request: RequestContext, route: Route | undefined): void {
+    const admitted = (outcome: Outcome | undefined): void => {
+      if (outcome !== undefined) this.#responder.respond(request, { outcome }, pageOf(outcome, route));
+      else if (request.method === "GET") this.#handle(request, route);
+      else this.#receive(request, route);
+    };
+    whenReady(admit(request, route, this.#throttle, this.#deps), admitted, this.#fail(request));
   }
+
+  #receive(request: RequestContext, route: Route | undefined): void {
+    const maxBytes = Math.min(this.#maxBodyBytes, route?.maxBytes ?? this.#maxBodyBytes);
+    const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
+    const received = (body: ReceivedBody | BodyRejection): void => {
+      if (!("bytes" in body)) return this.#rejectBody(request, body);
+      request.body = body.bytes;
+      request.onVerified = body.release;
+      this.#handle(request, route);
+    };
+    readRequestBody(request.message, limits, guarded(request, received, this.#fail(request)));
+  }
+
+  #handle(request: RequestContext, route: Route | undefined): void {
+    whenReady(route?.handle(request), () => {}, this.#fail(request));
+  }
+
+  #rejectBody(request: RequestContext, rejection: BodyRejection): void {
+    // What is left of the body is not read.
+    request.responseHeaders.connection = "close";
+    // Where it did not arrive in time, the response stands on the socket already.
+    const code = isRefused(rejection) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
+    this.#responder.respond(request, { outcome: code === undefined ? rejection : refused(code) });
+  }
+
+  #fail(request: RequestContext): (error: unknown) => void {
+    return (error) => {
+      request.onVerified();
+      this.#responder.respond(request, { outcome: failed("internal", error) });
+    };
+  }
+}
+
+/** Runs a listener of the request in the request's context; an error becomes its response. */
+function guarded<Args extends readonly unknown[]>(
+  { inContext }: RequestContext,
+  run: (...args: Args) => void,
+  fail: (error: unknown) => void,
+): (...args: Args) => void {
+  return (...args) => {
+    try {
+      inContext(() => run(...args));
+    } catch (error) {
+      fail(error);
+    }
+  };
 }
 
 function connectionLimit(
@@ -179,74 +263,44 @@ function createServer(
       );
 }
 
-/** What a trace tells of a request; `route` is its path, and never its query. */
-function requestInfo(
-  { method, message, protocol, address, headers }: RequestContext,
-  route: string,
-): RequestInfo {
-  return { method, route, protocol, httpVersion: message.httpVersion, address, headers };
-}
-
-/** Phase (a), then whether the address and the method are ones that are served: why it is not, if so. */
-async function admit(
+/** Why the request is not admitted, before its body. A promise where a rate limit has to be counted, or it has to wait. */
+function admit(
   request: RequestContext,
-  address: Route | undefined,
+  route: Route | undefined,
   throttle: RejectionThrottle,
   { admission, tls, receiver }: PublicDependencies,
-): Promise<Outcome | undefined> {
-  const { responseHeaders, protocol, isCallback } = request;
+): Outcome | undefined | Promise<Outcome | undefined> {
+  const { responseHeaders, protocol, isCallback, address } = request;
   if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
   const contentEncoding = request.headers["content-encoding"];
-  const arrival = { address: request.address, protocol, contentEncoding, isCallback };
-  const { headers, refusal } = await admitRequest(arrival, admission);
-  Object.assign(responseHeaders, headers);
-  if (refusal !== undefined) return refusal;
-  if (address === undefined) return refused("not_found");
+  const admitted = admitRequest({ address, protocol, contentEncoding, isCallback }, admission);
+  const toRoute = ({ headers, refusal }: Admission) => {
+    Object.assign(responseHeaders, headers);
+    return refusal ?? admitToRoute(request, route, receiver.concurrency, throttle);
+  };
+  return admitted instanceof Promise ? admitted.then(toRoute) : toRoute(admitted);
+}
+
+/** Responds before the body where that will not be read. */
+function admitToRoute(
+  { method, responseHeaders }: RequestContext,
+  route: Route | undefined,
+  concurrency: ConcurrencyLimit,
+  throttle: RejectionThrottle,
+): Outcome | undefined | Promise<Outcome | undefined> {
+  if (route === undefined) return refused("not_found");
   // A code stands in these addresses, and must not travel on with a link.
-  if (address.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
-  // Answered before the body: what nobody will read need not be received.
-  if (!address.methods.includes(request.method))
-    return refused("method_not_allowed", { allow: address.methods.join(", ") });
-  return address.isConcurrencyLimited ? overload(receiver.concurrency, throttle) : undefined;
+  if (route.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
+  if (!route.methods.includes(method))
+    return refused("method_not_allowed", { allow: route.methods.join(", ") });
+  // It costs next to nothing here, and tells nothing of whether the callback is authentic.
+  if (!route.isConcurrencyLimited || concurrency.overload() === undefined) return undefined;
+  const waiting = throttle.wait();
+  return waiting === undefined ? concurrency.overload() : waiting.then(() => concurrency.overload());
 }
 
 /** A browser gets its 503 in a page. */
 function pageOf(refusal: Outcome, address: Route | undefined): { readonly render: Render } | undefined {
   const render = refusal.kind === "failed" ? address?.render : undefined;
   return render === undefined ? undefined : { render };
-}
-
-/** Before the body, so that it costs next to nothing, and tells nothing of whether the callback is authentic. */
-async function overload(
-  concurrency: ConcurrencyLimit,
-  throttle: RejectionThrottle,
-): Promise<Outcome | undefined> {
-  if (concurrency.overload() === undefined) return undefined;
-  await throttle.wait();
-  return concurrency.overload();
-}
-
-/** The body of a method that has one; where it did not arrive in time, what was said on the socket already. */
-async function readBody(
-  request: RequestContext,
-  most: number,
-  unverified: UnverifiedBodies,
-  clientErrors: ClientErrors,
-): Promise<BodyRejection | undefined> {
-  const { method, message, address, responseHeaders } = request;
-  if (method === "GET") return undefined;
-  const received = await readRequestBody(message, { maxBytes: most, address: rateKey(address), unverified });
-  if (isReceived(received)) {
-    request.body = received.bytes;
-    request.onVerified = received.release;
-    return undefined;
-  }
-  // What is left of the body is not read.
-  responseHeaders.connection = "close";
-  const answered = isRefused(received) ? clientErrors.codeFor(message.socket) : undefined;
-  return answered === undefined ? received : refused(answered);
-}
-
-function isReceived(received: ReceivedBody | BodyRejection): received is ReceivedBody {
-  return "bytes" in received;
 }

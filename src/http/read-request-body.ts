@@ -23,41 +23,40 @@ const EVICTED =
   "the bodies that are not verified yet fill MAX_UNVERIFIED_BYTES, and this was the oldest unfinished one";
 
 /**
- * The body's bytes, at most `most` of them, whatever was announced, and no more than there is room for.
- * @returns why it is not taken; `malformed_request` also where the other side went away in the middle
+ * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.
+ * @param ended receives the bytes, or why they are not taken; `malformed_request` also where the client went away
  */
 export function readRequestBody(
   message: IncomingMessage,
   { maxBytes, address, unverified }: BodyLimits,
-): Promise<ReceivedBody | BodyRejection> {
+  ended: (body: ReceivedBody | BodyRejection) => void,
+): void {
   const { "content-length": length } = message.headers;
   const announced = length === undefined ? maxBytes : Number(length);
-  if (announced > maxBytes) return Promise.resolve(refused("body_too_large"));
-  return new Promise((resolve) => {
-    let isOver = false;
-    const end = (why: BodyRejection): void => {
-      if (isOver) return;
-      isOver = true;
-      message.pause();
-      held.release();
-      body.drop();
-      resolve(why);
-    };
-    const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
-    const body = createBodyBuffer(announced, (bytes) => held.hold(bytes));
-    message.on("data", (chunk: Uint8Array) => {
-      if (isOver) return;
-      if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
-      else if (!body.add(chunk)) end(failed("overloaded", EVICTED));
-    });
-    message.on("end", () => {
-      if (isOver) return;
-      isOver = true;
-      held.complete();
-      resolve({ bytes: body.bytes(), release: () => held.release() });
-    });
-    message.on("error", () => end(refused("malformed_request")));
+  if (announced > maxBytes) return ended(refused("body_too_large"));
+  let isOver = false;
+  const end = (why: BodyRejection): void => {
+    if (isOver) return;
+    isOver = true;
+    message.pause();
+    held.release();
+    body.drop();
+    ended(why);
+  };
+  const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
+  const body = createBodyBuffer(announced, (bytes) => held.hold(bytes));
+  message.on("data", (chunk: Uint8Array) => {
+    if (isOver) return;
+    if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
+    else if (!body.add(chunk)) end(failed("overloaded", EVICTED));
   });
+  message.on("end", () => {
+    if (isOver) return;
+    isOver = true;
+    held.complete();
+    ended({ bytes: body.bytes(), release: () => held.release() });
+  });
+  message.on("error", () => end(refused("malformed_request")));
 }
 
 interface BodyBuffer {

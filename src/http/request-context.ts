@@ -1,9 +1,10 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import proxyAddr from "@fastify/proxy-addr";
 import type { Clock } from "../domain/index.ts";
-import type { RequestSpan } from "../observability/tracing/index.ts";
+import type { RequestSpan, Tracer } from "../observability/tracing/index.ts";
 import type { UnverifiedTurns } from "./admission.ts";
 import { normalAddress } from "./remote-address.ts";
 
@@ -33,14 +34,17 @@ export interface RequestContext {
   /** Called once it is known whether the body is authentic: its bytes count as a stranger's until then. */
   onVerified: () => void;
   /** Its trace, where it is traced. */
-  span: RequestSpan | undefined;
+  readonly span: RequestSpan | undefined;
+  /** Runs what continues the request in its own asynchronous context, its span included. */
+  readonly inContext: <T>(run: () => T) => T;
 }
 
 /** What all requests of a listener have in common. */
-interface Arriving {
+export interface Arrival {
   readonly clock: Clock;
   readonly originOf: ReadOrigin;
   readonly turns: UnverifiedTurns;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Tells where a request comes from. */
@@ -52,17 +56,23 @@ const NO_BODY = (): void => {};
 export function createRequestContext(
   message: IncomingMessage,
   response: ServerResponse,
-  isCallback: boolean,
-  { clock, originOf, turns }: Arriving,
+  /** Of a path that platforms call. */
+  callbackPath: string | undefined,
+  { clock, originOf, turns, tracer }: Arrival,
 ): RequestContext {
   const { address, protocol } = originOf(message);
   const requestId = randomUUID();
+  const { method = "", headers, httpVersion } = message;
+  const isCallback = callbackPath !== undefined;
+  // The path as it is served, and never its query.
+  const info = { method, route: callbackPath ?? "", protocol, httpVersion, address, headers };
+  const span = isCallback ? tracer?.startRequest(info) : undefined;
   return {
     message,
     response,
-    method: message.method ?? "",
+    method,
     url: message.url ?? "",
-    headers: message.headers,
+    headers,
     requestId,
     receivedAt: clock.now(),
     startedAt: performance.now(),
@@ -77,7 +87,8 @@ export function createRequestContext(
     },
     body: NOTHING,
     onVerified: NO_BODY,
-    span: undefined,
+    span,
+    inContext: span?.within(AsyncLocalStorage.snapshot) ?? AsyncLocalStorage.snapshot(),
   };
 }
 

@@ -23,8 +23,6 @@ export type Render = (
 
 interface RespondOptions {
   readonly source?: string;
-  /** The row that committed with a success, so that it is not logged twice. */
-  readonly storedEntry?: CallbackLogEntry | undefined;
   readonly render?: Render;
 }
 
@@ -58,11 +56,12 @@ export function createResponder(deps: PublicDependencies): Responder {
     answer: CallbackResponse,
     known: RespondOptions | undefined,
   ): void {
-    const { outcome, eventId, bodyJson } = result;
+    const { outcome, eventId, bodyJson, logEntry } = result;
     const processingMs = performance.now() - request.startedAt;
     const options = { trace: request.span?.ids, isJson: bodyJson !== undefined };
-    if (outcome.kind === "success" && outcome.isRepeated !== true && known?.storedEntry !== undefined) {
-      callbackLog.writeLine({ ...known.storedEntry, processingMs }, options);
+    if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined) {
+      // It is in the store already.
+      callbackLog.writeLine({ ...logEntry, processingMs }, options);
       return;
     }
     const ended = { source: known?.source ?? null, result, answer, processingMs };
@@ -159,30 +158,35 @@ function errorOf(outcome: Outcome): string | null {
   return null;
 }
 
-/** Handles a request that has passed the gate and whose body has arrived, to its answer. */
-export type RouteHandler = (request: RequestContext) => Promise<void>;
+/** Handles a request that was admitted and whose body has arrived; it sees to the response itself. */
+export type RouteHandler = (request: RequestContext) => void | Promise<void>;
 
-/** Counts the request in flight, hands out the row that commits with a success, and answers. */
+/** What a callback's route needs of the pipeline's caller: to log a success with its event, and to respond. */
+interface CallbackEnd {
+  readonly buildLogEntry: BuildLogEntry;
+  readonly end: (result: CallbackResult) => void;
+}
+
+/** Counts the request in flight until its response. */
 export function createRouteHandler(
   { metrics, isEndpointCheck }: PublicDependencies,
   responder: Responder,
   source: string,
-  run: (request: RequestContext, buildLogEntry: BuildLogEntry) => Promise<CallbackResult>,
-  render: Render = (_request, _outcome, answer) => answer,
+  run: (request: RequestContext, end: CallbackEnd) => void,
+  render?: Render,
 ): RouteHandler {
-  return async (request) => {
-    let stored: CallbackLogEntry | undefined;
+  const known = render === undefined ? { source } : { source, render };
+  return (request) => {
     metrics.inFlight.inc();
-    try {
-      const ended = await run(request, (success) => {
-        stored = responder.buildLogEntry(request, success, { source, render });
-        return stored;
-      });
-      const result = endpointCheckResult(request, ended, isEndpointCheck) ?? ended;
-      responder.respond(request, result, { source, storedEntry: stored, render });
-    } finally {
-      metrics.inFlight.dec();
-    }
+    run(request, {
+      buildLogEntry: (success) => responder.buildLogEntry(request, success, known),
+      end(result) {
+        metrics.inFlight.dec();
+        // Its bytes no longer count as unverified, whatever came of it.
+        request.onVerified();
+        responder.respond(request, endpointCheckResult(request, result, isEndpointCheck) ?? result, known);
+      },
+    });
   };
 }
 

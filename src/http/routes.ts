@@ -71,7 +71,7 @@ function callbackRoute(
   responder: Responder,
 ): RouteHandler {
   const { source, receiver, capture } = deps;
-  return createRouteHandler(deps, responder, source.name, (request, buildLogEntry) => {
+  return createRouteHandler(deps, responder, source.name, (request, { buildLogEntry, end }) => {
     const headers = request.message.headersDistinct;
     const { body, startedAt } = request;
     // As it came, whatever becomes of it: whoever listens judges for himself.
@@ -80,18 +80,17 @@ function callbackRoute(
       const { rawHeaders } = request.message;
       capture.buffer.keep({ requestId, receivedAt, method, url, rawHeaders, body });
     }
-    return processCallback(
-      {
-        source,
-        version: version === "by_header" ? versionOf(headers) : version,
-        headers,
-        body,
-        deadline: startedAt + timeLimitMs,
-        onVerified: request.onVerified,
-      },
-      receiver,
+    const callback = {
+      source,
+      version: version === "by_header" ? versionOf(headers) : version,
+      headers,
+      body,
+      deadline: startedAt + timeLimitMs,
+      onVerified: request.onVerified,
       buildLogEntry,
-    );
+      end,
+    };
+    processCallback(callback, receiver);
   });
 }
 

@@ -66,14 +66,14 @@ export async function processRedirect(
     if (parameters.has("error")) await consume(authentic, deps);
     return { outcome: code };
   }
-  const delivery = deliveryOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
-  const result = await deps.receiver.concurrency.run(() =>
-    processDelivery(delivery, deps.receiver, buildLogEntry),
+  const event = eventOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
+  const result = await new Promise<CallbackResult>((end) =>
+    processDelivery({ ...event, buildLogEntry, end }, deps.receiver),
   );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
     await consume(authentic, deps);
-    await forgetFailure(delivery, deps);
+    await forgetFailure(event, deps);
   }
   return authentic.by === "state" ? asFirstResult(result, authentic.flow) : result;
 }
@@ -139,7 +139,7 @@ async function consume(
 
 /** A failure of another code goes on: anybody may have come with a made-up one. */
 async function forgetFailure(
-  { key, bodySha256 }: Delivery,
+  { key, bodySha256 }: Pick<Delivery, "key" | "bodySha256">,
   { receiver, sparing }: RedirectDependencies,
 ): Promise<void> {
   const { store, clock } = receiver;
@@ -164,13 +164,13 @@ async function forgetFailure(
 }
 
 /** The event that a redirect stands for; its id comes from the state. */
-function deliveryOf(
+function eventOf(
   code: string,
   state: string,
   authentic: RedirectAuthentication,
   { deadline }: Redirect,
   { clock }: Receiver,
-): Delivery {
+): Omit<Delivery, "buildLogEntry" | "end"> {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   const data: JsonObject =

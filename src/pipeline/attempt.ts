@@ -1,6 +1,11 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
+  type CallbackEvent,
+  type CallbackLogEntry,
+  type Failed,
   failed,
   isJsonObject,
+  isRefused,
   type JsonObject,
   type JsonValue,
   type Outcome,
@@ -8,15 +13,76 @@ import {
   refused,
   success,
 } from "../domain/index.ts";
-import { type HandleContext, HandlerTimedOut, isRejected, withTimeLimit } from "../handlers/index.ts";
-import { inSpan, type TraceSpan } from "../observability/tracing/index.ts";
-import { type Completion, type OnceScope, StoreError } from "../store/index.ts";
-import type { DryRun } from "./dry-run.ts";
+import { type HandleContext, HandlerTimedOut, isRejected } from "../handlers/index.ts";
+import type { TraceSpan } from "../observability/tracing/index.ts";
+import {
+  type Completion,
+  type Deadline,
+  type NewRecord,
+  type OnceResult,
+  type OnceScope,
+  type PendingEvent,
+  StoreError,
+} from "../store/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { errorText } from "./error-text.ts";
 import { prepareOnce } from "./prepare-once.ts";
-import type { Receiver, ValidatedAttempt } from "./receiver.ts";
+import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 import { validateEvent } from "./validate-event.ts";
+import { whenReady } from "./when-ready.ts";
+
+/** @param logEntry the row of the callback log that committed with a success */
+export type AttemptEnded = (outcome: Outcome, logEntry?: CallbackLogEntry) => void;
+
+/**
+ * SPEC 1.7 (d) to (g) for an event whose type is known: find the handler, validate, run it once with the record. The
+ * same for every kind of attempt; only what has to wait (an asynchronous schema, `prepare`) is asynchronous.
+ */
+export function startAttempt(input: AttemptInput, receiver: Receiver, ended: AttemptEnded): void {
+  const handler = receiver.registry.find(input.version, input.eventType);
+  if (handler === undefined) {
+    const detail = `no handler for "${input.eventType}" in ${input.version}`;
+    return ended(refused("event_type_unknown", { detail }));
+  }
+  const finish: AttemptEnded = (outcome, logEntry) => {
+    receiver.observer.attempted(input.kind, outcome);
+    ended(outcome, logEntry);
+  };
+  const runValidated = (event: CallbackEvent<unknown> | Outcome): void => {
+    if ("kind" in event) return ended(event);
+    const work = { ...input, handler, event };
+    if (handler.prepare === undefined) new Attempt(work, undefined, receiver, finish).submit();
+    else void runPrepared(work, receiver, finish);
+  };
+  try {
+    // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
+    whenReady(validateEvent(input, handler, receiver), runValidated, (error) => ended(schemaFailure(error)));
+  } catch (error) {
+    ended(schemaFailure(error));
+  }
+}
+
+/** The same as a promise, for a retry, a replay or a dry run. */
+export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Outcome> {
+  return new Promise((resolve) => startAttempt(input, receiver, resolve));
+}
+
+function schemaFailure(error: unknown): Failed {
+  return failed(
+    error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed",
+    readableError(error),
+  );
+}
+
+async function runPrepared(work: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded): Promise<void> {
+  try {
+    const preparation = await prepareOnce(work, receiver);
+    if (preparation.state === "ended") ended(preparation.outcome);
+    else new Attempt(work, preparation.value, receiver, ended).submit();
+  } catch (error) {
+    ended(outcomeOf(error));
+  }
+}
 
 /** A handler's answer that cannot be stored or sent. */
 class ResultInvalid extends Error {
@@ -32,91 +98,121 @@ class TransactionLost extends Error {
   }
 }
 
-/** One run of a handler: its `prepare`, then `handle` inside the transaction that holds the event's record. */
-export async function runAttempt(work: ValidatedAttempt, receiver: Receiver): Promise<Outcome> {
-  const { key, eventType, version, bodySha256, deadline, mode, dryRun } = work;
-  const { tracer } = receiver;
-  let closingSpan: TraceSpan | undefined;
-  try {
-    const preparation = await prepareOnce(work, receiver);
-    if (preparation.state === "ended") return preparation.outcome;
-    let runs = 0;
-    const ending = await receiver.store.once(
-      { ...key, eventType, version, bodySha256 },
-      async (scope) => {
-        runs += 1;
-        dryRun?.reset();
-        closingSpan?.fail(new TransactionLost());
-        closingSpan = undefined;
-        const input = runs === 1 ? work : await revalidated(work, receiver);
-        const handling = tracer?.startSpan(`handler ${eventType}`);
-        const own = ownCopy(preparation.value);
-        const completion = await inSpan(handling, runHandler, input, own, scope, receiver);
-        closingSpan = tracer?.startSpan(mode === "commit" ? "commit" : "rollback");
-        return completion;
-      },
-      { deadline, mode, observer: dryRun },
-    );
-    if (ending.kind === "duplicate") {
-      closingSpan?.fail(new TransactionLost());
-      return duplicateOutcome(ending.record, bodySha256, receiver);
-    }
-    closingSpan?.end();
-    return success(ending.result);
-  } catch (error) {
-    closingSpan?.fail(error);
-    return outcomeOf(error);
-  }
-}
+/** One attempt: the handler inside the transaction that holds the event's record. */
+class Attempt implements PendingEvent {
+  readonly record: NewRecord;
+  readonly deadline: Deadline;
+  readonly #work: ValidatedAttempt;
+  readonly #prepared: JsonValue | undefined;
+  readonly #receiver: Receiver;
+  readonly #ended: AttemptEnded;
+  /** Of this delivery: a group runs in the context of another one. */
+  readonly #inContext = AsyncLocalStorage.snapshot();
+  #runs = 0;
+  #span: TraceSpan | undefined;
+  #completion: Completion | undefined;
 
-/** A handler whose transaction the database lost runs again: not on what its earlier run made of the event. */
-async function revalidated(work: ValidatedAttempt, receiver: Receiver): Promise<ValidatedAttempt> {
-  const event = await validateEvent(work, work.handler, receiver);
-  if ("kind" in event) {
-    const why = event.kind === "refused" ? event.message : errorText(event.cause);
+  constructor(
+    work: ValidatedAttempt,
+    prepared: JsonValue | undefined,
+    receiver: Receiver,
+    ended: AttemptEnded,
+  ) {
+    const { key, eventType, version, bodySha256 } = work;
+    this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
+    this.deadline = work.deadline;
+    this.#work = work;
+    this.#prepared = prepared;
+    this.#receiver = receiver;
+    this.#ended = ended;
+  }
+
+  submit(): void {
+    const { mode, dryRun } = this.#work;
+    if (mode === "commit") return this.#receiver.store.submit(this);
+    const run = async (scope: OnceScope) => this.complete(await this.handle(scope));
+    this.#receiver.store
+      .once(this.record, run, { deadline: this.deadline, mode, observer: dryRun })
+      .then((result) => this.settle(result))
+      .catch((error: unknown) => this.fail(error));
+  }
+
+  handle(scope: OnceScope): Promise<unknown> {
+    return this.#inContext(() => this.#startHandler(scope));
+  }
+
+  #startHandler(scope: OnceScope): Promise<unknown> {
+    this.#runs += 1;
+    this.#work.dryRun?.reset();
+    this.#span?.fail(new TransactionLost());
+    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#work.eventType}`);
+    const span = this.#span;
+    if (this.#runs > 1) return this.#handleAgain(scope);
+    if (span === undefined) return this.#callHandler(this.#work.event, scope);
+    return span.within(() => this.#callHandler(this.#work.event, scope));
+  }
+
+  /** A handler whose transaction was lost runs again: not on what its earlier run made of the event. */
+  async #handleAgain(scope: OnceScope): Promise<unknown> {
+    const event = await validateEvent(this.#work, this.#work.handler, this.#receiver);
+    if (!("kind" in event)) {
+      const call = () => this.#callHandler(event, scope);
+      return this.#span === undefined ? call() : this.#span.within(call);
+    }
+    const why = isRefused(event) ? event.message : errorText((event as Failed).cause);
     throw new Error(`the event is not valid any more: ${why}`);
   }
-  return { ...work, event };
+
+  #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
+    const { key, version, kind, handler, dryRun } = this.#work;
+    const { clock, log, handlerLimit } = this.#receiver;
+    const what = `the handler of "${event.event_type}"`;
+    // What `prepare` gave belongs to each run by itself.
+    const prepared = this.#prepared === undefined ? undefined : structuredClone(this.#prepared);
+    return handlerLimit.run(what, (limit) =>
+      handler.handle({
+        event,
+        source: key.source,
+        version,
+        get signal() {
+          return limit.signal;
+        },
+        log,
+        tx: scope.tx,
+        prepared,
+        attempt: kind,
+        now: clock.now(),
+        notify: notifier(scope, dryRun),
+      }),
+    );
+  }
+
+  complete(returned: unknown): Completion {
+    const result = storableResult(returned);
+    const { buildLogEntry, mode } = this.#work;
+    const logEntry = buildLogEntry?.(success(result));
+    this.#completion = logEntry === undefined ? { result } : { result, logEntry };
+    this.#span?.end();
+    this.#span = this.#receiver.tracer?.startSpan(mode === "commit" ? "commit" : "rollback");
+    return this.#completion;
+  }
+
+  settle(result: OnceResult): void {
+    if (result.kind === "duplicate") {
+      this.#span?.fail(new TransactionLost());
+      return this.#ended(duplicateOutcome(result.record, this.#work.bodySha256, this.#receiver));
+    }
+    this.#span?.end();
+    this.#ended(success(result.result), this.#completion?.logEntry);
+  }
+
+  fail(error: unknown): void {
+    this.#span?.fail(error);
+    this.#ended(outcomeOf(error));
+  }
 }
 
-/** What `prepare` gave belongs to each run by itself. */
-function ownCopy(prepared: JsonValue | undefined): JsonValue | undefined {
-  return prepared === undefined ? undefined : structuredClone(prepared);
-}
-
-async function runHandler(
-  work: ValidatedAttempt,
-  prepared: JsonValue | undefined,
-  scope: OnceScope,
-  { clock, log, settings }: Receiver,
-): Promise<Completion> {
-  const { event, key, version, kind, handler, dryRun } = work;
-  const what = `the handler of "${event.event_type}"`;
-  const result = await withTimeLimit(settings.handlerTimeoutMs, what, (limit) =>
-    handler.handle({
-      event,
-      source: key.source,
-      version,
-      get signal() {
-        return limit.signal;
-      },
-      log,
-      tx: scope.tx,
-      prepared,
-      attempt: kind,
-      now: clock.now(),
-      notify: notifier(scope, dryRun),
-    }),
-  ).catch((error: unknown) => {
-    throw readableError(error);
-  });
-  const stored = storableResult(result);
-  return work.buildLogEntry === undefined
-    ? { result: stored }
-    : { result: stored, logEntry: work.buildLogEntry(success(stored)) };
-}
-
-function notifier(scope: OnceScope, dryRun: DryRun | undefined): HandleContext["notify"] {
+function notifier(scope: OnceScope, dryRun: ValidatedAttempt["dryRun"]): HandleContext["notify"] {
   if (dryRun === undefined) return (topic, payload) => scope.enqueue({ topic, payload });
   return async (topic, payload) => {
     await scope.enqueue({ topic, payload });

@@ -1,63 +1,75 @@
 import { type EventKey, type Failed, failed, keyText, type Outcome } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
-/** Lets the deliveries of one event through one by one, within this process. */
-export interface EventLock {
-  /** @param run told whether it had to wait for another delivery of the event */
-  run(key: EventKey, deadline: Deadline, run: (hasWaited: boolean) => Promise<Outcome>): Promise<Outcome>;
+/** Who waits for the lock of an event. */
+interface Waiter {
+  readonly timer: NodeJS.Timeout;
+  take(): void;
 }
 
 /**
- * The store alone keeps "once"; this keeps a burst of duplicates from holding a database connection each while
- * they wait for the first. Whoever waits past the deadline is told that the end is not known.
+ * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
+ * burst of duplicates from holding a database connection each while they wait for the first.
  */
-export function createEventLock(): EventLock {
-  const last = new Map<string, Promise<unknown>>();
-  const forget = (name: string, tail: Promise<unknown>) => {
-    if (last.get(name) === tail) last.delete(name);
-  };
-  return {
-    async run(key, deadline, run) {
-      const name = keyText(key);
-      const before = last.get(name);
-      const mine =
-        before === undefined
-          ? faultsAsOutcome(() => run(false))
-          : runAfter(before, deadline, () => run(true));
-      // Whoever comes next waits for the runs themselves, not for an answer that was given up at its deadline.
-      const tail = before === undefined ? mine : Promise.all([before, mine]);
-      last.set(name, tail);
-      const outcome = await mine;
-      if (before === undefined) forget(name, tail);
-      else void tail.then(() => forget(name, tail));
-      return outcome;
-    },
-  };
-}
+export class EventLock {
+  /** The waiters of each event that is locked, in order of arrival. */
+  readonly #waiters = new Map<string, Waiter[]>();
 
-async function runAfter(
-  before: Promise<unknown>,
-  deadline: Deadline,
-  run: () => Promise<Outcome>,
-): Promise<Outcome> {
-  const late = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => late.resolve("late"), Math.max(0, deadline - performance.now()));
-  const came = await Promise.race([before, late.promise]);
-  clearTimeout(timer);
-  if (came !== "late") return faultsAsOutcome(run);
-  return failed(
-    "event_in_progress",
-    new Error("another delivery of this event was still running at the deadline"),
-  );
-}
-
-/** A fault outside the attempt itself (the first look, say) is an outcome too: it must not stop those who wait. */
-export async function faultsAsOutcome(run: () => Promise<Outcome>): Promise<Outcome> {
-  try {
-    return await run();
-  } catch (error) {
-    return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
+  /** Takes the lock where it is free. The holder calls `release`. */
+  tryTake(key: EventKey): boolean {
+    const name = keyText(key);
+    if (this.#waiters.has(name)) return false;
+    this.#waiters.set(name, []);
+    return true;
   }
+
+  /** Calls `taken` once the lock is the caller's, or `late` at the deadline. */
+  wait(key: EventKey, deadline: Deadline, taken: () => void, late: (outcome: Failed) => void): void {
+    if (this.tryTake(key)) return taken();
+    const waiters = this.#waiters.get(keyText(key));
+    const timer = setTimeout(
+      () => {
+        waiters?.splice(waiters.indexOf(waiter), 1);
+        late(failed("event_in_progress", new Error(STILL_RUNNING)));
+      },
+      Math.max(0, deadline - performance.now()),
+    );
+    const waiter = { timer, take: taken };
+    waiters?.push(waiter);
+  }
+
+  release(key: EventKey): void {
+    const name = keyText(key);
+    const next = this.#waiters.get(name)?.shift();
+    if (next === undefined) {
+      this.#waiters.delete(name);
+      return;
+    }
+    clearTimeout(next.timer);
+    next.take();
+  }
+
+  /** Holds the lock while `run` is at work. */
+  async run(key: EventKey, deadline: Deadline, run: () => Promise<Outcome>): Promise<Outcome> {
+    const late = await new Promise<Failed | undefined>((resolve) =>
+      this.wait(key, deadline, () => resolve(undefined), resolve),
+    );
+    if (late !== undefined) return late;
+    try {
+      return await run();
+    } catch (error) {
+      return faultOutcome(error);
+    } finally {
+      this.release(key);
+    }
+  }
+}
+
+const STILL_RUNNING = "another delivery of this event was still running at the deadline";
+
+/** The outcome of a fault outside the attempt itself: of a look-up, say. */
+export function faultOutcome(error: unknown): Failed {
+  return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
 }
 
 /** Lets runs of failures go on beside each other, and a suspect alone: a process that ends then ended during its run. */
@@ -99,41 +111,39 @@ export function createRunLock(): RunLock {
   };
 }
 
-/** Bounds how many callbacks are at work, or wait for the store, at a time. */
-export interface ConcurrencyLimit {
-  readonly active: number;
-  /** Why nobody is let in now; undefined while there is a place. */
-  overload(): Failed | undefined;
-  /** Runs the rest of a callback that is authentic, or says at once that there is no place for it. */
-  run<Ending>(run: () => Promise<Ending>): Promise<Ending | { readonly outcome: Failed }>;
-}
-
 /**
- * Whoever waits longer than his platform does is handled in vain, and keeps the others waiting. So past a bound the
- * answer is given at once: how long an accepted one takes, and how much memory they all need, stays as it is however
- * many come.
+ * Bounds how many callbacks are at work, or wait for the store, at a time. A callback that waits longer than its platform
+ * does is handled in vain, and delays the others. So past the bound the response is sent at once: latency and memory of
+ * the accepted ones stay as they are however many come.
  */
-export function createConcurrencyLimit(max: number): ConcurrencyLimit {
-  const full = failed(
-    "overloaded",
-    `${max} callbacks are at work or wait for the database (MAX_WAITING_CALLBACKS)`,
-  );
-  let active = 0;
-  const overload = () => (active < max ? undefined : full);
-  return {
-    get active() {
-      return active;
-    },
-    overload,
-    async run(run) {
-      const outcome = overload();
-      if (outcome !== undefined) return { outcome };
-      active += 1;
-      try {
-        return await run();
-      } finally {
-        active -= 1;
-      }
-    },
-  };
+export class ConcurrencyLimit {
+  readonly #max: number;
+  readonly #full: Failed;
+  #active = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+    const reason = `${max} callbacks are at work or wait for the database (MAX_WAITING_CALLBACKS)`;
+    this.#full = failed("overloaded", reason);
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Why none is admitted now; undefined while there is a place. */
+  overload(): Failed | undefined {
+    return this.#active < this.#max ? undefined : this.#full;
+  }
+
+  /** Counts a callback that is authentic. @returns why it is not admitted; otherwise `leave` has to be called */
+  enter(): Failed | undefined {
+    const full = this.overload();
+    if (full === undefined) this.#active += 1;
+    return full;
+  }
+
+  leave(): void {
+    this.#active -= 1;
+  }
 }

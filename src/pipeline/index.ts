@@ -1,15 +1,9 @@
-export {
-  type ConcurrencyLimit,
-  createConcurrencyLimit,
-  createEventLock,
-  createRunLock,
-  type EventLock,
-  type RunLock,
-} from "./concurrency.ts";
+export { runEvent } from "./attempt.ts";
+export { ConcurrencyLimit, createRunLock, EventLock, type RunLock } from "./concurrency.ts";
 export { DryRun, type DryRunNotification, type DryRunStatement } from "./dry-run.ts";
 export { errorText } from "./error-text.ts";
 export { type IdentifiedEvent, parseEvent, parseObject, sha256Hex } from "./identify.ts";
-export { type Delivery, processCallback, processDelivery, runEvent } from "./pipeline.ts";
+export { type Delivery, processCallback, processDelivery } from "./pipeline.ts";
 export { LATE_WORK_MS, preparationContext } from "./prepare-once.ts";
 export type {
   AttemptInput,
@@ -22,3 +16,4 @@ export type {
   Source,
 } from "./receiver.ts";
 export { failureContext, isInconclusive, lookUpRecord } from "./store-failure.ts";
+export { whenReady } from "./when-ready.ts";

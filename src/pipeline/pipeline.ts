@@ -1,56 +1,56 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import {
+  type Failed,
   failed,
   isRefused,
   type JsonObject,
   type Outcome,
   type Refused,
-  readableError,
   refused,
   type Version,
 } from "../domain/index.ts";
-import { HandlerTimedOut } from "../handlers/index.ts";
-import { inSpan } from "../observability/tracing/index.ts";
-import type { Deadline } from "../store/index.ts";
-import { runAttempt } from "./attempt.ts";
-import { faultsAsOutcome } from "./concurrency.ts";
-
+import type { TraceSpan } from "../observability/tracing/index.ts";
+import type { VerificationResult } from "../sources/index.ts";
+import type { Deadline, PendingLookup, StoredRecord } from "../store/index.ts";
+import { startAttempt } from "./attempt.ts";
+import { faultOutcome } from "./concurrency.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
-import type { IdentifiedEvent } from "./identify.ts";
-import { identify, sha256Hex } from "./identify.ts";
+import { type IdentifiedEvent, identify, sha256Hex } from "./identify.ts";
 import type { AttemptInput, BuildLogEntry, Callback, CallbackResult, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
-import { validateEvent } from "./validate-event.ts";
+import { whenReady } from "./when-ready.ts";
 
 /**
- * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving
- * bounded bytes over HTTPS, and after, (h) answering, is `http/`'s.
+ * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving bounded
+ * bytes over HTTPS, and after, (h) responding, is `http/`'s. It runs without waiting from the body's last byte to the
+ * look-up, which all callbacks of one turn of the event loop share, and from there to the group that commits it.
  */
-export async function processCallback(
-  callback: Callback,
-  receiver: Receiver,
-  buildLogEntry: BuildLogEntry,
-): Promise<CallbackResult> {
-  // (b) verify who sent it, over the bytes as they arrived.
-  const verifying = receiver.tracer?.startSpan("verify");
-  const verdict = await callback.source.scheme.verify(callback);
-  verifying?.end(verdict);
-  callback.onVerified?.();
-  if (!("verified" in verdict)) return { outcome: verdict };
-  receiver.observer.credentialsUsed(verdict.verified);
+export function processCallback(callback: Callback, receiver: Receiver): void {
+  // (b) Verify the sender, over the bytes as they arrived.
+  const span = receiver.tracer?.startSpan("verify");
+  const verified = (verdict: VerificationResult): void => {
+    span?.end(verdict);
+    callback.onVerified?.();
+    if (!("verified" in verdict)) return callback.end({ outcome: verdict });
+    receiver.observer.credentialsUsed(verdict.verified);
+    identifyCallback(callback, receiver);
+  };
+  const verifying = callback.source.scheme.verify(callback);
+  whenReady(verifying, verified, (error) => callback.end({ outcome: failed("internal", error) }));
+}
 
-  // (c) the event's id: whether it was handled before is looked up under it.
-  const identifying = receiver.tracer?.startSpan("identify");
+/** (c) Read the event's id, under which the record is looked up. */
+function identifyCallback(callback: Callback, receiver: Receiver): void {
+  const span = receiver.tracer?.startSpan("identify");
   const identified = identify(callback.body, callback.source.name);
-  identifying?.end(identified);
-  if (isRefused(identified)) return { outcome: identified };
-
-  // (c) to (g): the look-up, dispatch, the handler, the record and the log.
-  const typeOf = () => chooseType(callback, identified, receiver);
-  const bodySha256 = sha256Hex(callback.body);
+  span?.end(identified);
+  if (isRefused(identified)) return callback.end({ outcome: identified });
   const { key, json } = identified;
-  const { version, body, deadline } = callback;
+  const { version, body, deadline, buildLogEntry, end } = callback;
+  const bodySha256 = sha256Hex(body);
+  const typeOf = () => chooseType(callback, identified, receiver);
   const delivery = { key, json, bodyJson: json, body, bodySha256, version, deadline, chooseType: typeOf };
-  return receiver.concurrency.run(() => processDelivery(delivery, receiver, buildLogEntry));
+  processDelivery({ ...delivery, buildLogEntry, end }, receiver);
 }
 
 /** An authenticated delivery of an identified event. */
@@ -63,79 +63,115 @@ export interface Delivery extends IdentifiedEvent {
   readonly deadline: Deadline;
   /** What the body held, for the log, where that is JSON. */
   readonly bodyJson?: JsonObject;
-  /** Asked only for an event that was not handled before: a duplicate is one whatever its type (SPEC 4.1). */
+  /** Asked only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1). */
   chooseType(): string | Refused;
+  /** Builds the row that commits with a success. */
+  readonly buildLogEntry: BuildLogEntry;
+  /** Called once, with how it ended. */
+  readonly end: (result: CallbackResult) => void;
 }
 
-interface KnownFields extends Omit<CallbackResult, "outcome"> {
-  readonly eventId: string;
-  eventType?: string;
+/** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
+export function processDelivery(delivery: Delivery, receiver: Receiver): void {
+  const overloaded = receiver.concurrency.enter();
+  if (overloaded !== undefined) return delivery.end({ outcome: overloaded });
+  receiver.store.lookUp(new DeliveryRun(delivery, receiver));
 }
 
-/** Phases (c) to (g) of SPEC 1.7, for callbacks and OAuth redirects alike. Deliveries of one event go one by one. */
-export async function processDelivery(
-  delivery: Delivery,
-  receiver: Receiver,
-  buildLogEntry: BuildLogEntry,
-): Promise<CallbackResult> {
-  const { key, bodySha256, bodyJson, deadline } = delivery;
-  const facts: KnownFields = { eventId: key.eventId, ...(bodyJson && { bodyJson }) };
+/** A delivery on its way from the look-up to its outcome. */
+class DeliveryRun implements PendingLookup {
+  readonly key: Delivery["key"];
+  readonly deadline: Deadline;
+  readonly #delivery: Delivery;
+  readonly #receiver: Receiver;
+  readonly #span: TraceSpan | undefined;
+  /** The store calls back in the context of another delivery. */
+  readonly #inContext: <T>(run: () => T) => T;
+  #eventType: string | undefined;
+  #hasLock = false;
 
-  // (c) the idempotency check.
-  const lookUp = async (): Promise<Outcome | undefined> => {
-    const record = await receiver.store.find(key, deadline);
-    if (record === undefined) return undefined;
-    facts.eventType = record.eventType;
-    return duplicateOutcome(record, bodySha256, receiver);
-  };
-
-  const processLocked = async (hasWaited: boolean): Promise<Outcome> => {
-    // Whoever waited for another delivery of the event looks again.
-    const duplicate = hasWaited ? await lookUp() : undefined;
-    if (duplicate !== undefined) return duplicate;
-
-    // (d) dispatch on the event's type.
-    const eventType = delivery.chooseType();
-    if (isRefused(eventType)) return eventType;
-    facts.eventType = eventType;
-
-    // (e) run the handler, (f) mark the event processed and (g) log, in one transaction.
-    const ended = (outcome: Outcome) => buildLogEntry({ outcome, ...facts });
-    const work = { ...delivery, eventType, kind: "inline", mode: "commit", buildLogEntry: ended } as const;
-    const result = await runEvent(work, receiver);
-
-    // A failure is kept for its retry (SPEC 1.10) before the platform hears of it.
-    if (result.kind === "failed") await storeFailure(work, result, receiver);
-    return result;
-  };
-
-  // A record that comes to be between the two is found by the transaction itself.
-  const run = async () => (await lookUp()) ?? receiver.eventLock.run(key, deadline, processLocked);
-  const outcome = await inSpan(receiver.tracer?.startSpan("once"), faultsAsOutcome, run);
-  return { outcome, ...facts };
-}
-
-/** From a known type to an outcome: find the handler, validate, run once. The same for every kind of attempt. */
-export async function runEvent(work: AttemptInput, receiver: Receiver): Promise<Outcome> {
-  const handler = receiver.registry.find(work.version, work.eventType);
-  if (handler === undefined) {
-    return refused("event_type_unknown", { detail: `no handler for "${work.eventType}" in ${work.version}` });
+  constructor(delivery: Delivery, receiver: Receiver) {
+    this.key = delivery.key;
+    this.deadline = delivery.deadline;
+    this.#delivery = delivery;
+    this.#receiver = receiver;
+    this.#span = receiver.tracer?.startSpan("once");
+    this.#inContext = this.#span?.within(AsyncLocalStorage.snapshot) ?? AsyncLocalStorage.snapshot();
   }
-  // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
-  const validation = validateEvent(work, handler, receiver);
-  const event = await validation.catch((error: unknown) =>
-    failed(error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed", readableError(error)),
-  );
-  if ("kind" in event) return event;
-  const outcome = await runAttempt({ ...work, handler, event }, receiver);
-  receiver.observer.attempted(work.kind, outcome);
-  return outcome;
+
+  /** (c) A completed record makes this a duplicate. */
+  found(record: StoredRecord | undefined): void {
+    this.#inContext(() => this.#goOn(record));
+  }
+
+  lookupFailed(error: unknown): void {
+    this.#inContext(() => this.#end(faultOutcome(error)));
+  }
+
+  #goOn(record: StoredRecord | undefined): void {
+    try {
+      if (record === undefined) return this.#dispatchLocked();
+      this.#eventType = record.eventType;
+      this.#end(duplicateOutcome(record, this.#delivery.bodySha256, this.#receiver));
+    } catch (error) {
+      this.#end(faultOutcome(error));
+    }
+  }
+
+  /** Deliveries of one event run one by one; one that has waited for another looks again. */
+  #dispatchLocked(): void {
+    const { eventLock, store } = this.#receiver;
+    this.#hasLock ||= eventLock.tryTake(this.key);
+    if (this.#hasLock) return this.#dispatch();
+    const taken = () => {
+      this.#hasLock = true;
+      store.lookUp(this);
+    };
+    eventLock.wait(this.key, this.deadline, taken, (late) => this.#end(late));
+  }
+
+  /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event and (g) log it, in one transaction. */
+  #dispatch(): void {
+    const { key, json, body, bodySha256, version, deadline, bodyJson, chooseType, buildLogEntry } =
+      this.#delivery;
+    const eventType = chooseType();
+    if (isRefused(eventType)) return this.#end(eventType);
+    this.#eventType = eventType;
+    const facts = { eventId: key.eventId, eventType, ...(bodyJson && { bodyJson }) };
+    const logEntryOf = (outcome: Outcome) => buildLogEntry({ outcome, ...facts });
+    const event = { key, json, body, bodySha256, version, eventType, deadline };
+    const input = { ...event, kind: "inline", mode: "commit", buildLogEntry: logEntryOf } as const;
+    startAttempt(input, this.#receiver, (outcome, logEntry) => {
+      if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
+      else this.#end(outcome, logEntry);
+    });
+  }
+
+  /** A failure is kept for its retry (SPEC 1.10) before the platform gets its response. */
+  async #storeFailure(input: AttemptInput, outcome: Failed): Promise<void> {
+    await storeFailure(input, outcome, this.#receiver);
+    this.#end(outcome);
+  }
+
+  #end(outcome: Outcome, logEntry?: CallbackResult["logEntry"]): void {
+    if (this.#hasLock) this.#receiver.eventLock.release(this.key);
+    this.#receiver.concurrency.leave();
+    this.#span?.end(outcome);
+    const { bodyJson, end } = this.#delivery;
+    end({
+      outcome,
+      eventId: this.key.eventId,
+      ...(this.#eventType !== undefined && { eventType: this.#eventType }),
+      ...(bodyJson && { bodyJson }),
+      ...(logEntry && { logEntry }),
+    });
+  }
 }
 
 const HEADER = "x-event-type";
 
 /**
- * Phase (d), SPEC 4.1 rule 1: the type is the header's in the full flow and the body's in the simplified one.
+ * Step (d), SPEC 4.1 rule 1: the type is the header's in the full flow and the body's in the simplified one.
  * The header is not signed, so a disagreement is reported, and refused where the configuration says so.
  */
 function chooseType(

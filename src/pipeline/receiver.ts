@@ -9,7 +9,7 @@ import type {
   Version,
 } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
-import type { AttemptKind, Handler, Registry, UserTokens } from "../handlers/index.ts";
+import type { AttemptKind, Handler, Registry, SharedTimeLimit, UserTokens } from "../handlers/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
 import type { Credential, DistinctHeaders, Scheme } from "../sources/index.ts";
 import type { Deadline, Store } from "../store/index.ts";
@@ -32,6 +32,9 @@ export interface Callback {
   readonly deadline: Deadline;
   /** Called once its authentication is known, whatever came of it. */
   readonly onVerified?: () => void;
+  readonly buildLogEntry: BuildLogEntry;
+  /** Called once, with how it ended. */
+  readonly end: (result: CallbackResult) => void;
 }
 
 /** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */
@@ -41,6 +44,8 @@ export interface CallbackResult {
   readonly eventType?: string;
   /** The body, where it is JSON of an event. */
   readonly bodyJson?: JsonObject;
+  /** The row of the callback log, where it committed with the event. */
+  readonly logEntry?: CallbackLogEntry;
 }
 
 /** The rules of the sequence that configuration sets. */
@@ -73,6 +78,8 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
+  /** Of every handler's run. */
+  readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** Of retries and replays; callbacks take none. */
   readonly runLock: RunLock;

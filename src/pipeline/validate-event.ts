@@ -30,12 +30,17 @@ class NumberTooLong extends Error {
 
 const DAY_SECONDS = 86_400;
 
-/** The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. */
-export async function validateEvent(
+type Validated = CallbackEvent<unknown> | Refused | Failed;
+
+/**
+ * The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. A promise where the
+ * schema is asynchronous, or refuses numbers that it may have wanted in digits.
+ */
+export function validateEvent(
   { json, eventType, body }: Pick<AttemptInput, "json" | "eventType" | "body">,
   handler: Handler,
   { clock, settings }: Pick<Receiver, "clock" | "settings">,
-): Promise<CallbackEvent<unknown> | Refused | Failed> {
+): Validated | Promise<Validated> {
   const { event_id, event_type, timestamp, data } = json;
   if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
   if (!Number.isSafeInteger(timestamp)) {
@@ -51,14 +56,17 @@ export async function validateEvent(
   }
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
   const own = structuredClone(data);
-  const validated = await validateData(handler.data, own, settings.handlerTimeoutMs);
-  if (isRefused(validated)) return lacksDigits(validated, body, handler, settings.handlerTimeoutMs);
-  return {
-    event_id: event_id as string,
-    event_type: eventType,
-    timestamp: timestamp as number,
-    data: validated.value,
+  const finish = (validated: { readonly value: unknown } | Refused): Validated | Promise<Validated> => {
+    if (isRefused(validated)) return refusalOrTooLong(validated, body, handler, settings.handlerTimeoutMs);
+    return {
+      event_id: event_id as string,
+      event_type: eventType,
+      timestamp: timestamp as number,
+      data: validated.value,
+    };
   };
+  const validated = validateData(handler.data, own, settings.handlerTimeoutMs);
+  return validated instanceof Promise ? validated.then(finish) : finish(validated);
 }
 
 /**
@@ -66,14 +74,23 @@ export async function validateEvent(
  * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either. A schema that
  * takes digits as a string has had them, and means its refusal.
  */
-async function lacksDigits(
+function refusalOrTooLong(
+  refusal: Refused,
+  body: Uint8Array,
+  handler: Handler,
+  timeLimitMs: number,
+): Refused | Promise<Refused | Failed> {
+  const numbers = inexactNumbers(body);
+  return numbers.length === 0 ? refusal : tryShortNumbers(numbers, refusal, body, handler, timeLimitMs);
+}
+
+async function tryShortNumbers(
+  numbers: readonly string[],
   refusal: Refused,
   body: Uint8Array,
   handler: Handler,
   timeLimitMs: number,
 ): Promise<Refused | Failed> {
-  const numbers = inexactNumbers(body);
-  if (numbers.length === 0) return refusal;
   async function takes(spelled: (number: string) => string): Promise<boolean> {
     for (const text of withShortNumbers(body, spelled)) {
       const { data }: JsonObject = JSON.parse(text);

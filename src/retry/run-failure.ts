@@ -61,18 +61,20 @@ export async function runStored(
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + timeLimitMs;
   const phase = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
-  return inSpan(phase, receiver.eventLock.run, key, deadline, async () => {
-    const body = decryptBody(failure, key, receiver);
-    if ("kind" in body) return body;
-    const parsed = parseEvent(body);
-    if (isRefused(parsed))
-      return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
-    const version = failure.version as Version;
-    const { eventType } = failure;
-    const event = { key, json: parsed.object, body, bodySha256: failure.bodySha256, version, eventType };
-    const watched = dryRun === undefined ? {} : { dryRun };
-    return runEvent({ ...event, deadline, kind, mode, ...watched }, receiver);
-  });
+  const run = () =>
+    receiver.eventLock.run(key, deadline, async () => {
+      const body = decryptBody(failure, key, receiver);
+      if ("kind" in body) return body;
+      const parsed = parseEvent(body);
+      if (isRefused(parsed))
+        return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
+      const version = failure.version as Version;
+      const { eventType } = failure;
+      const event = { key, json: parsed.object, body, bodySha256: failure.bodySha256, version, eventType };
+      const watched = dryRun === undefined ? {} : { dryRun };
+      return runEvent({ ...event, deadline, kind, mode, ...watched }, receiver);
+    });
+  return inSpan(phase, run);
 }
 
 function decryptBody(failure: StoredFailure, key: EventKey, { encryptor }: Receiver): Uint8Array | Failed {

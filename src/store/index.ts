@@ -13,6 +13,7 @@ export type {
 } from "./alerts.ts";
 export type { Attempts, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";
 export type { Audit, AuditFilter, AuditOutcome, NewAuditEntry, StoredAuditEntry } from "./audit.ts";
+export type { PendingLookup } from "./batched-lookup.ts";
 export type {
   BulkReplayCounts,
   BulkReplayProgress,
@@ -67,7 +68,7 @@ export type {
   StoredDelivery,
   StoredNotification,
 } from "./notifications.ts";
-export type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
+export type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 export type { Outbox, RedeliveryResult } from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
 export type { PreparationClaim, Preparations } from "./preparations.ts";

@@ -1,16 +1,47 @@
-import { AsyncResource } from "node:async_hooks";
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
-import type { StoredRecord } from "./records.ts";
+import type { NewRecord, StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { Transaction, TransactionObserver } from "./transaction.ts";
 
 /**
- * A handler's run in the asynchronous context of its own delivery: a group runs in the context of the
- * event that opened it, so traces and `AsyncLocalStorage` values would be another event's.
+ * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
+ * Exactly one of `settle` and `fail` is called, once, in no particular asynchronous context.
  */
-export function bindAsyncContext(run: (scope: OnceScope) => Promise<Completion>): typeof run {
-  const context = new AsyncResource("oncehook.event");
-  return (scope) => context.runInAsyncScope(run, undefined, scope);
+export interface PendingEvent {
+  readonly record: NewRecord;
+  readonly deadline: Deadline;
+  /**
+   * Starts the handler, in the asynchronous context of its own delivery. It may run again where its transaction was
+   * lost. What it throws or rejects with fails the event.
+   */
+  handle(scope: OnceScope): unknown;
+  /** Turns what the handler returned into what is stored. @throws an error that fails the event */
+  complete(returned: unknown): Completion;
+  /** Called when the result is durable. */
+  settle(result: OnceResult): void;
+  /** Called with what the handler threw, or a StoreError. */
+  fail(error: unknown): void;
+}
+
+/** `once` as a promise, for an event that is handled by itself. */
+export function submitOnce(
+  submit: (event: PendingEvent) => void,
+  record: NewRecord,
+  deadline: Deadline,
+  run: (scope: OnceScope) => Promise<Completion>,
+): Promise<OnceResult> {
+  return new Promise((resolve, reject) => {
+    const complete = (returned: unknown) => returned as Completion;
+    submit({
+      record,
+      deadline,
+      handle: AsyncLocalStorage.bind(run),
+      complete,
+      settle: resolve,
+      fail: reject,
+    });
+  });
 }
 
 /**

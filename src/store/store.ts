@@ -4,10 +4,11 @@
  */
 import type { CallbackLogEntry, Clock, EventKey } from "../domain/index.ts";
 import type { Areas } from "./areas.ts";
+import type { PendingLookup } from "./batched-lookup.ts";
 import type { Database } from "./database.ts";
 import type { Stamp } from "./migrations/check-stamp.ts";
 import type { HandlerMigration, MigrationReport } from "./migrations/migration.ts";
-import type { Completion, OnceOptions, OnceResult, OnceScope } from "./once.ts";
+import type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 import type { NewRecord, StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
 import type { StoreError } from "./store-errors.ts";
@@ -19,6 +20,8 @@ export interface StoreCore {
   readonly database: Database;
   /** The completed record of an event; a busy or briefly absent database is retried until the deadline. */
   find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined>;
+  /** The same for a delivery of the pipeline; those of one turn of the event loop share a read. */
+  lookUp(lookup: PendingLookup): void;
   /**
    * Runs `run` to completion at most once for a key. One transaction holds the record, the writes of `run`, and the log entry. An
    * error of `run` rolls all of it back and is rethrown.
@@ -29,6 +32,8 @@ export interface StoreCore {
     run: (scope: OnceScope) => Promise<Completion>,
     options: OnceOptions,
   ): Promise<OnceResult>;
+  /** The same for an event of the pipeline, whose handler shares a transaction with others where it can. */
+  submit(event: PendingEvent): void;
   /** Adds entries to the callback log, all of them or none. */
   appendCallbacks(rows: readonly CallbackLogEntry[]): Promise<void>;
   /**

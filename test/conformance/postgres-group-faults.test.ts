@@ -52,7 +52,11 @@ describe("a group of events on postgres in which something goes wrong", () => {
             spoiled += 1;
             return spoiled === 1 ? `RELEASE ${"x".repeat(found.length - "RELEASE ".length)}` : found;
           });
-          const ended = await Promise.all(IDS.map((id) => deliver(store, id)));
+          const dependent: Run = async (scope, id) => {
+            await sql`SELECT 1`.execute(scope.tx.query);
+            return addEffect(scope, id);
+          };
+          const ended = await Promise.all(IDS.map((id) => deliver(store, id, dependent)));
           expect(spoiled).toBeGreaterThan(0);
           expect(ended.map(({ kind }) => kind)).toEqual(IDS.map(() => "completed"));
           const rows = await rowsOf(target, "SELECT event_id FROM effects ORDER BY event_id");

@@ -86,12 +86,10 @@ describe("bodies that are not verified yet", () => {
     const bodies = createUnverifiedBodies(1_000, 1_000);
     await withHttpServer(
       async (message, response) => {
-        const body = await readRequestBody(message, {
-          maxBytes: 1_000,
-          address: "192.0.2.1",
-          unverified: bodies,
-        });
-        response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()]));
+        const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
+        readRequestBody(message, limits, (body) =>
+          response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()])),
+        );
       },
       async (origin) => {
         const answer = await fetch(origin, { method: "POST", body: "x".repeat(600) });

@@ -1,44 +1,38 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { success } from "../../src/domain/index.ts";
-import { createEventLock } from "../../src/pipeline/concurrency.ts";
+import { ConcurrencyLimit, EventLock } from "../../src/pipeline/index.ts";
 import { StoreError } from "../../src/store/index.ts";
 
-it("a duplicate waits until its own deadline and no longer, while the first delivery is still in flight", async () => {
-  const flights = createEventLock();
-  const key = { source: "platform", eventId: "e1" };
-  const first = Promise.withResolvers<void>();
-  const end = performance.now() + 60_000;
-  const running = flights.run(key, end, async () => {
-    await first.promise;
-    return success({ run: 1 });
+const KEY = { source: "platform", eventId: "e1" };
+const END = performance.now() + 60_000;
+
+describe("the lock of an event", () => {
+  it("is waited for until the delivery's own deadline and no longer", async () => {
+    const lock = new EventLock();
+    const first = Promise.withResolvers<void>();
+    const running = lock.run(KEY, END, async () => {
+      await first.promise;
+      return success({ run: 1 });
+    });
+    const startedAt = performance.now();
+    const late = await lock.run(KEY, startedAt + 50, async () => success({ run: 2 }));
+    expect(late).toMatchObject({ kind: "failed", code: "event_in_progress" });
+    const waited = performance.now() - startedAt;
+    expect(waited).toBeGreaterThanOrEqual(45);
+    expect(waited).toBeLessThan(5_000);
+    const next = lock.run(KEY, END, async () => success({ run: 3 }));
+    first.resolve();
+    expect([await running, await next]).toEqual([success({ run: 1 }), success({ run: 3 })]);
   });
-  const begun = performance.now();
-  const late = await flights.run(key, begun + 50, async () => success({ run: 2 }));
-  expect(late).toMatchObject({ kind: "failed", code: "event_in_progress" });
-  const waited = performance.now() - begun;
-  expect(waited).toBeGreaterThanOrEqual(45);
-  expect(waited).toBeLessThan(5_000);
-  const patient = flights.run(key, end, async (hasWaited) => success({ hasWaited }));
-  first.resolve();
-  expect([await running, await patient]).toEqual([success({ run: 1 }), success({ hasWaited: true })]);
-});
 
-describe("deliveries of one event", () => {
-  const key = { source: "platform", eventId: "e1" };
-  const end = performance.now() + 60_000;
-
-  it("run one by one, also one that comes after the first has ended while another still runs", async () => {
-    const flights = createEventLock();
+  it("lets the deliveries run one by one, also one that arrives after the first has ended", async () => {
+    const lock = new EventLock();
     const order: string[] = [];
-    const gates = [
-      Promise.withResolvers<void>(),
-      Promise.withResolvers<void>(),
-      Promise.withResolvers<void>(),
-    ];
+    const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
     const deliver = (index: number) =>
-      flights.run(key, end, async () => {
-        order.push(`${index} begins`);
+      lock.run(KEY, END, async () => {
+        order.push(`${index} starts`);
         await gates[index]?.promise;
         order.push(`${index} ends`);
         return success({});
@@ -50,35 +44,29 @@ describe("deliveries of one event", () => {
     await nextTurn();
     const third = deliver(2);
     await nextTurn();
-    expect(order).toEqual(["0 begins", "0 ends", "1 begins"]);
+    expect(order).toEqual(["0 starts", "0 ends", "1 starts"]);
     gates[1]?.resolve();
     gates[2]?.resolve();
     await Promise.all([second, third]);
-    expect(order).toEqual(["0 begins", "0 ends", "1 begins", "1 ends", "2 begins", "2 ends"]);
+    expect(order).toEqual(["0 starts", "0 ends", "1 starts", "1 ends", "2 starts", "2 ends"]);
   });
 
-  it("wait for none that has ended, whether one has run or several", async () => {
-    const flights = createEventLock();
-    const waited: boolean[] = [];
-    const deliver = () =>
-      flights.run(key, end, async (hasWaited) => {
-        waited.push(hasWaited);
-        return success({});
-      });
-    await deliver();
-    await deliver();
-    await Promise.all([deliver(), deliver()]);
-    await nextTurn();
-    await deliver();
-    expect(waited).toEqual([false, false, false, true, false]);
+  it("is free after each holder, whether one has held it or several", async () => {
+    const lock = new EventLock();
+    const run = () => lock.run(KEY, END, async () => success({}));
+    await run();
+    await Promise.all([run(), run()]);
+    expect([lock.tryTake(KEY), lock.tryTake(KEY)]).toEqual([true, false]);
+    lock.release(KEY);
+    expect(lock.tryTake(KEY)).toBe(true);
   });
 
-  it("run although the one before them throws, which is a failure of that one alone", async () => {
-    const flights = createEventLock();
+  it("is passed on by a run that throws, whose error fails that delivery alone", async () => {
+    const lock = new EventLock();
     const outcomes = await Promise.all([
-      flights.run(key, end, () => Promise.reject(new Error("a fault outside the attempt"))),
-      flights.run(key, end, () => Promise.reject(new StoreError("unavailable", "cut off", undefined))),
-      flights.run(key, end, async () => success({ run: 3 })),
+      lock.run(KEY, END, () => Promise.reject(new Error("a fault outside the attempt"))),
+      lock.run(KEY, END, () => Promise.reject(new StoreError("unavailable", "cut off", undefined))),
+      lock.run(KEY, END, async () => success({ run: 3 })),
     ]);
     expect(outcomes).toMatchObject([
       { kind: "failed", code: "internal" },
@@ -87,11 +75,18 @@ describe("deliveries of one event", () => {
     ]);
   });
 
-  it("leave no timer of their deadline behind when they have waited", async () => {
+  it("leaves no timer behind for a delivery that has waited", async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const flights = createEventLock();
+    const lock = new EventLock();
     const before = timers();
-    await Promise.all([1, 2].map(() => flights.run(key, end, async () => success({}))));
+    await Promise.all([1, 2].map(() => lock.run(KEY, END, async () => success({}))));
     expect(timers()).toBe(before);
   });
+});
+
+it("the concurrency limit admits as many callbacks as it has places, and another one when one has left", () => {
+  const limit = new ConcurrencyLimit(1);
+  expect([limit.enter(), limit.active, limit.enter()?.code]).toEqual([undefined, 1, "overloaded"]);
+  limit.leave();
+  expect([limit.active, limit.overload()]).toEqual([0, undefined]);
 });

@@ -7,9 +7,15 @@ import { createEncryptor } from "../../src/encryption/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observability/index.ts";
-import { type Delivery, preparationContext, processDelivery, runEvent } from "../../src/pipeline/index.ts";
+import {
+  type CallbackResult,
+  type Delivery,
+  preparationContext,
+  processDelivery,
+  runEvent,
+} from "../../src/pipeline/index.ts";
 import { createHmacScheme } from "../../src/sources/index.ts";
-import type { Store } from "../../src/store/index.ts";
+import type { PendingLookup, Store } from "../../src/store/index.ts";
 import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
@@ -64,8 +70,15 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   const run = (deadline = performance.now() + 5_000) =>
     runEvent({ ...work(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
   const deliver = async (typeOf: Delivery["chooseType"]) => {
-    const delivery = { ...work(performance.now() + 5_000), chooseType: typeOf };
-    return (await processDelivery(delivery, receiver, () => logRow())).outcome;
+    const delivery = {
+      ...work(performance.now() + 5_000),
+      chooseType: typeOf,
+      buildLogEntry: () => logRow(),
+    };
+    const { outcome } = await new Promise<CallbackResult>((end) =>
+      processDelivery({ ...delivery, end }, receiver),
+    );
+    return outcome;
   };
   return { counted, receiver, run, deliver };
 }
@@ -175,13 +188,16 @@ describe.each(DIALECTS)("a delivery that waits for another of its event on %s", 
   it("looks its event up again, and is a duplicate whatever its type", () =>
     withStore(dialect, async (store) => {
       let lookedUp = 0;
-      const find: Store["find"] = async (...given) => {
-        const found = await store.find(...given);
-        lookedUp += 1;
-        return found;
+      const lookUp: Store["lookUp"] = (lookup) => {
+        const found: PendingLookup["found"] = (record) => {
+          lookup.found(record);
+          lookedUp += 1;
+        };
+        const { key, deadline } = lookup;
+        store.lookUp({ key, deadline, found, lookupFailed: (error) => lookup.lookupFailed(error) });
       };
       const gate = Promise.withResolvers<void>();
-      const { counted, deliver } = rooms({ ...store, find }, gate.promise);
+      const { counted, deliver } = rooms({ ...store, lookUp }, gate.promise);
       const first = deliver(() => "exchange");
       await until(() => counted.prepared === 1);
       lookedUp = 0;

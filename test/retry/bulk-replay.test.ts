@@ -236,14 +236,12 @@ describe("a bulk replay", () => {
       };
       const inner = rooms(store, { times: 2 });
       await failedEvents(inner, 2);
-      const once: Store["once"] = async (record, ...given) => {
-        if (left.once && record.eventId === "e1") {
-          left.once = false;
-          throw fault();
-        }
-        return store.once(record, ...given);
+      const submit: Store["submit"] = (event) => {
+        if (!left.once || event.record.eventId !== "e1") return store.submit(event);
+        left.once = false;
+        event.fail(fault());
       };
-      const away = rooms({ ...store, once, failures: overriding(store.failures, { get }) }, { times: 0 });
+      const away = rooms({ ...store, submit, failures: overriding(store.failures, { get }) }, { times: 0 });
       expect(await (await replayAll(store, away)).done()).toMatchObject([{ succeeded: 2, failed: 0 }]);
       expect(away.lines.filter(({ level }) => level === 50)).toHaveLength(faults.get ? 1 : 0);
     }),

@@ -158,8 +158,9 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
     withStore(dialect, async (store) => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
-      const once = () => Promise.reject(new StoreError("commit_unknown", "the answer was lost", undefined));
-      const lost = rooms({ ...store, once }, { times: 0 });
+      const submit: Store["submit"] = (event) =>
+        event.fail(new StoreError("commit_unknown", "the answer was lost", undefined));
+      const lost = rooms({ ...store, submit }, { times: 0 });
       lost.time.seconds = 60;
       expect(await lost.loop().round()).toBe(1);
       expect(await store.failures.get(workOf("e1").key)).toMatchObject({
@@ -190,7 +191,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       const away = rooms(
         {
           ...store,
-          once: () => Promise.reject(new StoreError("commit_unknown", "the answer was lost", undefined)),
+          submit: (event) => event.fail(new StoreError("commit_unknown", "the answer was lost", undefined)),
           find: () => Promise.reject(new StoreError("unavailable", "the database is away", undefined)),
         },
         { times: 0 },

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { refused } from "../../src/domain/index.ts";
 import { Rejected } from "../../src/index.ts";
@@ -162,21 +162,24 @@ describe("a replay", () => {
       });
     }));
 
-  it("holds up the deliveries of its event in this process, which then look the event up again", () =>
+  it("holds up the deliveries of its event in this process", () =>
     withStore("sqlite", async (store) => {
-      const waited: boolean[] = [];
+      const order: string[] = [];
       const { key, deadline } = workOf("e1");
       const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
-        delivered = inner.receiver.eventLock.run(key, deadline, async (hasWaited) => {
-          waited.push(hasWaited);
+        order.push("the replay runs");
+        delivered = inner.receiver.eventLock.run(key, deadline, async () => {
+          order.push("the delivery runs");
           return refused("rejected");
         });
+        await nextTurn();
+        order.push("the replay ends");
       });
       let delivered: Promise<unknown> | undefined;
       await failInline(inner);
       await replay(key, TIMING, inner.receiver);
       await delivered;
-      expect(waited).toEqual([true]);
+      expect(order).toEqual(["the replay runs", "the replay ends", "the delivery runs"]);
     }));
 });
 

@@ -9,6 +9,9 @@ const LISTED_FROM = 3;
 /** After this time an event of the type is tried in company again. */
 const LISTED_MS = 1_000;
 
+/** A handler may do so for some events alone. */
+const DEPENDENT_MS = 60_000;
+
 interface Points {
   points: number;
   until: number;
@@ -17,9 +20,20 @@ interface Points {
 /** Which types of events have handlers that do not fit into a group, as far as was seen lately. */
 export class GroupEligibility {
   readonly #types = new Map<string, Points>();
+  /** Types for sequential groups, and until when. */
+  readonly #dependent = new Map<string, number>();
 
   mustRunAlone(type: string): boolean {
     return (this.#types.get(type)?.until ?? 0) > performance.now();
+  }
+
+  mustBeSequential(type: string): boolean {
+    return (this.#dependent.get(type) ?? 0) > performance.now();
+  }
+
+  /** Notes that a handler sends a statement after an answer. */
+  markDependent(type: string): void {
+    this.#dependent.set(type, performance.now() + DEPENDENT_MS);
   }
 
   markInTime(type: string): void {

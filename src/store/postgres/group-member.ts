@@ -5,9 +5,7 @@ import {
   type HandlerTransaction,
   newHandlerTransaction,
 } from "../handler-transaction.ts";
-import type { Completion, OnceResult, OnceScope } from "../once.ts";
-import type { NewRecord } from "../records.ts";
-import type { Deadline } from "../retry-until.ts";
+import type { Completion, PendingEvent } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { transientReason } from "./database-errors.ts";
@@ -17,19 +15,20 @@ import type { QueuedNotification } from "./once-statements.ts";
 import { executeOn } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 
-/** A delivery that waits for a group, or is in one. */
-export interface PendingEvent {
-  readonly record: NewRecord;
+/** An event that waits for a group, or is in one. */
+export interface QueuedEvent extends PendingEvent {
   /** What its handler is known by. */
   readonly type: string;
-  readonly deadline: Deadline;
+  readonly name: string;
   readonly queuedAt: number;
-  readonly run: (scope: OnceScope) => Promise<Completion>;
-  /** Ends it; `alone` where it shall run in a transaction of its own. Only the first word counts. */
-  settle(ending: OnceResult | "alone"): void;
-  fail(error: unknown): void;
+  /** How often it was undone with an optimistic group. */
+  undone: number;
+  /** Set where only a sequential group takes it. */
+  mustBeSequential: boolean;
   /** Resolves when it has ended, wherever that was. */
   readonly ended: Promise<void>;
+  /** Lets it run in a transaction of its own; only the first of these calls, `settle` and `fail` counts. */
+  runAlone(): void;
 }
 
 /** A member that takes longer leaves the group. */
@@ -67,9 +66,11 @@ export class GroupMember {
     return this.#prefix.length === 0;
   }
 
-  async run({ run }: PendingEvent): Promise<MemberResult> {
+  async run(event: PendingEvent): Promise<MemberResult> {
     const notifications: QueuedNotification[] = [];
-    const running = run(createScope(this.#createHandle(), this.transaction, this.#clock, notifications)).then(
+    const scope = createScope(this.#createHandle(), this.transaction, this.#clock, notifications);
+    const handling = async () => event.complete(await event.handle(scope));
+    const running = handling().then(
       (completion) => this.#finish({ kind: "done", completion, notifications }),
       (error: unknown): MemberResult =>
         transientReason(error) === undefined

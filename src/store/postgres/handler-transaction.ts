@@ -39,12 +39,20 @@ function classify(sql: string): StatementClass {
   const words = beginning(sql);
   const verdict = {
     refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
-    isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql),
+    isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
   };
   if (sql.length > MAX_CLASSIFIED_LENGTH) return verdict;
   if (classified.size >= MAX_CLASSIFIED) classified.clear();
   classified.set(sql, verdict);
   return verdict;
+}
+
+/** `SELECT … INTO` makes a table. */
+function makesTable([first = ""]: LeadingWords, sql: string): boolean {
+  return (
+    ["SELECT", "WITH", "VALUES"].includes(first) &&
+    /\binto\s+(?:(?:local|global)\s+)?(?:temp|temporary|unlogged|table)\b/i.test(sql)
+  );
 }
 
 function refusalOf(words: LeadingWords): string | undefined {

@@ -3,7 +3,7 @@ import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
 import { CALLBACK_COLUMNS, callbackValues } from "../callback-log.ts";
 import type { Completion } from "../once.ts";
 import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
-import type { RecordRow } from "../tables.ts";
+import type { CallbackRow, RecordRow } from "../tables.ts";
 import type { StatementResult, WireStatement } from "./statement-batch.ts";
 
 /** A notification that a handler enqueued; it is written with the completion of its event. */
@@ -81,15 +81,6 @@ const COMPLETIONS = {
   notifiedAndLogged: completionStatement("complete_notify_log", [FIRST_NOTIFICATION, callback(8)], LOGGED),
 } as const;
 
-/** For the test that reads the query plans. */
-export const HOT_STATEMENTS: readonly string[] = [
-  INSERT_RECORD,
-  DELETE_RECORD,
-  SELECT_RECORD,
-  INSERT_NOTIFICATION,
-  ...Object.values(COMPLETIONS),
-].map(({ text }) => text);
-
 /** Reserves the event: it answers one row, or none where a record is there. */
 export function insertRecord(record: NewRecord, now: Date): WireStatement {
   const { source, eventId, eventType, version, bodySha256 } = record;
@@ -148,4 +139,131 @@ function completionFor(
 function valuesOf(first: QueuedNotification | undefined, logRow: CallbackLogEntry | undefined) {
   const notified = first === undefined ? [] : [first.topic, first.payload, first.at];
   return logRow === undefined ? notified : [...notified, ...callbackValues(logRow, 1)];
+}
+
+/** An event of an optimistic group, whose record is inserted when it is complete. */
+export interface CompletedEvent {
+  readonly record: NewRecord;
+  readonly completion: Completion;
+  readonly notifications: readonly QueuedNotification[];
+}
+
+/** The columns of a log row that are no texts. */
+export const CALLBACK_COLUMN_TYPES: Partial<Record<keyof CallbackRow, string>> = {
+  received_at: "timestamptz",
+  response_status: "integer",
+  processing_ms: "double precision",
+  with_record: "smallint",
+  refused_bytes: "bigint",
+};
+/** Of each event, in this order: what identifies it, and what is known at its end. */
+const COMPLETED = ["event_id", "source", "event_type", "version", "body_sha256", "result"] as const;
+const INSERTED_RECORD = `INSERT INTO oncehook_records
+    (source, event_id, event_type, version, status, body_sha256, result, created_at, processed_at, callback_id)`;
+/** A record that is there makes it fail, behind which the server runs no COMMIT. */
+const INSERT_COMPLETED: WireStatement = {
+  name: "oncehook_insert_completed",
+  text: `${INSERTED_RECORD} SELECT r.source, r.event_id, r.event_type, r.version, 'completed', r.body_sha256, r.result,
+      $7::timestamptz, $8::timestamptz, NULL FROM unnest(${arrays(COMPLETED, 1)}) AS r(${COMPLETED.join(", ")})`,
+};
+const INSERT_LOGGED: WireStatement = {
+  name: "oncehook_insert_logged",
+  text: `WITH r AS MATERIALIZED (
+      SELECT *, nextval(pg_get_serial_sequence('oncehook_callbacks', 'id')) AS callback_id
+      FROM unnest(${arrays(COMPLETED, 1)}, ${arrays(CALLBACK_COLUMNS, 9)})
+        AS r(${[...COMPLETED.map((name) => `r_${name}`), ...CALLBACK_COLUMNS].join(", ")})),
+    callback AS (
+      INSERT INTO oncehook_callbacks (id, ${CALLBACK_COLUMNS.join(", ")}) OVERRIDING SYSTEM VALUE
+      SELECT callback_id, ${CALLBACK_COLUMNS.join(", ")} FROM r)
+    ${INSERTED_RECORD} SELECT r_source, r_event_id, r_event_type, r_version, 'completed', r_body_sha256, r_result,
+      $7::timestamptz, $8::timestamptz, callback_id FROM r`,
+};
+const NOTIFICATION_COLUMNS = ["source", "event_id", "position", "topic", "payload", "created_at"] as const;
+const NOTIFICATION_TYPES = { position: "integer", created_at: "timestamptz" };
+const INSERT_NOTIFICATIONS: WireStatement = {
+  name: "oncehook_insert_notifications",
+  text: `INSERT INTO oncehook_notifications (${NOTIFICATION_COLUMNS.join(", ")})
+    SELECT * FROM unnest(${arrays(NOTIFICATION_COLUMNS, 1, NOTIFICATION_TYPES)})`,
+};
+const deleteOf = (table: string): WireStatement => ({
+  name: `oncehook_delete_of_${table}`,
+  text: `DELETE FROM oncehook_${table} t USING unnest($1::text[], $2::text[]) AS k(event_id, source)
+    WHERE t.event_id = k.event_id AND t.source = k.source`,
+});
+const DELETE_FAILURES = deleteOf("failures");
+const DELETE_PREPARATIONS = deleteOf("preparations");
+
+/** For the test that reads the query plans. */
+export const HOT_STATEMENTS: readonly string[] = [
+  INSERT_RECORD,
+  DELETE_RECORD,
+  SELECT_RECORD,
+  INSERT_NOTIFICATION,
+  ...Object.values(COMPLETIONS),
+  INSERT_COMPLETED,
+  INSERT_LOGGED,
+  INSERT_NOTIFICATIONS,
+  DELETE_FAILURES,
+  DELETE_PREPARATIONS,
+].map(({ text }) => text);
+
+function arrays(
+  columns: readonly string[],
+  from: number,
+  types: Readonly<Record<string, string | undefined>> = CALLBACK_COLUMN_TYPES,
+): string {
+  return columns.map((name, index) => `$${from + index}::${types[name] ?? "text"}[]`).join(", ");
+}
+
+/** Everything that becomes true with the events of an optimistic group, each kind of row in one statement. */
+export function completedStatements(
+  events: readonly CompletedEvent[],
+  startedAt: Date,
+  endedAt: Date,
+): WireStatement[] {
+  const times = [startedAt.toISOString(), endedAt.toISOString()];
+  const statements: WireStatement[] = [];
+  const notifications = events.flatMap(({ record: { source, eventId }, notifications }) =>
+    notifications.map(({ topic, payload, at }, index) => [source, eventId, index + 1, topic, payload, at]),
+  );
+  if (notifications.length > 0)
+    statements.push({
+      ...INSERT_NOTIFICATIONS,
+      values: transposed(notifications, NOTIFICATION_COLUMNS.length),
+    });
+  const logged = events.filter(({ completion }) => completion.logEntry !== undefined);
+  if (logged.length > 0) {
+    const rows = logged.map(({ completion }) => callbackValues(completion.logEntry as CallbackLogEntry, 1));
+    const values = [...recordArrays(logged), ...times, ...transposed(rows, CALLBACK_COLUMNS.length)];
+    statements.push({ ...INSERT_LOGGED, values });
+  }
+  if (logged.length < events.length) {
+    const others = events.filter(({ completion }) => completion.logEntry === undefined);
+    statements.push({ ...INSERT_COMPLETED, values: [...recordArrays(others), ...times] });
+  }
+  const keys = transposed(
+    events.map(({ record: { eventId, source } }) => [eventId, source]),
+    2,
+  );
+  return [...statements, { ...DELETE_FAILURES, values: keys }, { ...DELETE_PREPARATIONS, values: keys }];
+}
+
+function recordArrays(events: readonly CompletedEvent[]): string[] {
+  const rows = events.map(({ record, completion: { result } }) => {
+    const { eventId, source, eventType, version, bodySha256 } = record;
+    return [eventId, source, eventType, version, bodySha256, JSON.stringify(result)];
+  });
+  return transposed(rows, COMPLETED.length);
+}
+
+/** One array literal a column (manual, 8.15.6). */
+function transposed(rows: readonly (readonly (string | number | null)[])[], columns: number): string[] {
+  return Array.from({ length: columns }, (_, column) => {
+    const elements = rows.map((row) => {
+      const value = row[column];
+      if (value === null || value === undefined) return "NULL";
+      return typeof value === "number" ? String(value) : `"${value.replace(/[\\"]/g, "\\$&")}"`;
+    });
+    return `{${elements.join(",")}}`;
+  });
 }

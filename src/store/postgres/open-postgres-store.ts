@@ -1,15 +1,17 @@
 import { sql } from "kysely";
 import type pg from "pg";
-import type { CallbackLogEntry } from "../../domain/index.ts";
+import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
 import { createAreas } from "../areas.ts";
+import { BatchedLookup } from "../batched-lookup.ts";
 import { bindQuery, type Execute } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import { retryUntil } from "../retry-until.ts";
+import { type Completion, type OnceOptions, type OnceResult, type OnceScope, submitOnce } from "../once.ts";
+import type { NewRecord, StoredRecord } from "../records.ts";
+import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
-import type { CallbackRow, Tables } from "../tables.ts";
-import { BatchedLookup } from "./batched-lookup.ts";
+import type { Tables } from "../tables.ts";
 import { transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
 import type { SessionSettings } from "./first-connection.ts";
@@ -17,9 +19,9 @@ import { firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { once } from "./once.ts";
-import { HOT_STATEMENTS } from "./once-statements.ts";
+import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecord, toStoredRecord } from "./once-statements.ts";
 import { createPool, withClient } from "./pool.ts";
-import { executeOn } from "./statement.ts";
+import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 
 export interface PostgresOptions extends OpenOptions {
@@ -38,6 +40,8 @@ const MIGRATION_TIMEOUT_MS = 60_000;
 const MIGRATION_LIMIT_MS = 6 * 3_600_000;
 /** The largest number of concurrent groups; all other work uses the other connections. */
 const MAX_GROUP_CONNECTIONS = 4;
+/** Connections that look-ups may use at a time. */
+const MAX_CONCURRENT_LOOKUPS = 2;
 /** A group waits for no lock and no long statement: an event that needs one runs alone, with the usual limits. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
@@ -112,32 +116,45 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
   return migrating.finally(() => pool.end());
 }
 
+/** An event that runs in its own transaction. */
+interface SingleEvent {
+  readonly record: NewRecord;
+  readonly run: (scope: OnceScope) => Promise<Completion>;
+  readonly options: OnceOptions;
+}
+
 function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
   const { clock, lockTimeoutMs, onStatement } = options;
   const access = createDatabase(pool, lockTimeoutMs, onStatement);
-  const lookup = new BatchedLookup(pool);
   const standbys = new SynchronousStandbys(pool);
-  const scheduler = new GroupScheduler(groups, clock);
+  const lookups = new BatchedLookup({
+    read: (keys, deadline) => findCompleted(pool, standbys, keys, deadline),
+    maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
+    transientReason,
+  });
+  const runAlone = async ({ record, run, options }: SingleEvent): Promise<OnceResult> => {
+    const { deadline } = options;
+    const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
+    const result = await retryUntil(deadline, attempt, transientReason);
+    // Another process committed it; its COMMIT may still wait for the standbys.
+    if (result.kind === "duplicate")
+      await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
+    return result;
+  };
+  const scheduler = new GroupScheduler(groups, clock, (event) => {
+    const run = async (scope: OnceScope) => event.complete(await event.handle(scope));
+    return runAlone({ record: event.record, run, options: { deadline: event.deadline, mode: "commit" } });
+  });
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
     database: access,
-    async find(key, deadline) {
-      const record = await retryUntil(deadline, () => lookup.find(key, deadline), transientReason);
-      // One that is not completed was committed by a handler itself; `once` refuses its event.
-      if (record?.status !== "completed") return undefined;
-      await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
-      return record;
-    },
-    async once(record, run, options) {
-      const { deadline, mode } = options;
-      const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
-      const alone = () => retryUntil(deadline, attempt, transientReason);
-      const ending = await (mode === "commit" ? scheduler.serve(record, run, deadline, alone) : alone());
-      // Another process committed it; its COMMIT may still wait for the standbys.
-      if (ending.kind === "duplicate")
-        await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
-      return ending;
+    find: (key, deadline) => lookups.find(key, deadline),
+    lookUp: (lookup) => lookups.add(lookup),
+    submit: (event) => scheduler.submit(event),
+    once(record, run, { deadline, mode, observer }) {
+      if (mode === "commit") return submitOnce((event) => scheduler.submit(event), record, deadline, run);
+      return runAlone({ record, run, options: { deadline, mode, observer } });
     },
     ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
@@ -153,6 +170,23 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
       return closed;
     },
   };
+}
+
+/** The completed records of these events; those found are on every standby that a COMMIT waits for. */
+async function findCompleted(
+  pool: pg.Pool,
+  standbys: SynchronousStandbys,
+  keys: readonly EventKey[],
+  deadline: Deadline,
+): Promise<(StoredRecord | undefined)[]> {
+  const answers = await withClient(pool, deadline, (client) => sendBatch(client, keys.map(selectRecord)));
+  const records = keys.map((_, index) => {
+    const record = toStoredRecord(answers[index]);
+    // One that is not completed was committed by a handler itself; `once` refuses its event.
+    return record?.status === "completed" ? record : undefined;
+  });
+  if (records.some((record) => record !== undefined)) await standbys.confirm(deadline);
+  return records;
 }
 
 function createDatabase(
@@ -187,16 +221,8 @@ function createDatabase(
 
 const LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS] as const;
 const LOG_COLUMN_LIST = sql.raw(LOG_COLUMNS.join(", "));
-/** All others are texts. */
-const LOG_COLUMN_TYPES: Partial<Record<keyof CallbackRow, string>> = {
-  received_at: "timestamptz",
-  response_status: "integer",
-  processing_ms: "double precision",
-  with_record: "smallint",
-  refused_bytes: "bigint",
-};
 const TYPED_LOG_COLUMNS = sql.raw(
-  LOG_COLUMNS.map((name) => `${name} ${LOG_COLUMN_TYPES[name] ?? "text"}`).join(", "),
+  LOG_COLUMNS.map((name) => `${name} ${CALLBACK_COLUMN_TYPES[name] ?? "text"}`).join(", "),
 );
 
 /** All rows in one statement, so that they are stored together or not at all; its text is the same for any number. */

@@ -2,10 +2,15 @@ import pg from "pg";
 import { markStaleStatement } from "./database-errors.ts";
 import { isStaleStatement } from "./prepared-names.ts";
 
-/** One statement of an exchange. Its values are what the store itself sends: texts, numbers and null. */
+/** A value as the driver puts it on the wire. */
+export type WireValue = string | number | Buffer | null;
+
+/** One statement of a batch. */
 export interface WireStatement {
   readonly text: string;
-  readonly values?: readonly (string | number | null)[];
+  readonly values?: readonly WireValue[];
+  /** Whether the rows are returned as objects, each value of its column's type, as the driver's `query` does. */
+  readonly isTyped?: boolean;
   /** What has a name is parsed once for each connection, other texts each time. */
   readonly name?: string;
 }
@@ -17,6 +22,25 @@ export interface StatementResult {
   readonly rowCount: number;
   /** The columns as texts, in the statement's order. */
   readonly rows: readonly (readonly (string | null)[])[];
+  /** The rows of a typed statement. */
+  readonly typedRows?: readonly unknown[];
+}
+
+/** Parts of the driver that its types leave out. */
+const { utils, Result } = pg as unknown as {
+  readonly utils: { prepareValue(value: unknown): WireValue };
+  readonly Result: new () => TypedResult;
+};
+
+interface TypedResult {
+  readonly rows: unknown[];
+  addFields(fields: readonly unknown[]): void;
+  parseRow(values: readonly (string | null)[]): unknown;
+}
+
+/** Returns a handler's value as the driver sends it. @throws what the value's own conversion throws */
+export function toWireValue(value: unknown): WireValue {
+  return utils.prepareValue(value);
 }
 
 /** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
@@ -25,7 +49,8 @@ export interface Wire {
   /** The driver's own names; one object for each connection. */
   readonly parsedStatements: Record<string, unknown>;
   parse(statement: { text: string; name: string }): void;
-  bind(portal: { statement: string; values: readonly (string | null)[] }): void;
+  bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
+  describe(portal: { type: "P"; name: string }): void;
   execute(portal: object): void;
   close(statement: { type: "S"; name: string }): void;
   sync(): void;
@@ -56,6 +81,9 @@ export class StatementBatch implements pg.Submittable {
   readonly #statements: readonly WireStatement[];
   #names: Set<string> | undefined;
   #rows: (readonly (string | null)[])[] = [];
+  #typed: TypedResult | undefined;
+  /** A value that its type's parser does not take. */
+  #parseError: Error | undefined;
 
   constructor(statements: readonly WireStatement[]) {
     this.#statements = statements;
@@ -70,8 +98,21 @@ export class StatementBatch implements pg.Submittable {
     });
   }
 
+  handleRowDescription({ fields }: { readonly fields: readonly unknown[] }): void {
+    this.#typed = new Result();
+    this.#typed.addFields(fields);
+  }
+
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    this.#rows.push(fields);
+    if (this.#typed === undefined) {
+      this.#rows.push(fields);
+      return;
+    }
+    try {
+      this.#typed.rows.push(this.#typed.parseRow(fields));
+    } catch (error) {
+      this.#parseError ??= error as Error;
+    }
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
@@ -79,8 +120,10 @@ export class StatementBatch implements pg.Submittable {
     if (name !== undefined) this.#names?.add(name);
     const rowCount = Number(text.slice(text.lastIndexOf(" ") + 1));
     const command = TAG.exec(text)?.[0] ?? text;
-    this.results.push({ command, rowCount: Number.isNaN(rowCount) ? 0 : rowCount, rows: this.#rows });
+    const result = { command, rowCount: Number.isNaN(rowCount) ? 0 : rowCount, rows: this.#rows };
+    this.results.push(this.#typed === undefined ? result : { ...result, typedRows: this.#typed.rows });
     this.#rows = [];
+    this.#typed = undefined;
   }
 
   /** Waits for ReadyForQuery, so that the transaction status is known when the error is reported. */
@@ -104,11 +147,10 @@ export class StatementBatch implements pg.Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.callback?.(null, this.results);
+    this.callback?.(this.#parseError, this.results);
   }
 
-  // The driver calls these too; nothing is described, and nothing here copies or pages.
-  handleRowDescription(): void {}
+  // The driver calls these too; nothing here copies or pages.
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
   handleCopyInResponse(): void {}
@@ -139,13 +181,17 @@ export function send(wire: Wire, statements: readonly WireStatement[]): Set<stri
     names = new Set();
     parsed.set(wire.parsedStatements, names);
   }
-  for (const { text, values = [], name = "" } of statements) {
+  for (const { text, values = [], name = "", isTyped } of statements) {
     if (!names.has(name)) {
       // How far a failed exchange had come is not known for its names; to close an unknown one is no error.
       if (name !== "") wire.close({ type: "S", name });
       wire.parse({ text, name });
     }
-    wire.bind({ statement: name, values: values.map((value) => (value === null ? null : String(value))) });
+    wire.bind({
+      statement: name,
+      values: values.map((value) => (typeof value === "number" ? String(value) : value)),
+    });
+    if (isTyped) wire.describe({ type: "P", name: "" });
     wire.execute(UNNAMED_PORTAL);
   }
   return names;

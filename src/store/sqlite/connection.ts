@@ -53,7 +53,14 @@ function mayRun(pragma: string | null, value: string | null): boolean {
   return value === null ? name !== "wal_checkpoint" : PRAGMAS.has(name);
 }
 
-interface Prepared {
+/** What was compiled, and what it may do when it runs. */
+interface Compiled<T> {
+  readonly value: T;
+  readonly isWriting: boolean;
+  readonly outlivesMember: boolean;
+}
+
+interface Prepared extends Omit<Compiled<unknown>, "value"> {
   readonly statement: StatementSync;
   readonly hasRows: boolean;
 }
@@ -69,8 +76,10 @@ export class Connection {
   isInHandler = false;
   /** Why SQLite refused a handler's statement; the driver's error is only "not authorized". */
   refusal: string | undefined;
-  /** Set by each statement that a handler compiles and that does more than read. */
-  hasCompiledWrite = false;
+  /** Set by each statement that may have written; the writer clears it before each member of a group. */
+  hasWritten = false;
+  /** Set by a handler's savepoint or PRAGMA, which lasts until COMMIT: the group must end with this member. */
+  outlivesMember = false;
   #reserved = "";
 
   constructor(path: string, onStatement?: (sql: string) => void) {
@@ -93,8 +102,10 @@ export class Connection {
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
     this.database.setAuthorizer((action, first, second, schema) => {
+      this.hasWritten ||= !READS.has(action);
       if (!this.isInHandler) return constants.SQLITE_OK;
-      this.hasCompiledWrite ||= !READS.has(action);
+      this.outlivesMember ||=
+        action === constants.SQLITE_SAVEPOINT || (action === constants.SQLITE_PRAGMA && second !== null);
       const refusal = this.#refusalOf(action, first, second, schema);
       this.refusal ??= refusal;
       return refusal === undefined ? constants.SQLITE_OK : constants.SQLITE_DENY;
@@ -125,17 +136,33 @@ export class Connection {
   #prepared(sql: string): Prepared {
     let prepared = this.#statements.get(sql);
     if (prepared === undefined) {
-      const statement = this.database.prepare(sql);
+      const { value: statement, ...marks } = this.compile(() => this.database.prepare(sql));
       assertOneStatement(sql, statement);
       this.#onStatement?.(sql);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
       // Asking a statement for its columns costs as much as running a small one. A table that changes under `*` does
       // not make a statement with columns one without.
-      prepared = { statement, hasRows: statement.columns().length > 0 };
+      prepared = { statement, hasRows: statement.columns().length > 0, ...marks };
       this.#statements.set(sql, prepared);
     }
+    this.hasWritten ||= prepared.isWriting;
+    this.outlivesMember ||= prepared.outlivesMember;
     return prepared;
+  }
+
+  /** Compiles what a statement or a handler asks for. @returns with it what the authorizer was asked meanwhile */
+  compile<T>(prepare: () => T): Compiled<T> {
+    const { hasWritten, outlivesMember } = this;
+    this.hasWritten = false;
+    this.outlivesMember = false;
+    try {
+      const value = prepare();
+      return { value, isWriting: this.hasWritten, outlivesMember: this.outlivesMember };
+    } finally {
+      this.hasWritten ||= hasWritten;
+      this.outlivesMember ||= outlivesMember;
+    }
   }
 
   run(sql: string, ...values: SQLInputValue[]): { changes: number; lastId: number } {

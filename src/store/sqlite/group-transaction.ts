@@ -1,14 +1,20 @@
 import type { StatementSync } from "node:sqlite";
-import type { StoreError } from "../store-errors.ts";
+import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
 import { isBusyAtBegin, isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
 
 const SAVEPOINT = "oncehook_member";
+/** Long enough for a burst of failing events, short enough that one of them costs little. */
+const SAVEPOINTS_MS = 1_000;
 const NOT_ENDED = "a transaction could not be rolled back; check the disk and restart";
 const UNUSABLE = "the connection that writes takes no transaction or savepoint any more; restart";
 
-/** The transaction of a group with a savepoint for each member. An error that would come back at each event breaks the store. */
+/**
+ * The transaction of a group. It is optimistic, without savepoints, until a member fails after it has written; then the
+ * group runs again, and the groups of the next second run, with a savepoint for each member. An error that would come
+ * back at each event breaks the store.
+ */
 export class GroupTransaction {
   readonly #connection: Connection;
   readonly #flusher: Flusher;
@@ -17,6 +23,8 @@ export class GroupTransaction {
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
+  #savepointsUntil = 0;
+  #hasSavepoints = false;
 
   constructor(connection: Connection, flusher: Flusher) {
     this.#connection = connection;
@@ -41,6 +49,7 @@ export class GroupTransaction {
    */
   begin(): unknown {
     this.#flusher.assertIntact();
+    this.#hasSavepoints = performance.now() < this.#savepointsUntil;
     try {
       // IMMEDIATE takes the write lock at once: a transaction that reads first could fail at its first write.
       this.#begin.run();
@@ -61,6 +70,9 @@ export class GroupTransaction {
    * @throws StoreError
    */
   beginMember(): void {
+    this.#connection.hasWritten = false;
+    this.#connection.outlivesMember = false;
+    if (!this.#hasSavepoints) return;
     try {
       this.#savepoint.run();
     } catch (cause) {
@@ -68,24 +80,37 @@ export class GroupTransaction {
     }
   }
 
-  /** @throws the driver's error */
-  endMember(keep: boolean): void {
-    if (!keep) this.#undo.run();
-    this.#release.run();
+  /**
+   * @returns whether the next member may share the transaction: false where what this one wrote must not stay, and only
+   *   a ROLLBACK undoes it, or where a savepoint or PRAGMA of its own lasts until COMMIT
+   * @throws the driver's error
+   */
+  endMember(keep: boolean): "next" | "last" | "undo all" {
+    if (this.#hasSavepoints) {
+      if (!keep) this.#undo.run();
+      this.#release.run();
+    } else if (!keep && this.#connection.hasWritten) return "undo all";
+    return this.#connection.outlivesMember ? "last" : "next";
+  }
+
+  /** From here on, for a second, each member gets a savepoint. */
+  requireSavepoints(): void {
+    this.#savepointsUntil = performance.now() + SAVEPOINTS_MS;
   }
 
   /**
    * What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group.
    * @throws StoreError where that does not leave a connection that can be used
    */
-  undoMember(): void {
-    if (!this.isOpen) return;
+  undoMember(): "next" | "last" | "undo all" {
+    if (!this.isOpen) return "undo all";
     try {
-      this.endMember(false);
+      return this.endMember(false);
     } catch (cause) {
       // Within a transaction nothing but a statement in progress is busy, and the next savepoint would meet it again.
       if (this.rollBack() && transientReason(cause) !== undefined) this.#flusher.markFailed(cause, UNUSABLE);
       this.#flusher.assertIntact();
+      return "undo all";
     }
   }
 
@@ -100,6 +125,15 @@ export class GroupTransaction {
       return false;
     }
     return true;
+  }
+
+  /** Rolls back after a COMMIT that was refused. @returns what that means for the events of the group */
+  commitError(cause: unknown): StoreError {
+    // Where it is not undone, the next process may find in the WAL what COMMIT wrote there.
+    if (!this.rollBack()) return new StoreError("commit_unknown", "COMMIT was refused", cause);
+    // Nothing but a statement in progress is busy here, and the next BEGIN would meet it again.
+    if (transientReason(cause) !== undefined) return this.#flusher.markFailed(cause, UNUSABLE);
+    return new StoreError("commit_failed", "COMMIT was refused", cause);
   }
 
   /** An error after which it is unknown whether the transaction is still open. */

@@ -8,10 +8,11 @@ import {
   newHandlerTransaction,
 } from "../handler-transaction.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
+import { DatabaseErrorInHandler } from "../store-errors.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
 import { createTransactionHandle, type TransactionDriver } from "../transaction-handle.ts";
 import type { Connection } from "./connection.ts";
-import { toStoreError, transientReason } from "./database-errors.ts";
+import { isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 import { sqliteDialect } from "./dialect.ts";
 
 /**
@@ -35,35 +36,49 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs a handler with a handle on the open transaction and closes the handle afterwards. */
-export async function withHandlerTransaction<T>(
+/** Runs the schema's statements with a handle on the open transaction and closes the handle afterwards. */
+async function withHandlerTransaction<T>(
   connection: Connection,
-  run: (tx: Transaction, transaction: HandlerTransaction) => Promise<T>,
-  observer?: TransactionObserver,
+  run: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const transaction = newHandlerTransaction(() => connection.database.isTransaction, observer);
-  connection.isInHandler = true;
+  const transaction = beginHandler(connection);
   try {
-    const value = await run(createTransactionHandle(transaction, driverOf(connection)), transaction);
+    const value = await run(createTransaction(connection, transaction));
     // Where the transaction is gone, what follows would commit by itself, one statement at a time.
     assertOpen(transaction);
     await drainAndEndHandlerTransaction(transaction);
     return value;
   } catch (error) {
-    throw explained(error, connection.refusal);
+    throw explainedError(error, connection);
   } finally {
-    connection.isInHandler = false;
-    connection.refusal = undefined;
-    transaction.isOpen = false;
-    finishIterators(transaction);
+    endHandler(connection, transaction);
   }
 }
 
-function explained(error: unknown, refusal: string | undefined): unknown {
+/** From here until `endHandler` the connection refuses what no handler may do. */
+export function beginHandler(connection: Connection, observer?: TransactionObserver): HandlerTransaction {
+  connection.isInHandler = true;
+  return newHandlerTransaction(() => connection.database.isTransaction, observer);
+}
+
+export function endHandler(connection: Connection, transaction: HandlerTransaction): void {
+  connection.isInHandler = false;
+  connection.refusal = undefined;
+  transaction.isOpen = false;
+  finishIterators(transaction);
+}
+
+/** Returns the `tx` of a handler. */
+export function createTransaction(connection: Connection, transaction: HandlerTransaction): Transaction {
+  return createTransactionHandle(transaction, driverOf(connection));
+}
+
+/** What a handler threw, with what SQLite's own text leaves out. */
+export function explainedError(error: unknown, { refusal }: Connection): unknown {
   const isRefused = error instanceof Error && error.message === "not authorized";
-  return isRefused && refusal !== undefined
-    ? new Error(`the handler may not run this statement: ${refusal}`, { cause: error })
-    : error;
+  if (isRefused && refusal !== undefined)
+    return new Error(`the handler may not run this statement: ${refusal}`, { cause: error });
+  return isSystemError(error) ? new DatabaseErrorInHandler(error) : error;
 }
 
 /** All others change the connection that all events share, end it, or return what the guard does not see. */
@@ -89,10 +104,10 @@ function guardedConnection(connection: Connection, transaction: HandlerTransacti
     allowed: ALLOWED,
     call(method, args) {
       if (method !== "prepare") return undefined;
-      connection.hasCompiledWrite = false;
       // A new statement each time: no event meets the settings of another one's.
-      const statement = database.prepare(...(args as Parameters<typeof database.prepare>));
-      return guardedStatement(statement, transaction, connection.hasCompiledWrite);
+      const prepare = () => database.prepare(...(args as Parameters<typeof database.prepare>));
+      const { value: statement, isWriting } = connection.compile(prepare);
+      return guardedStatement(statement, transaction, isWriting);
     },
   });
 }

@@ -6,23 +6,19 @@ import {
   keyText,
 } from "../../domain/index.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
-import { type HandlerTransaction, trackCall } from "../handler-transaction.ts";
 import {
-  bindAsyncContext,
-  type Completion,
-  duplicateOf,
-  type OnceOptions,
-  type OnceResult,
-  type OnceScope,
-} from "../once.ts";
+  assertOpen,
+  drainAndEndHandlerTransaction,
+  type HandlerTransaction,
+  trackCall,
+} from "../handler-transaction.ts";
+import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
 import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
-import { DatabaseErrorInHandler } from "../store-errors.ts";
 import type { RecordRow } from "../tables.ts";
-import type { Transaction } from "../transaction.ts";
+import type { Transaction, TransactionObserver } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
-import { isSystemError } from "./database-errors.ts";
-import { withHandlerTransaction } from "./handler-transaction.ts";
-import type { Writer } from "./writer.ts";
+import { beginHandler, createTransaction, endHandler, explainedError } from "./handler-transaction.ts";
+import type { WriterTask } from "./writer-queue.ts";
 
 /** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
 const SELECT_EVENT_STATE = `SELECT
@@ -59,42 +55,102 @@ interface EventState {
 }
 
 /**
- * `Store.once` as a member of the writer's next group. There is one writer, so that what was looked up at the begin
- * still holds at the end: the record is written once, when it is complete.
+ * An event as a member of the writer's next group. There is one writer, so that what was looked up at the begin still
+ * holds at the end: the record is written once, when it is complete.
  */
-export function once(
-  connection: Connection,
-  writer: Writer,
-  clock: Clock,
-  record: NewRecord,
-  run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode, observer }: OnceOptions,
-): Promise<OnceResult> {
-  const { source, eventId } = record;
-  const handle = bindAsyncContext(run);
-  return writer.submit(keyText(record), deadline, async () => {
+export class EventTask implements WriterTask {
+  readonly eventKey: string;
+  readonly deadline: number;
+  mustRunAlone: boolean;
+  readonly #event: PendingEvent;
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  /** Set for a dry run, which is rolled back at its end. */
+  readonly #dryRun: { readonly observer: TransactionObserver | undefined } | undefined;
+  #result: OnceResult | undefined;
+
+  constructor(
+    event: PendingEvent,
+    connection: Connection,
+    clock: Clock,
+    dryRun?: { readonly observer: TransactionObserver | undefined },
+  ) {
+    this.eventKey = keyText(event.record);
+    this.deadline = event.deadline;
+    this.mustRunAlone = dryRun !== undefined;
+    this.#event = event;
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#dryRun = dryRun;
+  }
+
+  async run(): Promise<boolean> {
+    const connection = this.#connection;
+    const { record } = this.#event;
+    const { source, eventId } = record;
     const state = connection.get(SELECT_EVENT_STATE, eventId, source) as EventState;
     if (state.recorded === 1) {
-      return { value: duplicateOf(findRecord(connection, record), record), keep: false };
+      this.#result = duplicateOf(findRecord(connection, record), record);
+      return false;
     }
-    const begun = clock.now();
-    const { result, logEntry } = await withHandlerTransaction(
-      connection,
-      (tx, transaction) => handle(createScope(connection, clock, record, tx, transaction)),
-      observer,
-    ).catch((error: unknown) => {
-      throw isSystemError(error) ? new DatabaseErrorInHandler(error) : error;
-    });
-    const logged = logEntry !== undefined && mode === "commit" ? insertCallback(connection, logEntry) : null;
-    insertCompleted(connection, record, result, [begun, clock.now()], logged);
+    const startedAt = this.#clock.now();
+    const { result, logEntry } = await this.#handle();
+    const isKept = this.#dryRun === undefined;
+    const callbackId = logEntry !== undefined && isKept ? insertCallback(connection, logEntry) : null;
+    insertCompleted(connection, record, result, [startedAt, this.#clock.now()], callbackId);
     if (state.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
     if (state.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
-    if (mode === "dry-run") {
-      if (mayDeferKeys(connection)) observer?.foreignKeysUnchecked();
-      return { value: { kind: "dry-run", result }, keep: false };
+    if (!isKept && mayDeferKeys(connection)) this.#dryRun?.observer?.foreignKeysUnchecked();
+    this.#result = { kind: isKept ? "completed" : "dry-run", result };
+    return isKept;
+  }
+
+  /** @throws what the handler threw, or what SQLite made of its statements */
+  async #handle(): Promise<Completion> {
+    const transaction = beginHandler(this.#connection, this.#dryRun?.observer);
+    try {
+      const tx = createTransaction(this.#connection, transaction);
+      const returned = await this.#event.handle(this.#scope(tx, transaction));
+      // Where the transaction is gone, what follows would commit by itself, one statement at a time.
+      assertOpen(transaction);
+      await drainAndEndHandlerTransaction(transaction);
+      return this.#event.complete(returned);
+    } catch (error) {
+      throw explainedError(error, this.#connection);
+    } finally {
+      endHandler(this.#connection, transaction);
     }
-    return { value: { kind: "completed", result }, keep: true };
-  });
+  }
+
+  #scope(tx: Transaction, transaction: HandlerTransaction): OnceScope {
+    const connection = this.#connection;
+    const { source, eventId } = this.#event.record;
+    let position = 0;
+    return {
+      tx,
+      enqueue: ({ topic, payload }) => {
+        position += 1;
+        const values = [
+          source,
+          eventId,
+          position,
+          topic,
+          JSON.stringify(payload),
+          this.#clock.now().toISOString(),
+        ];
+        const what = `notify("${topic}")`;
+        return trackCall(transaction, what, () => void connection.run(INSERT_NOTIFICATION, ...values));
+      },
+    };
+  }
+
+  settle(): void {
+    this.#event.settle(this.#result as OnceResult);
+  }
+
+  fail(error: unknown): void {
+    this.#event.fail(error);
+  }
 }
 
 /**
@@ -129,25 +185,4 @@ function insertCompleted(
 ): void {
   const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
   connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString(), callbackId);
-}
-
-function createScope(
-  connection: Connection,
-  clock: Clock,
-  key: EventKey,
-  tx: Transaction,
-  transaction: HandlerTransaction,
-): OnceScope {
-  let position = 0;
-  return {
-    tx,
-    async enqueue({ topic, payload }) {
-      position += 1;
-      const at = clock.now().toISOString();
-      const head = [key.source, key.eventId, position, topic];
-      await trackCall(transaction, `notify("${topic}")`, () =>
-        connection.run(INSERT_NOTIFICATION, ...head, JSON.stringify(payload), at),
-      );
-    },
-  };
 }

@@ -3,14 +3,15 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makePrivateFolder } from "../../files/index.ts";
 import { createAreas } from "../areas.ts";
+import { BatchedLookup } from "../batched-lookup.ts";
 import { bindQuery } from "../bind-query.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
+import { type PendingEvent, submitOnce } from "../once.ts";
 import { backoffDelays, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { MigrationError } from "../store-errors.ts";
 import type { Tables } from "../tables.ts";
-import { BatchedLookup } from "./batched-lookup.ts";
 import { Checkpointer, type PauseWriter } from "./checkpointer.ts";
 import { Connection } from "./connection.ts";
 import { transientReason } from "./database-errors.ts";
@@ -18,7 +19,8 @@ import { assertOwnFile } from "./database-file.ts";
 import { sqliteDialect } from "./dialect.ts";
 import { Flusher, keepWal, openWal } from "./flusher.ts";
 import { inTransaction } from "./handler-transaction.ts";
-import { insertCallbacks, once } from "./once.ts";
+import { EventTask, insertCallbacks } from "./once.ts";
+import { RecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteOptions extends OpenOptions {
@@ -108,13 +110,24 @@ function createStore(
   const rest: PauseWriter = (during) => queue.pause(during);
   const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.markFailed(cause));
   const access = createDatabase(writer, reader, queue);
-  const lookup = new BatchedLookup(reader, flusher);
+  const records = new RecordReader(reader, flusher);
+  const lookups = new BatchedLookup({
+    read: (keys) => records.read(keys),
+    maxConcurrentBatches: Number.POSITIVE_INFINITY,
+    transientReason,
+  });
   let closed: Promise<void> | undefined;
   return {
     dialect: "sqlite",
     database: access,
-    find: (key, deadline) => retryUntil(deadline, () => lookup.find(key), transientReason),
-    once: (record, run, options) => once(writer, queue, clock, record, run, options),
+    find: (key, deadline) => lookups.find(key, deadline),
+    lookUp: (lookup) => lookups.add(lookup),
+    once(record, run, { deadline, mode, observer }) {
+      const dryRun = mode === "dry-run" ? { observer } : undefined;
+      const submit = (event: PendingEvent) => queue.add(new EventTask(event, writer, clock, dryRun));
+      return submitOnce(submit, record, deadline, run);
+    },
+    submit: (event) => queue.add(new EventTask(event, writer, clock)),
     ...createAreas(access),
     async appendCallbacks(rows) {
       if (rows.length > 0) await access.transact(async () => insertCallbacks(writer, rows));

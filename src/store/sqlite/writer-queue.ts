@@ -8,7 +8,7 @@ export interface WriterTask {
   readonly deadline: Deadline;
   /** Set after its group rolled back for an unknown reason: it runs next in its own transaction. */
   mustRunAlone: boolean;
-  /** Runs it; resolves with whether to keep what it wrote. */
+  /** Runs it; resolves with whether to keep what it wrote. It may run again where its transaction was lost. */
   run(): Promise<boolean>;
   settle(): void;
   fail(error: unknown): void;
@@ -28,6 +28,10 @@ export class WriterQueue {
 
   get length(): number {
     return this.#waiting.length - this.#first;
+  }
+
+  get first(): WriterTask | undefined {
+    return this.#waiting[this.#first];
   }
 
   add(member: WriterTask): void {

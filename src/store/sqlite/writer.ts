@@ -19,14 +19,15 @@ const GROUP_MS = 20;
 
 /** A task that ran. It may have read what others in the group wrote, so it is settled after the flush. */
 interface FinishedTask {
-  readonly member: WriterTask;
-  settle(): void;
+  readonly task: WriterTask;
+  /** Set where it failed. */
+  readonly failure?: { readonly error: unknown };
 }
 
 /**
  * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
- * work shares the next transaction: each member runs in a savepoint of its own, one after the other, and is settled
- * after the commit and its flush. No task waits for a group to fill.
+ * work shares the next transaction: its members run one after the other, and are settled after the commit and its
+ * flush. No task waits for a group to fill.
  */
 export class Writer {
   readonly #transaction: GroupTransaction;
@@ -56,8 +57,8 @@ export class Writer {
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let value: T;
-      this.#queue.add({
-        eventKey: eventKey,
+      this.add({
+        eventKey,
         deadline,
         mustRunAlone: false,
         async run() {
@@ -68,8 +69,13 @@ export class Writer {
         settle: () => resolve(value),
         fail: reject,
       });
-      this.#working ??= this.#work();
     });
+  }
+
+  /** The same for a task that is an object already. */
+  add(task: WriterTask): void {
+    this.#queue.add(task);
+    this.#working ??= this.#work();
   }
 
   /** Resolves when nothing is left to do. */
@@ -92,12 +98,13 @@ export class Writer {
 
   async #work(): Promise<void> {
     try {
+      // What is added by the end of this microtask is in the group: the events of one look-up, that is.
+      await undefined;
       while (this.#queue.length > 0) {
-        // Whatever has arrived by the end of this turn of the event loop is in the group.
-        await nextTurn();
         if (this.#paused !== undefined) await this.#paused;
         this.#running = this.#group();
         await this.#running;
+        if (this.#queue.length > 0) await nextTurn();
       }
     } finally {
       this.#working = undefined;
@@ -109,24 +116,33 @@ export class Writer {
     if (!(await this.#beginTransaction())) return;
     const done: FinishedTask[] = [];
     try {
-      if (await this.#fill(done)) this.#close(done);
+      if (await this.#runTasks(done)) this.#commit(done);
+      else this.#runAgain(done);
     } catch (cause) {
       this.#fail(done, this.#transaction.broken(cause));
     }
   }
 
-  /** Runs the members; false when an error ended the transaction. @throws when that could not be rolled back */
-  async #fill(done: FinishedTask[]): Promise<boolean> {
+  /** Runs the members. @returns whether the group can be committed @throws where it is unknown what was rolled back */
+  async #runTasks(done: FinishedTask[]): Promise<boolean> {
     const end = performance.now() + GROUP_MS;
-    for (;;) {
-      const member = this.#queue.next();
-      if (member === undefined) break;
-      await this.#run(member, done);
-      if (!this.#transaction.isOpen) {
-        this.#transactionLost(done);
-        return false;
+    for (let task = this.#queue.next(); task !== undefined; task = this.#queue.next()) {
+      this.#queue.running.add(task.eventKey);
+      let then: "next" | "last" | "undo all";
+      try {
+        this.#transaction.beginMember();
+        then = this.#transaction.endMember(await task.run());
+        done.push({ task });
+      } catch (error) {
+        this.#queue.running.delete(task.eventKey);
+        done.push({ task, failure: { error } });
+        then = this.#transaction.undoMember();
       }
-      if (member.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
+      // Some errors end the transaction by themselves.
+      if (then === "undo all" || !this.#transaction.isOpen) return false;
+      if (then === "last" || task.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end)
+        break;
+      if (this.#queue.first?.mustRunAlone) break;
     }
     return true;
   }
@@ -148,38 +164,22 @@ export class Writer {
     return false;
   }
 
-  async #run(member: WriterTask, done: FinishedTask[]): Promise<void> {
-    this.#queue.running.add(member.eventKey);
-    try {
-      this.#transaction.beginMember();
-      this.#transaction.endMember(await member.run());
-      done.push({ member, settle: () => member.settle() });
-    } catch (error) {
-      this.#queue.running.delete(member.eventKey);
-      done.push({ member, settle: () => member.fail(toStoreError(error)) });
-      this.#transaction.undoMember();
-    }
-  }
-
-  #close(done: readonly FinishedTask[]): void {
+  #commit(done: readonly FinishedTask[]): void {
     try {
       this.#transaction.commit();
     } catch (cause) {
-      // Where it is not undone, the next process may find in the log what COMMIT wrote there.
-      const isUndone = this.#transaction.rollBack();
-      const reason = isUndone ? "commit_failed" : "commit_unknown";
-      // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
-      if (isUndone && isConstraintError(cause) && done.length > 1) this.#requeue(done);
-      else this.#fail(done, new StoreError(reason, "COMMIT was refused", cause));
+      const error = this.#transaction.commitError(cause);
+      // One of them broke a constraint that only COMMIT checks, and must not fail the others.
+      const mayExclude = error.reason === "commit_failed" && isConstraintError(cause) && done.length > 1;
+      if (mayExclude) this.#runEachAlone(done);
+      else this.#fail(done, error);
       return;
     }
     this.#queue.running.clear();
     this.#committed();
     // The next group is at work while the disk takes this one.
     this.#flusher.flush().then(
-      () => {
-        for (const { settle } of done) settle();
-      },
+      () => settleAll(done),
       (cause: unknown) =>
         this.#fail(done, new StoreError("commit_unknown", "the flush of COMMIT failed", cause)),
     );
@@ -187,21 +187,39 @@ export class Writer {
 
   #fail(done: readonly FinishedTask[], fault: StoreError): void {
     this.#queue.running.clear();
-    for (const { member } of done) member.fail(fault);
+    for (const { task } of done) task.fail(fault);
   }
 
-  /** After an error that ended the transaction. */
-  #transactionLost(done: readonly FinishedTask[]): void {
-    const [only, ...others] = done;
-    if (others.length > 0) this.#requeue(done);
-    else only?.settle();
+  /**
+   * A member has failed after it had written, or an error has ended the transaction: what the others did is undone with
+   * it. @throws where that could not be rolled back
+   */
+  #runAgain(done: readonly FinishedTask[]): void {
+    const wasOpen = this.#transaction.isOpen;
+    if (!this.#transaction.rollBack()) throw new Error("ROLLBACK failed");
+    if (done.length === 1) {
+      this.#queue.running.clear();
+      settleAll(done);
+    } else if (wasOpen) {
+      this.#transaction.requireSavepoints();
+      this.#requeue(done);
+    } else this.#runEachAlone(done);
   }
 
-  /** What the others did is undone with what one of them did; each runs again, alone. */
+  #runEachAlone(done: readonly FinishedTask[]): void {
+    for (const { task } of done) task.mustRunAlone = true;
+    this.#requeue(done);
+  }
+
   #requeue(done: readonly FinishedTask[]): void {
     this.#queue.running.clear();
-    const members = done.map(({ member }) => member);
-    for (const member of members) member.mustRunAlone = true;
-    this.#queue.requeue(members);
+    this.#queue.requeue(done.map(({ task }) => task));
+  }
+}
+
+function settleAll(done: readonly FinishedTask[]): void {
+  for (const { task, failure } of done) {
+    if (failure === undefined) task.settle();
+    else task.fail(toStoreError(failure.error));
   }
 }

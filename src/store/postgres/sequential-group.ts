@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
 import { StoreError } from "../store-errors.ts";
 import type { GroupEligibility } from "./group-eligibility.ts";
-import { GroupMember, type MemberResult, type PendingEvent } from "./group-member.ts";
+import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
 import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
 import { completionStatements, deleteRecord, insertRecord } from "./once-statements.ts";
 import { sendBatch } from "./statement.ts";
@@ -32,7 +32,7 @@ function savepoint(name: string): Savepoint {
  */
 const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
 interface CompletedMember {
-  readonly event: PendingEvent;
+  readonly event: QueuedEvent;
   readonly member: GroupMember;
   readonly turn: Extract<MemberResult, { kind: "done" }>;
 }
@@ -42,13 +42,13 @@ interface CompletedMember {
  * savepoint of its own, then what completes them, together with COMMIT. An event that is not eligible runs
  * in its own transaction.
  */
-export class Group {
+export class SequentialGroup {
   readonly #client: pg.ClientBase;
   readonly #clock: Clock;
   readonly #eligibility: GroupEligibility;
   readonly #done: CompletedMember[] = [];
   /** Events whose inserted record is deleted before commit. */
-  readonly #releasedRecords: PendingEvent[] = [];
+  readonly #releasedRecords: QueuedEvent[] = [];
   /** Callbacks that run after commit, once the row locks are released. */
   readonly #afterCommit: (() => void)[] = [];
   /** What ends the savepoint before; it goes with the statement that begins the next. */
@@ -62,9 +62,9 @@ export class Group {
   }
 
   /** @returns the events that were not started and may join a later group; all others are settled */
-  async run(events: readonly PendingEvent[]): Promise<readonly PendingEvent[]> {
+  async run(events: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
     try {
-      const [first, ...others] = await this.#reserve(events.toSorted(byKey));
+      const [first, ...others] = await this.#reserve(events);
       const rest = first === undefined ? [] : await this.#runMembers(first, others);
       this.#releasedRecords.push(...rest);
       await this.#close();
@@ -80,26 +80,26 @@ export class Group {
       await rollback(this.#client);
       for (const { event } of isKnown ? [] : this.#done) event.fail(error);
       // Who failed may have seen what is undone now, and runs again like the others.
-      for (const event of events) event.settle("alone");
+      for (const event of events) event.runAlone();
       return [];
     }
   }
 
   /** Inserts the records. @returns whose record is new */
-  async #reserve(events: readonly PendingEvent[]): Promise<PendingEvent[]> {
+  async #reserve(events: readonly QueuedEvent[]): Promise<QueuedEvent[]> {
     const now = this.#clock.now();
     const inserts = events.map(({ record }) => insertRecord(record, now));
     const [, ...answers] = await sendBatch(this.#client, [BEGIN, ...inserts]);
-    const fresh: PendingEvent[] = [];
+    const fresh: QueuedEvent[] = [];
     for (const [index, event] of events.entries()) {
       if (answers[index]?.rowCount === 1) fresh.push(event);
-      else this.#afterCommit.push(() => event.settle("alone"));
+      else this.#afterCommit.push(() => event.runAlone());
     }
     return fresh;
   }
 
   /** Runs the members one after the other. @returns those not started */
-  async #runMembers(first: PendingEvent, others: readonly PendingEvent[]): Promise<readonly PendingEvent[]> {
+  async #runMembers(first: QueuedEvent, others: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
     const until = performance.now() + GROUP_MS;
     let goesOn = await this.#runMember(first);
     for (const [index, event] of others.entries()) {
@@ -110,7 +110,7 @@ export class Group {
   }
 
   /** @returns whether the group may start another member */
-  async #runMember(event: PendingEvent): Promise<boolean> {
+  async #runMember(event: QueuedEvent): Promise<boolean> {
     const { type } = event;
     if (this.#eligibility.mustRunAlone(type)) {
       this.#runAlone(event);
@@ -146,9 +146,9 @@ export class Group {
     return turn.reason === "unsupported";
   }
 
-  #runAlone(event: PendingEvent): void {
+  #runAlone(event: QueuedEvent): void {
     this.#releasedRecords.push(event);
-    this.#afterCommit.push(() => event.settle("alone"));
+    this.#afterCommit.push(() => event.runAlone());
   }
 
   async #close(): Promise<void> {
@@ -172,10 +172,4 @@ export class Group {
       ),
     ]);
   }
-}
-
-/** One order for all processes prevents deadlocks between groups that insert the same records. */
-function byKey({ record: a }: PendingEvent, { record: b }: PendingEvent): number {
-  if (a.eventId !== b.eventId) return a.eventId < b.eventId ? -1 : 1;
-  return a.source < b.source ? -1 : 1;
 }
