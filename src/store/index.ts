@@ -5,10 +5,9 @@ export type {
   AlertKind,
   AlertStore,
   Arrival,
-  ArrivalKey,
-  ArrivalSubject,
+  ArrivalDay,
   ExhaustedCounts,
-  SlotCount,
+  OutcomeCount,
   StoredAlert,
 } from "./alerts.ts";
 export type { AttemptStore, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";

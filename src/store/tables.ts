@@ -235,16 +235,17 @@ export interface Tables {
     last_used_at: StoredTime | null;
   };
   oncehook_heard: CapturedRequestRow;
-  oncehook_arrivals: { source: string; subject: string; slot: StoredInteger; count: StoredInteger };
-  oncehook_arrival_subjects: {
+  oncehook_arrival_days: {
     source: string;
-    subject: string;
-    first_slot: StoredInteger;
-    last_slot: StoredInteger;
+    event_type: string;
+    day: StoredInteger;
+    count: StoredInteger;
+    longest_gap_ms: StoredInteger;
+    last_ms: StoredInteger;
   };
   oncehook_rollups: RollupRow;
   oncehook_alerts: AlertRow;
-  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger };
+  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger; since_ms: StoredInteger };
   oncehook_sessions: SessionRow;
   oncehook_audit: AuditRow;
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };

@@ -15,6 +15,7 @@ import {
   diagnosis,
   handlerMigrations,
   lateCallbacks,
+  plainAlerts,
   refusedBytes,
   rollups,
   type SchemaStep,
@@ -35,6 +36,7 @@ const STEPS: readonly SchemaStep[] = [
   spentStates,
   uncleanEnds,
   handlerMigrations,
+  plainAlerts,
 ];
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
 

@@ -46,30 +46,16 @@ export const capturedRequests: SchemaStep = {
   ],
 };
 
-/**
- * The counts that alerts are computed from, and the alerts that were sent. A slot is five minutes, numbered from the epoch; a subject is an event
- * type, or one of the other counts that `ArrivalSubject` names.
- */
+/** The alerts that were sent. The two tables of arrivals are dropped in step 17. */
 export const alerts: SchemaStep = {
   number: 3,
   name: "alerts",
   statements: ({ time, bigint }) => [
-    `CREATE TABLE oncehook_arrivals (
-      source text NOT NULL,
-      subject text NOT NULL,
-      slot ${bigint} NOT NULL,
-      count ${bigint} NOT NULL,
-      PRIMARY KEY (source, subject, slot)
-    )`,
-    // Since when there is a history, and when the last one came, without a look at the counts.
-    `CREATE TABLE oncehook_arrival_subjects (
-      source text NOT NULL,
-      subject text NOT NULL,
-      first_slot ${bigint} NOT NULL,
-      last_slot ${bigint} NOT NULL,
-      PRIMARY KEY (source, subject)
-    )`,
-    // `number` grows with each change: of two processes that judge the same state, one changes it and tells.
+    `CREATE TABLE oncehook_arrivals (source text NOT NULL, subject text NOT NULL, slot ${bigint} NOT NULL,
+      count ${bigint} NOT NULL, PRIMARY KEY (source, subject, slot))`,
+    `CREATE TABLE oncehook_arrival_subjects (source text NOT NULL, subject text NOT NULL,
+      first_slot ${bigint} NOT NULL, last_slot ${bigint} NOT NULL, PRIMARY KEY (source, subject))`,
+    // `number` grows with each change: of two processes that evaluate the same state, one changes it.
     `CREATE TABLE oncehook_alerts (
       kind text NOT NULL,
       source text NOT NULL,
@@ -279,5 +265,33 @@ export const handlerMigrations: SchemaStep = {
       SELECT '', name, applied_at FROM oncehook_own_migrations`,
     "DROP TABLE oncehook_own_migrations",
     "ALTER TABLE oncehook_handler_migrations RENAME TO oncehook_own_migrations",
+  ],
+};
+
+/**
+ * What the alert on silence is computed from: one row for each event type and day (UTC, in days since the epoch). The alert on
+ * signatures reads the rollups. `since_ms` is when the evaluations began that have not been interrupted since.
+ */
+export const plainAlerts: SchemaStep = {
+  number: 17,
+  name: "plain-alerts",
+  statements: ({ bigint }) => [
+    "DROP TABLE oncehook_arrivals",
+    "DROP TABLE oncehook_arrival_subjects",
+    `CREATE TABLE oncehook_arrival_days (
+      source text NOT NULL,
+      event_type text NOT NULL,
+      day ${bigint} NOT NULL,
+      count ${bigint} NOT NULL,
+      longest_gap_ms ${bigint} NOT NULL,
+      last_ms ${bigint} NOT NULL,
+      PRIMARY KEY (source, event_type, day)
+    )`,
+    "DROP TABLE oncehook_alert_turns",
+    `CREATE TABLE oncehook_alert_turns (
+      name text PRIMARY KEY,
+      next_at_ms ${bigint} NOT NULL,
+      since_ms ${bigint} NOT NULL
+    )`,
   ],
 };
