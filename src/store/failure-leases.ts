@@ -8,7 +8,7 @@ import type { Lease } from "./lease.ts";
 
 const FAILURES = "oncehook_failures";
 /** The condition of the index, word for word. */
-const SUSPECT = sql<boolean>`unclean_ends > 0`;
+const SUSPECT = sql<boolean>`crashes > 0`;
 
 export const NO_LEASE = {
   lease_owner: null,
@@ -40,7 +40,7 @@ async function leaseDue({ write, dialect }: Database, lease: Lease, limit: numbe
         .where("state", "=", "waiting")
         .where("next_attempt_at", "<=", lease.now.toISOString())
         .where("lease_owner", "is", null)
-        .where("unclean_ends", "=", 0)
+        .where("crashes", "=", 0)
         .orderBy("next_attempt_at")
         .limit(limit);
       // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
@@ -59,7 +59,7 @@ async function leaseSuspect({ write, dialect }: Database, lease: Lease): Promise
     .with("due", (db) => {
       const due = suspectsDue(db, lease.now)
         .select("id")
-        .orderBy("unclean_ends")
+        .orderBy("crashes")
         .orderBy("next_attempt_at")
         .limit(1);
       return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
@@ -145,7 +145,7 @@ export async function rescheduleFailure(
         code: again.code,
         error: storableText(again.error),
         last_failed_at: again.now.toISOString(),
-        unclean_ends: 0,
+        crashes: 0,
         ...NO_LEASE,
         ...triedBy(again.bulkReplayId),
       })

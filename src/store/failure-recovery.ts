@@ -64,15 +64,15 @@ async function settleInterrupted(
     return undefined;
   }
   const isAlone = row.lease_alone === 1;
-  const uncleanEnds = row.unclean_ends + 1;
+  const crashes = row.crashes + 1;
   const leasedAt = new Date(isoTime(row.leased_at ?? row.last_failed_at));
-  const attempt = { kind, isAlone, retriesDone: row.retries_done, uncleanEnds, leasedAt };
+  const attempt = { kind, isAlone, retriesDone: row.retries_done, crashes, leasedAt };
   const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
   const isExhausted = isGivenUp && kind === "retry";
   const error = storableText(errorText(row, attempt));
   return transact(async (query) => {
     const { numUpdatedRows } = await whereLeased(query, row)
-      .set({ ...NO_LEASE, unclean_ends: uncleanEnds, retries_done: retriesDone })
+      .set({ ...NO_LEASE, crashes, retries_done: retriesDone })
       // Beside others it may have been another event that ended the process: what is known of this one stays.
       .$if(isAlone || kind === "replay", (one) =>
         one.set({ code: "process_ended", error, last_failed_at: now.toISOString() }),
@@ -99,7 +99,7 @@ async function settleInterrupted(
       .values({ source, event_id, ...ended, took_ms: tookMs })
       .execute();
     const state = isExhausted ? ("exhausted" as const) : row.state;
-    return { source, eventId: event_id, kind, isAlone, state, uncleanEnds };
+    return { source, eventId: event_id, kind, isAlone, state, crashes };
   });
 }
 
@@ -113,14 +113,14 @@ function whereLeased(query: Database["write"], { id, lease_owner, leased_until }
 
 const EARLIER_ERROR = "\nbefore that: ";
 
-function errorText(row: Selectable<FailureRow>, { isAlone, uncleanEnds }: AttemptInterruption): string {
+function errorText(row: Selectable<FailureRow>, { isAlone, crashes }: AttemptInterruption): string {
   const tail = row.error.lastIndexOf(EARLIER_ERROR);
   const earlier = row.code !== "process_ended" ? `${EARLIER_ERROR}${row.code}: ${row.error}` : "";
   const before = row.code === "process_ended" && tail >= 0 ? row.error.slice(tail) : earlier;
   const beside = isAlone ? "which ran alone" : "which may have run beside others";
   return (
     `The process ended during this attempt, ${beside}, or could not store how it ended; such attempts in a row: ` +
-    `${uncleanEnds}. ` +
+    `${crashes}. ` +
     "Look in the handler for an exit of the process, an error thrown outside its promise, an endless loop or large allocations, " +
     `and in the log for a kill from outside.${before}`
   );

@@ -121,7 +121,7 @@ export const nextFailuresToReplay =
     const found = await Promise.all(
       statesOf(filter).map((state) => {
         const query = matching(database, state, filter)
-          .select(["id", "source", "event_id", "unclean_ends"])
+          .select(["id", "source", "event_id", "crashes"])
           .where("id", ">", afterId)
           .where("id", "<=", upToId)
           .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "<", id)]))
@@ -138,7 +138,7 @@ export const nextFailuresToReplay =
         id: Number(row.id),
         source: row.source,
         eventId: row.event_id,
-        isSuspect: row.unclean_ends > 0,
+        isSuspect: row.crashes > 0,
       }))
       .sort((one, other) => one.id - other.id)
       .slice(0, limit);

@@ -27,7 +27,7 @@ export interface StoredFailure extends EventKey {
   readonly nextAttemptAt: string | null;
   readonly leasedUntil: string | null;
   /** How many processes ended during its attempts since the last one that came to an end; above 0 it is suspect. */
-  readonly uncleanEnds: number;
+  readonly crashes: number;
 }
 
 /** A lease of one failure; all but a removal count as an attempt when they are taken. */
@@ -52,7 +52,7 @@ export interface InterruptedAttempt extends EventKey {
   readonly kind: "retry" | "replay" | "bulk";
   readonly isAlone: boolean;
   readonly state: StoredFailure["state"];
-  readonly uncleanEnds: number;
+  readonly crashes: number;
 }
 
 export interface NewFailure extends EventKey {
@@ -155,7 +155,7 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
     lastFailedAt: isoTime(row.last_failed_at),
     nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
     leasedUntil: row.leased_until === null ? null : isoTime(row.leased_until),
-    uncleanEnds: row.unclean_ends,
+    crashes: row.crashes,
   };
 }
 

@@ -74,7 +74,7 @@ export interface FailureRow {
   lease_bulk_id: StoredInteger | null;
   leased_at: StoredTime | null;
   /** How many processes have ended during its attempts since the last one that came to an end. */
-  unclean_ends: Generated<number>;
+  crashes: Generated<number>;
 }
 
 export interface AttemptRow {

@@ -293,5 +293,6 @@ export const plainAlerts: SchemaStep = {
       next_at_ms ${bigint} NOT NULL,
       since_ms ${bigint} NOT NULL
     )`,
+    "ALTER TABLE oncehook_failures RENAME COLUMN unclean_ends TO crashes",
   ],
 };
