@@ -88,7 +88,7 @@ export const NOTIFICATION_VARIABLES = {
   ALERT_SILENCE_FLOOR: variable({
     expects: "a whole number from 10 to 1000000",
     default: "20",
-    meaning: "How many callbacks of a type must be missing before it counts as silent",
+    meaning: "How many callbacks of a type in seven days the alert on its silence needs",
     schema: wholeNumber(10, 1_000_000),
   }),
   NOTIFY_RETRY_DELAY_SECONDS: variable({
