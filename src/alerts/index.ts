@@ -1,2 +1,1 @@
-export { createAlertPoller } from "./alert-poller.ts";
-export { type ArrivalCounts, createArrivalCounts } from "./arrival-counts.ts";
+export { type ArrivalCounts, createAlertPoller, createArrivalCounts } from "./alert-poller.ts";

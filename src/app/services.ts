@@ -146,7 +146,7 @@ function rulesOf(config: Config): PipelineSettings {
   };
 }
 
-/** A callback is counted in one place: for the metrics, the overview, and the history that alerts are judged by. */
+/** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */
 function createCounters(
   metrics: Metrics,
   { registry, store, clock, logger }: Dependencies,

@@ -126,7 +126,7 @@ export interface Config {
   };
   readonly alerts: {
     readonly kinds: readonly AlertKind[];
-    /** How many callbacks of a type must be missing before it counts as silent. */
+    /** How many callbacks of a type in seven days the alert on its silence needs. */
     readonly silenceFloor: number;
   };
   readonly builtInHandlers: readonly string[];

@@ -96,7 +96,7 @@ export const NOTIFICATION_VARIABLES = {
   ALERT_SILENCE_FLOOR: {
     schema: wholeNumber(10, 1_000_000),
     default: "20",
-    meaning: "How many callbacks of a type must be missing before it counts as silent",
+    meaning: "How many callbacks of a type in seven days the alert on its silence needs",
   },
 } satisfies VariableTable;
 

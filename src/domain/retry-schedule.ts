@@ -21,7 +21,7 @@ export interface AttemptInterruption {
   /** Including this one. */
   readonly retriesDone: number;
   /** How many processes ended during its attempts since the last one that came to an end, including this one. */
-  readonly uncleanEnds: number;
+  readonly crashes: number;
   readonly leasedAt: Date;
 }
 
@@ -45,9 +45,9 @@ export function afterInterruption(
   interrupted: AttemptInterruption,
   now: Date,
 ): AfterInterruption {
-  const { kind, isAlone, retriesDone, uncleanEnds, leasedAt } = interrupted;
+  const { kind, isAlone, retriesDone, crashes, leasedAt } = interrupted;
   if (kind !== "retry") {
-    const isGivenUp = kind === "bulk" && isAlone && uncleanEnds >= MAX_ENDS_IN_BULK;
+    const isGivenUp = kind === "bulk" && isAlone && crashes >= MAX_ENDS_IN_BULK;
     return { retriesDone, isGivenUp, nextAttemptAt: undefined };
   }
   const isLast = retriesDone >= policy.max;

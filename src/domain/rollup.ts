@@ -4,7 +4,7 @@
  */
 export const OVERVIEW_RANGES = {
   hour: { stepSeconds: 60, steps: 60, keptSeconds: 2 * 86_400 },
-  day: { stepSeconds: 900, steps: 96, keptSeconds: 8 * 86_400 },
+  day: { stepSeconds: 900, steps: 96, keptSeconds: 9 * 86_400 },
   month: { stepSeconds: 14_400, steps: 180, keptSeconds: 92 * 86_400 },
 } as const;
 

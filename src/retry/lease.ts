@@ -5,8 +5,8 @@ import type { Receiver } from "../pipeline/index.ts";
 export async function recoverInterrupted(receiver: Receiver, { leaseMs }: RetryTiming): Promise<void> {
   const { store, clock, log, settings } = receiver;
   const settled = await store.failureRecovery.recover({ now: clock.now(), leaseMs, policy: settings.retry });
-  for (const { source, eventId, kind, isAlone, state, uncleanEnds } of settled) {
-    const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: uncleanEnds };
+  for (const { source, eventId, kind, isAlone, state, crashes } of settled) {
+    const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
     log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");
   }
 }

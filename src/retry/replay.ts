@@ -29,7 +29,7 @@ export async function replay(
     found = await failures.get(key);
   }
   if (found === undefined) return "absent";
-  const isAlone = found.uncleanEnds > 0;
+  const isAlone = found.crashes > 0;
   const run = async (): Promise<ReplayResult> => {
     const owner = randomUUID();
     const kind = bulkReplayId === undefined ? "replay" : "bulk";

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from "kysely";
-import type { JsonObject } from "../domain/index.ts";
+import { type JsonObject, OVERVIEW_RANGES } from "../domain/index.ts";
 import { Area, type Database } from "./database.ts";
 import type { AlertRow } from "./tables.ts";
 
@@ -24,7 +24,7 @@ export interface StoredAlert extends AlertKey {
 }
 
 export interface AlertChange extends AlertKey {
-  /** The number of the state that was judged; 0 where there was none. */
+  /** The number of the state that was evaluated; 0 if there was none. */
   readonly from: number;
   readonly isOpen: boolean;
   readonly since: Date;
@@ -34,114 +34,128 @@ export interface AlertChange extends AlertKey {
   readonly message?: { readonly topic: string; readonly payload: JsonObject };
 }
 
-export interface ArrivalKey {
+/** How many authentic callbacks of an event type came. */
+export interface Arrival {
   readonly source: string;
-  readonly subject: string;
-}
-
-export interface Arrival extends ArrivalKey {
+  readonly eventType: string;
   readonly count: number;
 }
 
-/** Between which slots something has come. */
-export interface ArrivalSubject extends ArrivalKey {
-  readonly firstSlot: number;
-  readonly lastSlot: number;
+/** What came of an event type on one day (UTC), to the minute. */
+export interface ArrivalDay extends Arrival {
+  /** In days since the epoch. */
+  readonly day: number;
+  /** The longest time without one that ended on this day, in milliseconds; it may have begun earlier. */
+  readonly longestGapMs: number;
+  readonly lastAt: Date;
 }
 
-export interface SlotCount {
+/** How many callbacks of a source ended with an outcome in a quarter of an hour. */
+export interface OutcomeCount {
+  readonly source: string;
+  readonly outcome: string;
+  /** In seconds since the epoch. */
   readonly slot: number;
   readonly count: number;
 }
 
 export interface ExhaustedCounts {
   readonly types: readonly { readonly source: string; readonly eventType: string; readonly count: number }[];
-  /** False where there were more than were looked at, so that a type that is missing may still have some. */
+  /** False if there are more than `limit`, so that a type that is missing may still have some. */
   readonly isComplete: boolean;
 }
 
-/** Alerts are notifications of this source; their position in the outbox is 0, of an event that does not exist. */
+/** The source of an alert's notification; its position is 0, which no handler's notification has. */
 const OWN_SOURCE = "oncehook";
-const COUNTS = "oncehook_arrivals";
-const SUBJECTS = "oncehook_arrival_subjects";
-/** Slots of one subject deleted at a time, so that no callback waits long for the writer. */
-const STEP = 1_000;
 
-/** The counts that alerts are computed from, in slots of five minutes, and the notifications that were sent. */
+/** Longer than any rolling deployment leaves no process running. */
+const INTERRUPTION_MS = 300_000;
+const STEP_SECONDS = OVERVIEW_RANGES.day.stepSeconds;
+const DAY_MS = 86_400_000;
+
+/** What alerts are evaluated from, and the alerts that were sent. */
 export class Alerts extends Area {
-  /** Returns true to one caller per `everyMs`, across all processes; a turn far ahead is of a clock that was set back since. */
-  async claimEvaluation(now: Date, everyMs: number): Promise<boolean> {
-    const { numAffectedRows = 0n } = await sql`INSERT INTO oncehook_alert_turns (name, next_at_ms)
-      VALUES ('judge', ${now.getTime() + everyMs})
-      ON CONFLICT (name) DO UPDATE SET next_at_ms = excluded.next_at_ms
-      WHERE oncehook_alert_turns.next_at_ms <= ${now.getTime()}
-        OR oncehook_alert_turns.next_at_ms > ${now.getTime() + 2 * everyMs}`.execute(this.database.write);
-    return numAffectedRows > 0n;
+  /**
+   * Claims the evaluation of a kind: one caller per `everyMs` succeeds, across all processes. Returns since when evaluations
+   * have followed each other without an interruption of five minutes; undefined to all other callers.
+   */
+  async claimEvaluation(kind: AlertKind, at: Date, everyMs: number): Promise<Date | undefined> {
+    const now = at.getTime();
+    // A due time far ahead was written before the clock was set back.
+    const { rows } = await sql<{ since_ms: number | string }>`
+      INSERT INTO oncehook_alert_turns (name, next_at_ms, since_ms) VALUES (${kind}, ${now + everyMs}, ${now})
+      ON CONFLICT (name) DO UPDATE SET next_at_ms = excluded.next_at_ms,
+        since_ms = CASE
+          WHEN oncehook_alert_turns.next_at_ms < ${now - INTERRUPTION_MS} OR oncehook_alert_turns.since_ms > ${now}
+          THEN excluded.since_ms ELSE oncehook_alert_turns.since_ms END
+      WHERE oncehook_alert_turns.next_at_ms <= ${now}
+        OR oncehook_alert_turns.next_at_ms > ${now + 2 * everyMs}
+      RETURNING since_ms`.execute(this.database.write);
+    return rows[0] === undefined ? undefined : new Date(Number(rows[0].since_ms));
   }
 
-  /** Adds to the counts of a slot, all of them or none. */
-  async addArrivals(slot: number, added: readonly Arrival[]): Promise<void> {
+  /** Adds callbacks that came just before `at`, all of them or none. */
+  async addArrivals(at: Date, added: readonly Arrival[]): Promise<void> {
     if (added.length === 0) return;
-    // One order for all processes, so that no two of them wait for each other's rows.
+    const now = at.getTime();
+    // One order for all processes prevents deadlocks on the rows of several types.
     const sorted = added.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
     await this.database.transact(async (query) => {
-      await query
-        .insertInto(SUBJECTS)
-        .values(sorted.map(({ source, subject }) => ({ source, subject, first_slot: slot, last_slot: slot })))
-        .onConflict((conflict) =>
-          conflict.columns(["source", "subject"]).doUpdateSet({
-            first_slot: sql`CASE WHEN excluded.first_slot < ${sql.ref(`${SUBJECTS}.first_slot`)}
-              THEN excluded.first_slot ELSE ${sql.ref(`${SUBJECTS}.first_slot`)} END`,
-            last_slot: sql`CASE WHEN excluded.last_slot > ${sql.ref(`${SUBJECTS}.last_slot`)}
-              THEN excluded.last_slot ELSE ${sql.ref(`${SUBJECTS}.last_slot`)} END`,
-          }),
-        )
-        .execute();
-      await query
-        .insertInto(COUNTS)
-        .values(sorted.map(({ source, subject, count }) => ({ source, subject, slot, count })))
-        .onConflict((conflict) =>
-          conflict
-            .columns(["source", "subject", "slot"])
-            .doUpdateSet({ count: sql`${sql.ref(`${COUNTS}.count`)} + excluded.count` }),
-        )
-        .execute();
+      for (const { source, eventType, count } of sorted) {
+        // Without a condition SQLite would read ON as part of a join.
+        await sql`INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
+          SELECT ${source}, ${eventType}, ${Math.floor(now / DAY_MS)}, ${count},
+            ${now} - coalesce(max(last_ms), ${now}), ${now}
+          FROM oncehook_arrival_days WHERE source = ${source} AND event_type = ${eventType}
+          ON CONFLICT (source, event_type, day) DO UPDATE SET
+            count = stored.count + excluded.count,
+            longest_gap_ms = CASE WHEN excluded.longest_gap_ms > stored.longest_gap_ms
+              THEN excluded.longest_gap_ms ELSE stored.longest_gap_ms END,
+            last_ms = excluded.last_ms`.execute(query);
+      }
     });
   }
 
-  async subjects(): Promise<ArrivalSubject[]> {
-    const rows = await this.database.read.selectFrom(SUBJECTS).selectAll().execute();
+  async listArrivals(): Promise<ArrivalDay[]> {
+    const rows = await this.database.read.selectFrom("oncehook_arrival_days").selectAll().execute();
     return rows.map((row) => ({
       source: row.source,
-      subject: row.subject,
-      firstSlot: Number(row.first_slot),
-      lastSlot: Number(row.last_slot),
+      eventType: row.event_type,
+      day: Number(row.day),
+      count: Number(row.count),
+      longestGapMs: Number(row.longest_gap_ms),
+      lastAt: new Date(Number(row.last_ms)),
     }));
   }
 
-  /** The slots with arrivals, from `from` up to but not including `to`. */
-  async arrivals({ source, subject }: ArrivalKey, from: number, to: number): Promise<SlotCount[]> {
-    const rows = await this.database.read
-      .selectFrom(COUNTS)
-      .select(["slot", "count"])
-      .where("source", "=", source)
-      .where("subject", "=", subject)
-      .where("slot", ">=", from)
-      .where("slot", "<", to)
-      .execute();
-    return rows.map((row) => ({ slot: Number(row.slot), count: Number(row.count) }));
+  /** Deletes the days before one. */
+  async deleteArrivalsBefore(day: number): Promise<void> {
+    await this.database.write.deleteFrom("oncehook_arrival_days").where("day", "<", day).execute();
   }
 
-  /** Deletes the counts before a slot; the counts go first, since a deleted subject would leave them behind. */
-  async deleteArrivalsBefore(before: number): Promise<void> {
-    for (const subject of await this.subjects()) {
-      const { firstSlot } = subject;
-      if (firstSlot >= before) continue;
-      for (let from = firstSlot; from < before; from += STEP) {
-        await deleteSlots(this.database, subject, from, Math.min(from + STEP, before));
-      }
-      await trimSubject(this.database, subject, before);
-    }
+  /** When the oldest quarter-hour began of which outcomes are kept, in seconds since the epoch. */
+  async firstOutcomeSlot(): Promise<number | undefined> {
+    const row = await this.database.read
+      .selectFrom("oncehook_rollups")
+      .select("slot")
+      .where("step_seconds", "=", STEP_SECONDS)
+      .orderBy("slot")
+      .limit(1)
+      .executeTakeFirst();
+    return row === undefined ? undefined : Number(row.slot);
+  }
+
+  /** The outcomes of the quarter-hours that begin at `from` or later and before `to`, in seconds since the epoch. */
+  async outcomes(from: number, to: number): Promise<OutcomeCount[]> {
+    const rows = await this.database.read
+      .selectFrom("oncehook_rollups")
+      .select(({ fn }) => ["source", "outcome", "slot", fn.sum<number | string>("count").as("count")])
+      .where("step_seconds", "=", STEP_SECONDS)
+      .where("slot", ">=", from)
+      .where("slot", "<", to)
+      .groupBy(["slot", "source", "outcome"])
+      .execute();
+    return rows.map((row) => ({ ...row, slot: Number(row.slot), count: Number(row.count) }));
   }
 
   /** How many exhausted failures there are by type, among `limit` of them. */
@@ -169,34 +183,7 @@ export class Alerts extends Area {
   }
 }
 
-const sortKey = ({ source, subject }: ArrivalKey) => JSON.stringify([source, subject]);
-
-async function deleteSlots({ write }: Database, key: ArrivalKey, from: number, to: number): Promise<void> {
-  await write
-    .deleteFrom(COUNTS)
-    .where("source", "=", key.source)
-    .where("subject", "=", key.subject)
-    .where("slot", ">=", from)
-    .where("slot", "<", to)
-    .execute();
-}
-
-/** Of what comes no more nothing is left, not even that it came. */
-async function trimSubject({ write }: Database, key: ArrivalKey, before: number): Promise<void> {
-  await write
-    .deleteFrom(SUBJECTS)
-    .where("source", "=", key.source)
-    .where("subject", "=", key.subject)
-    .where("last_slot", "<", before)
-    .execute();
-  await write
-    .updateTable(SUBJECTS)
-    .set({ first_slot: before })
-    .where("source", "=", key.source)
-    .where("subject", "=", key.subject)
-    .where("first_slot", "<", before)
-    .execute();
-}
+const sortKey = ({ source, eventType }: Arrival) => JSON.stringify([source, eventType]);
 
 async function changeIn(query: Database["write"], change: AlertChange): Promise<boolean> {
   const { kind, source, subject, from, message } = change;

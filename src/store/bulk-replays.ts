@@ -144,7 +144,7 @@ export class BulkReplays extends Area {
     const found = await Promise.all(
       statesOf(filter).map((state) => {
         const query = matching(this.database, state, filter)
-          .select(["id", "source", "event_id", "unclean_ends"])
+          .select(["id", "source", "event_id", "crashes"])
           .where("id", ">", afterId)
           .where("id", "<=", upToId)
           .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "<", id)]))
@@ -161,7 +161,7 @@ export class BulkReplays extends Area {
         id: Number(row.id),
         source: row.source,
         eventId: row.event_id,
-        isSuspect: row.unclean_ends > 0,
+        isSuspect: row.crashes > 0,
       }))
       .sort((one, other) => one.id - other.id)
       .slice(0, limit);

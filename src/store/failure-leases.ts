@@ -27,7 +27,7 @@ export interface FailedAttempt {
 
 const FAILURES = "oncehook_failures";
 /** The condition of the index, word for word. */
-const SUSPECT = sql<boolean>`unclean_ends > 0`;
+const SUSPECT = sql<boolean>`crashes > 0`;
 
 /** The columns of a failure without a lease. */
 export const NO_FAILURE_LEASE = {
@@ -60,7 +60,7 @@ export class FailureLeases extends Area {
           .where("state", "=", "waiting")
           .where("next_attempt_at", "<=", lease.now.toISOString())
           .where("lease_owner", "is", null)
-          .where("unclean_ends", "=", 0)
+          .where("crashes", "=", 0)
           .orderBy("next_attempt_at")
           .limit(limit);
         // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
@@ -81,7 +81,7 @@ export class FailureLeases extends Area {
       .with("due", (db) => {
         const due = suspectsDue(db, lease.now)
           .select("id")
-          .orderBy("unclean_ends")
+          .orderBy("crashes")
           .orderBy("next_attempt_at")
           .limit(1);
         return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
@@ -131,7 +131,7 @@ export class FailureLeases extends Area {
           code: again.code,
           error: storableText(again.error),
           last_failed_at: again.now.toISOString(),
-          unclean_ends: 0,
+          crashes: 0,
           ...NO_FAILURE_LEASE,
           ...triedBy(again.bulkReplayId),
         })

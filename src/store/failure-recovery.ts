@@ -26,7 +26,7 @@ export interface InterruptedAttempt extends EventKey {
   readonly kind: "retry" | "replay" | "bulk";
   readonly isAlone: boolean;
   readonly state: StoredFailure["state"];
-  readonly uncleanEnds: number;
+  readonly crashes: number;
 }
 
 const FAILURES = "oncehook_failures";
@@ -74,16 +74,16 @@ export class FailureRecovery extends Area {
       return undefined;
     }
     const isAlone = row.lease_alone === 1;
-    const uncleanEnds = row.unclean_ends + 1;
+    const crashes = row.crashes + 1;
     const leasedAt = new Date(isoTime(row.leased_at ?? row.last_failed_at));
-    const attempt = { kind, isAlone, retriesDone: row.retries_done, uncleanEnds, leasedAt };
+    const attempt = { kind, isAlone, retriesDone: row.retries_done, crashes, leasedAt };
     const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
     const isExhausted = isGivenUp && kind === "retry";
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
     return this.database.transact(async (query) => {
       const { numUpdatedRows } = await whereLeased(query, row)
-        .set({ ...NO_FAILURE_LEASE, unclean_ends: uncleanEnds, retries_done: retriesDone })
+        .set({ ...NO_FAILURE_LEASE, crashes, retries_done: retriesDone })
         // Beside others, another event may have ended the process: this one's own error stays.
         .$if(isAlone || kind === "replay", (one) =>
           one.set({ code: "process_ended", error, last_failed_at: now.toISOString() }),
@@ -107,7 +107,7 @@ export class FailureRecovery extends Area {
       };
       await insertAttempt(query, { ...key, ...ended });
       const state = isExhausted ? ("exhausted" as const) : row.state;
-      return { ...key, kind, isAlone, state, uncleanEnds };
+      return { ...key, kind, isAlone, state, crashes };
     });
   }
 
@@ -143,14 +143,14 @@ function whereLeased(query: Database["write"], { id, lease_owner, leased_until }
 
 const EARLIER_ERROR = "\nbefore that: ";
 
-function errorText(row: Selectable<FailureRow>, { isAlone, uncleanEnds }: AttemptInterruption): string {
+function errorText(row: Selectable<FailureRow>, { isAlone, crashes }: AttemptInterruption): string {
   const tail = row.error.lastIndexOf(EARLIER_ERROR);
   const earlier = row.code !== "process_ended" ? `${EARLIER_ERROR}${row.code}: ${row.error}` : "";
   const before = row.code === "process_ended" && tail >= 0 ? row.error.slice(tail) : earlier;
   const beside = isAlone ? "which ran alone" : "which may have run beside others";
   return (
     `The process ended during this attempt, ${beside}, or could not store how it ended; such attempts in a row: ` +
-    `${uncleanEnds}. ` +
+    `${crashes}. ` +
     "Look in the handler for an exit of the process, an error thrown outside its promise, an endless loop or large allocations, " +
     `and in the log for a kill from outside.${before}`
   );

@@ -26,7 +26,7 @@ export interface StoredFailure extends EventKey {
   readonly nextAttemptAt: string | null;
   readonly leasedUntil: string | null;
   /** How many processes ended during its attempts since the last completed one; above 0 it is suspect. */
-  readonly uncleanEnds: number;
+  readonly crashes: number;
 }
 
 export interface NewFailure extends EventKey {
@@ -72,7 +72,7 @@ export function toFailure(row: Selectable<FailureRow>): StoredFailure {
     lastFailedAt: isoTime(row.last_failed_at),
     nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
     leasedUntil: row.leased_until === null ? null : isoTime(row.leased_until),
-    uncleanEnds: row.unclean_ends,
+    crashes: row.crashes,
   };
 }
 

@@ -5,10 +5,9 @@ export type {
   AlertKind,
   Alerts,
   Arrival,
-  ArrivalKey,
-  ArrivalSubject,
+  ArrivalDay,
   ExhaustedCounts,
-  SlotCount,
+  OutcomeCount,
   StoredAlert,
 } from "./alerts.ts";
 export type { Attempts, AttemptTrigger, NewAttempt, StoredAttempt } from "./attempts.ts";

@@ -74,7 +74,7 @@ export interface FailureRow {
   lease_bulk_id: StoredInteger | null;
   leased_at: StoredTime | null;
   /** How many processes have ended during its attempts since the last completed one. */
-  unclean_ends: Generated<number>;
+  crashes: Generated<number>;
 }
 
 export interface AttemptRow {
@@ -230,16 +230,17 @@ export interface Tables {
     last_used_at: StoredTime | null;
   };
   oncehook_captured_requests: CapturedRequestRow;
-  oncehook_arrivals: { source: string; subject: string; slot: StoredInteger; count: StoredInteger };
-  oncehook_arrival_subjects: {
+  oncehook_arrival_days: {
     source: string;
-    subject: string;
-    first_slot: StoredInteger;
-    last_slot: StoredInteger;
+    event_type: string;
+    day: StoredInteger;
+    count: StoredInteger;
+    longest_gap_ms: StoredInteger;
+    last_ms: StoredInteger;
   };
   oncehook_rollups: RollupRow;
   oncehook_alerts: AlertRow;
-  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger };
+  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger; since_ms: StoredInteger };
   oncehook_sessions: SessionRow;
   oncehook_audit: AuditRow;
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };

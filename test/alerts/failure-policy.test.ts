@@ -4,47 +4,51 @@ import { evaluateFailures, type NotifiedFailures } from "../../src/alerts/policy
 
 const NOON = new Date("2026-03-04T12:00:00.000Z");
 const minutes = (count: number) => new Date(NOON.getTime() + count * 60_000);
-const open = (told: number): NotifiedFailures => ({ isOpen: true, notifiedCount: told, notifiedAt: NOON });
+const open = (notified: number): NotifiedFailures => ({
+  isOpen: true,
+  notifiedCount: notified,
+  notifiedAt: NOON,
+});
 const found = (count: number, isComplete = true) => ({ count, isComplete });
 
-describe("exhausted failures", () => {
-  it("are told of when the first one is there, and when none is left", () => {
+describe("the alert on exhausted failures", () => {
+  it("starts with the first exhausted failure and resolves when none is left", () => {
     const none = { isOpen: false, notifiedCount: 0, notifiedAt: NOON };
     expect(evaluateFailures(none, found(0), minutes(1))).toBe("unchanged");
-    expect(evaluateFailures(none, found(1), minutes(1))).toBe("begins");
+    expect(evaluateFailures(none, found(1), minutes(1))).toBe("starts");
     expect(evaluateFailures(open(1), found(1), minutes(600))).toBe("unchanged");
-    expect(evaluateFailures(open(1), found(0), minutes(1))).toBe("over");
+    expect(evaluateFailures(open(1), found(0), minutes(1))).toBe("resolves");
   });
 
-  it("that become more are told of again, an hour after the last message at the earliest", () => {
+  it("grows when more failures are exhausted, an hour after the last notification at the earliest", () => {
     expect(evaluateFailures(open(1), found(9), minutes(59))).toBe("unchanged");
     expect(evaluateFailures(open(1), found(9), minutes(60))).toBe("grows");
   });
 
-  it("that become fewer say nothing, and the next one is news again", () => {
+  it("shrinks without a notification, and grows again with the next failure", () => {
     expect(evaluateFailures(open(9), found(2), minutes(1))).toBe("shrinks");
     expect(evaluateFailures(open(2), found(3), minutes(60))).toBe("grows");
   });
 
-  it("that are too many to be counted are not taken for gone", () => {
+  it("does not resolve while there are too many failures to count", () => {
     expect(evaluateFailures(open(9), found(0, false), minutes(1))).toBe("unchanged");
     expect(evaluateFailures(open(9), found(2, false), minutes(1))).toBe("unchanged");
   });
 
-  it("bring no more than one message an hour while they are there, whatever happens to their number", () => {
+  it("sends at most one notification an hour, however the number of failures changes", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 600 }), (counts) => {
-        let told: NotifiedFailures = { isOpen: false, notifiedCount: 0, notifiedAt: NOON };
+        let notified: NotifiedFailures = { isOpen: false, notifiedCount: 0, notifiedAt: NOON };
         const sent: number[] = [];
         for (const [minute, count] of counts.entries()) {
           const now = minutes(minute);
-          const verdict = evaluateFailures(told, found(count), now);
-          if (verdict === "begins" || verdict === "grows") sent.push(minute);
-          if (verdict === "unchanged") continue;
-          told = {
+          const transition = evaluateFailures(notified, found(count), now);
+          if (transition === "starts" || transition === "grows") sent.push(minute);
+          if (transition === "unchanged") continue;
+          notified = {
             isOpen: true,
             notifiedCount: count,
-            notifiedAt: verdict === "shrinks" ? told.notifiedAt : now,
+            notifiedAt: transition === "shrinks" ? notified.notifiedAt : now,
           };
         }
         expect(sent[0]).toBe(0);

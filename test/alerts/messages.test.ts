@@ -9,14 +9,14 @@ const KEYS = [
   { kind: "silence", source: "platform", subject: "payment_notify" },
 ] as const;
 
-/** The places in docs/alerts.md, as a heading's link is made of it. */
+/** The anchors of the headings in docs/alerts.md. */
 const docs = readFileSync("docs/alerts.md", "utf8");
 const anchors = [...docs.matchAll(/^### (.+)$/gm)].map(([, title = ""]) =>
   title.toLowerCase().replace(/[^\w-]/g, ""),
 );
 
 describe.each(KEYS)("the message of an alert: $kind", (key) => {
-  it("says of what it is, what to do, and where more is said of it", () => {
+  it("names its source, its remedy and its section of docs/alerts.md", () => {
     const { topic, payload } = messageOf(key, "started", SINCE, 3);
     expect(docs).toContain(`| \`${topic}\` |`);
     expect(payload).toMatchObject({ state: "started", source: "platform", since: SINCE.toISOString() });
@@ -26,11 +26,11 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
     expect(anchors).toContain(anchor);
   });
 
-  it("tells by its topic that it is over, as a mail shows nothing else at first", () => {
+  it("ends its topic with .resolved when the alert is resolved, since the topic is the subject of a mail", () => {
     const { topic } = messageOf(key, "started", SINCE, 1);
-    expect(messageOf(key, "over", SINCE, 0)).toMatchObject({
-      topic: `${topic}.over`,
-      payload: { state: "over" },
+    expect(messageOf(key, "resolved", SINCE, 0)).toMatchObject({
+      topic: `${topic}.resolved`,
+      payload: { state: "resolved" },
     });
   });
 });

@@ -1,179 +1,197 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  chanceOfSoFew,
+  comparedWith,
   DAY,
   evaluateSignatures,
   HOUR,
-  type SlotCounts,
+  type SignatureCounts,
+  signatureOf,
   WEEK,
 } from "../../src/alerts/policy.ts";
-import { type Business, createChance, expectedIn, history, MONDAY } from "./histories.ts";
+import { FAULTS } from "../../src/domain/index.ts";
+import { createChance, poisson } from "./chance.ts";
 
-const SHOP: Business = { perHour: 40, atNight: 0, opensAt: 8, closesAt: 20 };
-const at = (week: number, day: number, hour: number) =>
-  MONDAY + week * WEEK + day * DAY + Math.round(hour * HOUR);
-const BEGIN = at(0, 0, 0);
+/** Midnight of a Monday, in quarter-hours. */
+const MONDAY = WEEK * 2_900 + 4 * DAY;
+const at = (week: number, day: number, hour: number) => MONDAY + week * WEEK + day * DAY + hour * HOUR;
 
-/** The slots in which the alert would begin, and those in which it would be over, judged at the end of each slot. */
-function changes(authentic: SlotCounts, refused: SlotCounts, from: number, to: number) {
-  const found: { begun: number[]; over: number[] } = { begun: [], over: [] };
-  let state: { openedIn?: number; closedIn?: number } = {};
-  const firstSlot = Math.min(...authentic.keys());
-  const past = (counts: SlotCounts, slot: number): SlotCounts => ({
-    ...counts,
-    get: (one: number) => (one > slot ? undefined : counts.get(one)),
-  });
-  for (let slot = from; slot < to; slot += 1) {
-    const known = { slot, authentic: past(authentic, slot), refused: past(refused, slot), firstSlot };
-    const verdict = evaluateSignatures({ ...known, ...state });
-    if (verdict === "begins") {
-      state = { openedIn: slot };
-      found.begun.push(slot);
-    } else if (verdict === "over") {
-      state = { closedIn: slot };
-      found.over.push(slot);
-    }
-  }
-  return found;
+type Source = (quarter: number) => Partial<SignatureCounts>;
+
+/** Open from 8:00 to 20:00, Monday to Friday; `atNight` is the share of callbacks at other times. */
+function shop(perHour: number, atNight: number, chance: () => number): (quarter: number) => number {
+  return (quarter) => {
+    const hour = ((quarter - MONDAY) % DAY) / HOUR;
+    const isOpen = (quarter - MONDAY) % WEEK < 5 * DAY && hour >= 8 && hour < 20;
+    return poisson(((isOpen ? 1 : atNight) * perHour) / HOUR, chance);
+  };
 }
 
-/** Authentic callbacks of a shop that are refused instead between two slots. */
-function failingBetween(shop: Business, from: number, to: number, end: number, seed: number, share = 1) {
-  const chance = createChance(seed);
-  const all = history(BEGIN, end, (slot) => expectedIn(slot, shop), chance);
-  const authentic = new Map<number, number>();
-  const refused = new Map<number, number>();
-  for (const [slot, count] of all) {
-    const lost =
-      slot >= from && slot < to
-        ? Array.from({ length: count }, chance).filter((drawn) => drawn < share).length
-        : 0;
-    if (count > lost) authentic.set(slot, count - lost);
-    if (lost > 0) refused.set(slot, lost);
+/** Evaluates each quarter-hour of a source; returns the quarter-hours in which the alert started and resolved. */
+function changesOf(source: Source, from: number, to: number, first = MONDAY) {
+  const changes: { started: number[]; resolved: number[] } = { started: [], resolved: [] };
+  const quarters = new Map<number, SignatureCounts>();
+  let state: { isOpen: boolean; changedIn?: number } = { isOpen: false };
+  for (let last = first; last < to; last += 1) {
+    quarters.set(last, { authentic: 0, wrong: 0, unsigned: 0, ...source(last) });
+    if (last < from) continue;
+    const transition = evaluateSignatures({ last, shift: comparedWith(last, first), quarters, ...state });
+    if (transition === "unchanged") continue;
+    state = { isOpen: transition === "starts", changedIn: last + 1 };
+    changes[transition === "starts" ? "started" : "resolved"].push(last);
   }
-  return { authentic, refused };
+  return changes;
 }
 
-describe("failing signatures", () => {
-  it("are not told of, however many strangers knock, while the platform's callbacks come as usual", () => {
+/** A constant number of authentic callbacks, of which a share is refused between two quarter-hours. */
+function failing(perQuarter: number, from: number, to: number, share = 1): Source {
+  return (quarter) => {
+    const wrong = quarter >= from && quarter < to ? Math.round(perQuarter * share) : 0;
+    return { authentic: perQuarter - wrong, wrong };
+  };
+}
+
+describe("the alert on failing signatures", () => {
+  it("is not started by any number of forged callbacks while the platform's callbacks arrive as usual", () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 2, max: 600 }),
+        fc.integer({ min: 1, max: 600 }),
         fc.constantFrom(0, 0.02, 0.3, 1),
-        fc.integer({ min: 0, max: 5_000 }),
+        fc.integer({ min: 10, max: 5_000 }),
         fc.integer(),
-        (perHour, atNight, knocks, seed) => {
-          const chance = createChance(seed);
-          const shop = { ...SHOP, perHour, atNight };
-          const end = at(3, 0, 0);
-          const authentic = history(BEGIN, end, (slot) => expectedIn(slot, shop), chance);
-          const refused = history(at(1, 0, 0), end, () => knocks / HOUR, chance);
-          expect(changes(authentic, refused, at(1, 0, 1), end).begun).toEqual([]);
+        (perHour, atNight, forged, seed) => {
+          const authentic = shop(perHour, atNight, createChance(seed));
+          const source: Source = (quarter) => ({ authentic: authentic(quarter), wrong: forged });
+          expect(changesOf(source, at(1, 1, 0), at(4, 0, 0)).started).toEqual([]);
         },
       ),
       { numRuns: 25 },
     );
   });
 
-  it("are told of within an hour and a half where forty an hour are usual, once, and are over soon after", () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 0, max: 4 }),
-        fc.integer({ min: 0, max: 5 }),
-        fc.integer(),
-        (week, day, seed) => {
-          const weekday = Math.min(day, 4);
-          const [from, to] = [at(week + 1, weekday, 10), at(week + 1, weekday, 15)];
-          const { authentic, refused } = failingBetween(SHOP, from, to, at(week + 1, weekday, 19), seed);
-          const { begun, over } = changes(authentic, refused, from - 2 * HOUR, at(week + 1, weekday, 19));
-          expect(begun).toHaveLength(1);
-          expect(begun[0]! - from).toBeLessThanOrEqual(1.5 * HOUR);
-          expect(over).toHaveLength(1);
-          expect(over[0]).toBeGreaterThanOrEqual(to);
-          expect(over[0]! - to).toBeLessThanOrEqual(1.25 * HOUR);
-        },
-      ),
-      { numRuns: 40 },
-    );
+  it("starts within an hour after the last valid signature of a busy source, and resolves within half an hour", () => {
+    const [from, to] = [at(2, 1, 10), at(2, 1, 15)];
+    const { started, resolved } = changesOf(failing(10, from, to), at(2, 0, 0), at(2, 3, 0));
+    expect(started).toEqual([from + HOUR - 1]);
+    expect(resolved).toEqual([to + 1]);
   });
 
-  it("of a source that sends three an hour are told of within a day", () => {
-    const quiet = { perHour: 3, atNight: 1, opensAt: 0, closesAt: 24 };
-    const from = at(5, 1, 0);
-    const { authentic, refused } = failingBetween(quiet, from, at(7, 0, 0), at(6, 0, 0), 11);
-    const [begun = 0] = changes(authentic, refused, from - DAY, at(6, 0, 0)).begun;
-    expect(begun - from).toBeGreaterThan(HOUR);
-    expect(begun - from).toBeLessThanOrEqual(DAY);
+  it("starts within a day where two callbacks arrive in an hour", () => {
+    const from = at(2, 1, 10);
+    const source: Source = (quarter) =>
+      quarter % 2 !== 0 ? {} : quarter < from ? { authentic: 1 } : { wrong: 1 };
+    const [started] = changesOf(source, at(2, 0, 0), at(3, 0, 0)).started;
+    expect(started).toBeGreaterThan(from + DAY / 2);
+    expect(started).toBeLessThan(from + DAY);
   });
 
-  it("that begin at night are told of in the morning", () => {
-    const from = at(5, 0, 2);
-    const { authentic, refused } = failingBetween(SHOP, from, at(6, 0, 0), at(5, 1, 0), 12);
-    const [begun = 0] = changes(authentic, refused, from - HOUR, at(5, 1, 0)).begun;
-    expect(begun).toBeGreaterThan(at(5, 0, 8));
-    expect(begun).toBeLessThan(at(5, 0, 9));
+  it("compares with a day earlier in the first eight days, and starts nothing on the first day", () => {
+    const from = at(0, 3, 10);
+    expect(changesOf(failing(10, from, at(1, 0, 0)), at(0, 0, 0), at(0, 4, 0)).started).toEqual([
+      from + HOUR - 1,
+    ]);
+    const onFirstDay = failing(10, at(0, 0, 10), at(1, 0, 0));
+    expect(changesOf(onFirstDay, at(0, 0, 0), at(0, 1, 0)).started).toEqual([]);
   });
 
-  it("on the first day of a source are told of by what came just before", () => {
-    const from = at(0, 0, 15);
-    const { authentic, refused } = failingBetween(SHOP, from, at(0, 0, 20), at(0, 0, 20), 13);
-    const [begun = 0] = changes(authentic, refused, BEGIN, at(0, 0, 20)).begun;
-    expect(begun - from).toBeLessThanOrEqual(1.5 * HOUR);
-    expect(begun).toBeGreaterThanOrEqual(from);
+  it("is not started for a source that never had an authentic callback", () => {
+    expect(changesOf(() => ({ wrong: 50, unsigned: 50 }), at(0, 0, 0), at(2, 0, 0)).started).toEqual([]);
   });
 
-  it("are not told of where a source never had a good one", () => {
-    const refused = history(BEGIN, BEGIN + DAY, () => 10, createChance(14));
-    const known = { slot: BEGIN + HOUR, authentic: new Map(), refused, firstSlot: BEGIN + HOUR };
-    expect(evaluateSignatures(known)).toBe("unchanged");
+  it.each([
+    ["29 authentic callbacks a week ago", { usual: 29 }],
+    ["9 wrong signatures", { wrong: 9 }],
+    ["as many authentic callbacks as wrong signatures", { usual: 100, authentic: 10, wrong: 10 }],
+    ["a quarter of the authentic callbacks of a week ago", { usual: 40, authentic: 10, wrong: 11 }],
+    ["unsigned requests beside one authentic callback", { authentic: 1, wrong: 0, unsigned: 500 }],
+  ])("is not started by %s", (_cause, over) => {
+    expect(startsWith(over)).toBe(false);
   });
 
-  it("are not told of on a holiday on which a few strangers knock and nobody else", () => {
-    const holiday = at(5, 1, 0);
-    const mean = (slot: number) => (slot < holiday ? expectedIn(slot, SHOP) : 0);
-    const authentic = history(BEGIN, at(5, 2, 0), mean, createChance(15));
-    const refused = history(holiday, at(5, 2, 0), () => 4 / HOUR, createChance(16));
-    expect(changes(authentic, refused, holiday, at(5, 2, 0)).begun).toEqual([]);
+  it.each([
+    ["30 authentic callbacks a week ago, and 7 of them beside 10 wrong signatures now", { authentic: 7 }],
+    ["unsigned requests alone, as behind a proxy that drops the header", { wrong: 0, unsigned: 10 }],
+  ])("is started by %s", (_cause, over) => {
+    expect(startsWith(over)).toBe(true);
   });
 
-  it("are not told of where a busy platform sends a third less while many strangers knock", () => {
-    const busy = { ...SHOP, perHour: 6_000, atNight: 1 };
-    const less = at(5, 1, 0);
-    const mean = (slot: number) => expectedIn(slot, busy) * (slot < less ? 1 : 2 / 3);
-    const authentic = history(BEGIN, at(5, 2, 0), mean, createChance(17));
-    const refused = history(less, at(5, 2, 0), () => 9_000 / HOUR, createChance(18));
-    expect(changes(authentic, refused, less, at(5, 2, 0)).begun).toEqual([]);
+  it("starts at most twice a day where three quarters of the callbacks fail", () => {
+    const [from, to] = [at(2, 1, 0), at(2, 4, 0)];
+    const { started } = changesOf(failing(10, from, to, 0.75), from, to);
+    expect(started.length).toBeLessThanOrEqual(6);
   });
 
-  it("do not open and close in turn where half of a platform's callbacks fail for a day", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 20, max: 400 }), fc.integer(), (perHour, seed) => {
-        const shop = { ...SHOP, perHour, atNight: 1 };
-        const [from, to] = [at(5, 1, 0), at(5, 2, 0)];
-        const { authentic, refused } = failingBetween(shop, from, to, to, seed, 0.5);
-        expect(changes(authentic, refused, from, to).begun.length).toBeLessThanOrEqual(3);
-      }),
-      { numRuns: 25 },
-    );
+  it("resolves during a flood of forged callbacks when half of the usual authentic ones arrive", () => {
+    const [from, to] = [at(2, 1, 10), at(2, 1, 12)];
+    const source: Source = (quarter) =>
+      quarter >= from && quarter < to ? { wrong: 500 } : { authentic: quarter < to ? 10 : 5, wrong: 490 };
+    const { started, resolved } = changesOf(source, at(2, 1, 0), at(2, 2, 0));
+    expect([started.length, resolved.length]).toEqual([1, 1]);
+    expect(resolved[0]! - to).toBeLessThan(2 * HOUR);
+  });
+
+  it("ignores a change that lies ahead because the clock was set back", () => {
+    const last = at(2, 1, 12);
+    const known = { last, shift: WEEK, quarters: new Map([[last, { authentic: 9, wrong: 0, unsigned: 0 }]]) };
+    expect(evaluateSignatures({ ...known, isOpen: true, changedIn: last + WEEK })).toBe("resolves");
+    expect(evaluateSignatures({ ...known, isOpen: true, changedIn: last })).toBe("unchanged");
   });
 });
 
-describe("the chance of so few", () => {
-  it("is a bound from above for the exact one", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 60 }), (now, before) => {
-        const all = now + before;
-        let term = 0.5 ** all;
-        let exact = term;
-        for (let k = 1; k <= now; k += 1) {
-          term *= (all - k + 1) / k;
-          exact += term;
-        }
-        expect(chanceOfSoFew(now, before)).toBeGreaterThanOrEqual(Math.min(exact, 1) - 1e-9);
-      }),
-    );
-    expect(chanceOfSoFew(0, 7)).toBeCloseTo(0.5 ** 7, 10);
-    expect(chanceOfSoFew(7, 7)).toBe(1);
+/** One hour of a source: `usual` authentic callbacks a week ago, the others now. */
+function startsWith(over: Partial<SignatureCounts & { usual: number }>): boolean {
+  const { usual, ...now } = { usual: 30, authentic: 0, wrong: 10, unsigned: 0, ...over };
+  const last = at(2, 1, 10);
+  const before = { authentic: usual, wrong: 0, unsigned: 0 };
+  const quarters = new Map([
+    [last - WEEK, before],
+    [last, now],
+  ]);
+  return evaluateSignatures({ last, shift: WEEK, quarters, isOpen: false }) === "starts";
+}
+
+describe("an outcome", () => {
+  it("says of each callback whether its signature was valid, wrong or missing", () => {
+    const codesOf = (signature: string | undefined) =>
+      Object.keys(FAULTS).filter((code) => signatureOf(code) === signature);
+    expect([signatureOf("success"), signatureOf("already_processed")]).toEqual(["authentic", "authentic"]);
+    expect(codesOf("unsigned")).toEqual(["signature_missing", "timestamp_missing", "token_missing"]);
+    expect(codesOf("wrong")).toEqual([
+      "signature_repeated",
+      "signature_malformed",
+      "signature_mismatch",
+      "timestamp_stale",
+      "token_repeated",
+      "token_mismatch",
+      "jwt_malformed",
+      "jwt_signature",
+      "jwt_claims",
+      "jwt_body_mismatch",
+      "state_unknown",
+      "state_of_another_browser",
+      "issuer_mismatch",
+    ]);
+    // These can also end a request before its signature is verified.
+    expect(codesOf(undefined)).toEqual([
+      "address_not_allowed",
+      "https_required",
+      "too_many_requests",
+      "not_found",
+      "method_not_allowed",
+      "body_too_large",
+      "content_encoding_unsupported",
+      "request_timeout",
+      "malformed_request",
+      "headers_too_large",
+      "endpoint_check",
+      "redirect_invalid",
+      "process_ended",
+      "internal",
+      "keys_unavailable",
+      "platform_unavailable",
+      "prefetch_refused",
+      "store_unavailable",
+      "overloaded",
+    ]);
   });
 });

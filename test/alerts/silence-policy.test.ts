@@ -1,182 +1,149 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  DAY,
-  evaluateSilence,
-  HOUR,
-  missing,
-  type SilenceHistory,
-  usualOf,
-  WEEK,
-} from "../../src/alerts/policy.ts";
-import { allSlots, type Business, createChance, expectedIn, history, MONDAY, poisson } from "./histories.ts";
+import { createArrivalCounts } from "../../src/alerts/index.ts";
+import { isSilent, silenceLimit } from "../../src/alerts/policy.ts";
+import type { ArrivalDay } from "../../src/store/index.ts";
+import { createChance } from "./chance.ts";
 
 const FLOOR = 20;
-const SHOP: Business = { perHour: 40, atNight: 0, opensAt: 8, closesAt: 20 };
-const at = (week: number, day: number, hour: number) =>
-  MONDAY + week * WEEK + day * DAY + Math.round(hour * HOUR);
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Midnight of a Monday. */
+const MONDAY = Date.parse("2026-03-02T00:00:00.000Z");
+const TYPE = { source: "platform", eventType: "payment_notify" };
 
-/** A live source, judged at the end of every slot; resolves with the slots in which an alert would begin, up to `most`. */
-function alertsOf(
-  counts: ReadonlyMap<number, number>,
-  from: number,
-  to: number,
-  over: Partial<SilenceHistory> = {},
-): number[] {
-  const firstSlot = Math.min(...counts.keys());
-  const serving = allSlots(firstSlot, to);
-  const found: number[] = [];
-  let lastSlot = firstSlot;
-  const seen = new Map<number, number>();
-  for (let slot = firstSlot; slot < to; slot += 1) {
-    const known = { slot, firstSlot, lastSlot, serving, counts: seen, ...over };
-    if (slot >= from && evaluateSilence(known, FLOOR) === "begins") found.push(slot);
-    const count = counts.get(slot);
-    if (count !== undefined) {
-      seen.set(slot, count);
-      lastSlot = slot;
-    }
+/** The rows that the store keeps of these times. */
+function daysOf(times: readonly number[]): ArrivalDay[] {
+  const days = new Map<number, ArrivalDay>();
+  for (const [index, time] of times.entries()) {
+    const day = Math.floor(time / DAY);
+    const { count = 0, longestGapMs = 0 } = days.get(day) ?? {};
+    const gap = time - (times[index - 1] ?? time);
+    const changed = { count: count + 1, longestGapMs: Math.max(longestGapMs, gap), lastAt: new Date(time) };
+    days.set(day, { ...TYPE, day, ...changed });
   }
-  return found;
+  return [...days.values()];
 }
 
-const business = fc.record({
-  perHour: fc.integer({ min: 1, max: 600 }),
-  atNight: fc.constantFrom(0, 0.02, 0.3, 1),
-  opensAt: fc.integer({ min: 5, max: 11 }),
-  closesAt: fc.integer({ min: 12, max: 22 }),
-});
+/** A callback every `every` milliseconds between two hours of each day from Monday to `lastDay` (0 to 6), for some weeks. */
+function regular(
+  every: number,
+  weeks: number,
+  [opens, closes]: readonly [number, number],
+  lastDay = 6,
+): number[] {
+  const times: number[] = [];
+  for (let day = 0; day < weeks * 7; day += 1) {
+    const midnight = MONDAY + day * DAY;
+    if (day % 7 > lastDay) continue;
+    for (let time = midnight + opens * HOUR; time <= midnight + closes * HOUR; time += every)
+      times.push(time);
+  }
+  return times;
+}
 
-describe("the silence of an event type", () => {
-  it("never pages while callbacks come as usual, whatever the hours of the shop", () => {
+const limitOf = (times: readonly number[]) => silenceLimit(daysOf(times), FLOOR);
+
+describe("the alert on silence", () => {
+  it("starts after four times the longest gap of the last seven days", () => {
+    const times = regular(HOUR, 2, [8, 20]);
+    const limit = limitOf(times);
+    const lastAt = times.at(-1)!;
+    expect(limit).toEqual({ lastAt: new Date(lastAt), limitMs: 4 * 12 * HOUR });
+    const observed = new Date(MONDAY);
+    expect(isSilent(limit!, observed, new Date(lastAt + 48 * HOUR - 1))).toBe(false);
+    expect(isSilent(limit!, observed, new Date(lastAt + 48 * HOUR))).toBe(true);
+  });
+
+  it("starts after an hour where callbacks arrive every minute", () => {
+    expect(limitOf(regular(60_000, 2, [0, 23]).filter((time) => time % DAY < 23 * HOUR))?.limitMs).toBe(
+      4 * (HOUR + 60_000),
+    );
+    const dense = Array.from({ length: 8 * 24 * 60 }, (_, minute) => MONDAY + minute * 60_000);
+    expect(limitOf(dense)?.limitMs).toBe(HOUR);
+  });
+
+  it("has a longer limit for a source that rests on weekends", () => {
+    const fridays = regular(HOUR, 2, [8, 20], 4);
+    expect(limitOf(fridays)?.limitMs).toBe(4 * 60 * HOUR);
+  });
+
+  it("is not started in the first week of an event type", () => {
+    expect(limitOf(regular(HOUR, 1, [8, 20]))).toBeUndefined();
+    expect(limitOf([...regular(HOUR, 1, [8, 20]), MONDAY + 7 * DAY])).toBeDefined();
+    expect(silenceLimit([], FLOOR)).toBeUndefined();
+  });
+
+  it("is not started for an event type with fewer callbacks than the floor in seven days", () => {
+    const perDay = regular(5 * HOUR, 2, [8, 20]);
+    expect(silenceLimit(daysOf(perDay), 21)).toBeDefined();
+    expect(silenceLimit(daysOf(perDay), 22)).toBeUndefined();
+  });
+
+  it("forgets a gap after seven days", () => {
+    const outage = regular(60_000, 4, [0, 24]).filter(
+      (time) => time < MONDAY + 8 * DAY || time >= MONDAY + 10 * DAY,
+    );
+    const until = (day: number) => limitOf(outage.filter((time) => time < MONDAY + day * DAY))?.limitMs;
+    expect(until(17)).toBe(4 * (2 * DAY + 60_000));
+    expect(until(18)).toBe(HOUR);
+  });
+
+  it("does not count the time in which no receiver was running", () => {
+    const limit = { lastAt: new Date(MONDAY), limitMs: HOUR };
+    const now = new Date(MONDAY + 10 * HOUR);
+    expect(isSilent(limit, new Date(MONDAY + 9.5 * HOUR), now)).toBe(false);
+    expect(isSilent(limit, new Date(MONDAY + 9 * HOUR), now)).toBe(true);
+  });
+
+  it("is not started by callbacks that arrive by chance at a constant rate", () => {
     fc.assert(
-      fc.property(business, fc.integer(), (shop, seed) => {
-        const counts = history(
-          at(0, 0, 0),
-          at(8, 0, 0),
-          (slot) => expectedIn(slot, shop),
-          createChance(seed),
-        );
-        fc.pre(counts.size > 0);
-        expect(alertsOf(counts, at(0, 0, 0), at(8, 0, 0))).toEqual([]);
+      fc.property(fc.integer({ min: 1, max: 60 }), fc.integer(), (perHour, seed) => {
+        const chance = createChance(seed);
+        const times: number[] = [];
+        for (let time = MONDAY; time < MONDAY + 21 * DAY; ) {
+          times.push(time);
+          time += Math.ceil((-Math.log(1 - chance()) * HOUR) / perHour);
+        }
+        const days = daysOf(times);
+        for (const [index, time] of times.entries()) {
+          const gap = time - (times[index - 1] ?? time);
+          if (gap < HOUR) continue;
+          // Before the gap: the rows of the days as they were then.
+          const before = daysOf(times.slice(0, index));
+          const limit = silenceLimit(before, FLOOR);
+          if (limit !== undefined) expect(gap).toBeLessThan(limit.limitMs);
+        }
+        expect(days.length).toBeGreaterThan(20);
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
-  }, 120_000);
-
-  it("is told when twenty are missing, and half an hour later at the latest", () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 20, max: 600 }),
-        fc.integer({ min: 0, max: 4 }),
-        fc.integer(),
-        (perHour, day, seed) => {
-          const shop = { ...SHOP, perHour };
-          const silentFrom = at(5, day, 10);
-          const counts = history(
-            at(0, 0, 0),
-            silentFrom,
-            (slot) => expectedIn(slot, shop),
-            createChance(seed),
-          );
-          const [first] = alertsOf(counts, silentFrom, silentFrom + 8 * HOUR);
-          const needed = (FLOOR / perHour) * HOUR;
-          expect(first).toBeDefined();
-          expect(first! - silentFrom).toBeGreaterThan(Math.min(needed / 3, 3));
-          // Chance makes one week in three a thin one.
-          expect(first! - silentFrom).toBeLessThanOrEqual(Math.max(2.5 * needed, 4) + HOUR / 2);
-        },
-      ),
-      { numRuns: 60 },
-    );
-  });
-
-  it("is told within two hours where forty an hour are usual", () => {
-    const silentFrom = at(5, 2, 13);
-    const counts = history(at(0, 0, 0), silentFrom, (slot) => expectedIn(slot, SHOP), createChance(1));
-    expect(alertsOf(counts, silentFrom, silentFrom + 2 * HOUR).length).toBeGreaterThan(0);
-  });
-
-  it("that begins at night is told in the morning, on a Monday too", () => {
-    const silentFrom = at(5, 4, 23);
-    const counts = history(at(0, 0, 0), silentFrom, (slot) => expectedIn(slot, SHOP), createChance(2));
-    const [first] = alertsOf(counts, silentFrom, at(6, 1, 0));
-    expect(first).toBeGreaterThan(at(6, 0, 8));
-    expect(first).toBeLessThan(at(6, 0, 11));
-  });
-
-  it("is not told in the first two weeks, when nobody knows what is usual", () => {
-    const silentFrom = at(1, 2, 10);
-    const counts = history(at(0, 0, 0), silentFrom, (slot) => expectedIn(slot, SHOP), createChance(3));
-    expect(alertsOf(counts, at(0, 0, 0), at(2, 0, 0))).toEqual([]);
-  });
-
-  it("is not told of the hour by which a morning moves when summer time ends", () => {
-    const moved = at(5, 0, 0);
-    const chance = createChance(4);
-    const counts = history(
-      at(0, 0, 0),
-      at(6, 0, 0),
-      (slot) => expectedIn(slot < moved ? slot : slot - HOUR, SHOP),
-      chance,
-    );
-    expect(alertsOf(counts, at(0, 0, 0), at(6, 0, 0))).toEqual([]);
-  });
-
-  it("is not told of a source that has become quiet before: fewer are missing then", () => {
-    const quietFrom = at(5, 0, 0);
-    const mean = (slot: number) => expectedIn(slot, slot < quietFrom ? SHOP : { ...SHOP, perHour: 1 });
-    const counts = history(at(0, 0, 0), at(6, 0, 0), mean, createChance(5));
-    expect(alertsOf(counts, quietFrom + DAY, at(6, 0, 0))).toEqual([]);
-  });
-
-  it("is not told where forty come at once each hour and one batch is late", () => {
-    const counts = new Map<number, number>();
-    for (let slot = at(0, 0, 0); slot < at(6, 0, 0); slot += HOUR) counts.set(slot, 40);
-    const late = at(5, 2, 14);
-    counts.delete(late);
-    counts.set(late + 8, 40);
-    expect(alertsOf(counts, at(0, 0, 0), at(6, 0, 0))).toEqual([]);
-  });
-
-  it("counts only while a receiver was there to be called", () => {
-    const silentFrom = at(5, 2, 10);
-    const to = silentFrom + 4 * HOUR;
-    const counts = history(at(0, 0, 0), silentFrom, (slot) => expectedIn(slot, SHOP), createChance(6));
-    const known = { slot: to, firstSlot: at(0, 0, 0), lastSlot: silentFrom - 1, counts };
-    expect(evaluateSilence({ ...known, serving: allSlots(silentFrom, to) }, FLOOR)).toBe("begins");
-    const restarted = allSlots(to - 2, to);
-    expect(evaluateSilence({ ...known, serving: restarted }, FLOOR)).toBe("unchanged");
-    expect(missing({ ...known, serving: new Set() })).toEqual({ callbacks: 0, slots: 0 });
-  });
-
-  it("outlives an earlier week in which nothing came", () => {
-    const silentFrom = at(5, 2, 10);
-    const holiday = (slot: number) => slot >= at(3, 0, 0) && slot < at(4, 0, 0);
-    const mean = (slot: number) => (holiday(slot) ? 0 : expectedIn(slot, SHOP));
-    const counts = history(at(0, 0, 0), silentFrom, mean, createChance(7));
-    expect(alertsOf(counts, silentFrom, silentFrom + 3 * HOUR).length).toBeGreaterThan(0);
-  });
-
-  it("is over with the first callback, and goes on until then", () => {
-    const known = { slot: 900, firstSlot: 0, serving: new Set<number>(), counts: new Map(), openedIn: 800 };
-    expect(evaluateSilence({ ...known, lastSlot: 790 }, FLOOR)).toBe("unchanged");
-    expect(evaluateSilence({ ...known, lastSlot: 899 }, FLOOR)).toBe("over");
   });
 });
 
-describe("what is usual", () => {
-  it("is never the largest of several weeks, and nothing without any", () => {
-    expect(usualOf([])).toBeUndefined();
-    expect([usualOf([5]), usualOf([9, 5]), usualOf([9, 5, 7]), usualOf([0, 9, 5, 7])]).toEqual([5, 5, 7, 5]);
+describe("the counter of authentic callbacks", () => {
+  it("counts events of known types by source, until the counts are taken", () => {
+    const arrivals = createArrivalCounts(["payment_notify"]);
+    for (let count = 0; count < 3; count += 1)
+      arrivals.note("platform", { eventId: "e1", eventType: "payment_notify" });
+    expect(arrivals.take()).toEqual([{ ...TYPE, count: 3 }]);
+    expect(arrivals.take()).toEqual([]);
   });
 
-  it("is drawn by the tests as it is meant: the mean of a Poisson number is its parameter", () => {
-    const chance = createChance(8);
-    for (const mean of [0.5, 3, 80]) {
-      const drawn = Array.from({ length: 5_000 }, () => poisson(mean, chance));
-      const average = drawn.reduce((sum, one) => sum + one, 0) / drawn.length;
-      expect(Math.abs(average - mean)).toBeLessThan(0.1 * mean);
-    }
+  it("counts no callback without a verified event id, and no type that has no handler", () => {
+    const arrivals = createArrivalCounts(["payment_notify"]);
+    arrivals.note("platform", { eventType: "payment_notify" });
+    for (const eventType of ["made_up", "__proto__"]) arrivals.note("platform", { eventId: "e1", eventType });
+    arrivals.note("platform", { eventId: "e1" });
+    expect(arrivals.take()).toEqual([]);
+  });
+
+  it("adds counts again that could not be stored", () => {
+    const arrivals = createArrivalCounts(["payment_notify"]);
+    arrivals.note("platform", { eventId: "e1", eventType: "payment_notify" });
+    const taken = arrivals.take();
+    arrivals.note("platform", { eventId: "e2", eventType: "payment_notify" });
+    arrivals.putBack(taken);
+    expect(arrivals.take()).toEqual([{ ...TYPE, count: 2 }]);
   });
 });

@@ -104,10 +104,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         ["e3", 1, 30],
       ] as const) {
         await fail({ failures }, { eventId, nextAttemptAt: at(due) });
-        await execute(
-          target,
-          `UPDATE oncehook_failures SET unclean_ends = ${ends} WHERE event_id = '${eventId}'`,
-        );
+        await execute(target, `UPDATE oncehook_failures SET crashes = ${ends} WHERE event_id = '${eventId}'`);
       }
       const order: (string | undefined)[] = [];
       for (let count = 0; count < 4; count += 1)

@@ -18,8 +18,7 @@ const SEALED: Record<EncryptedKind, string[]> = {
 const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
-const BOOKS =
-  /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects|late_callbacks)/;
+const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_days|late_callbacks)/;
 /** One of each kind alone, and all of them together. */
 const EACH: CallbackFilter = {
   from: NOON.toISOString(),
@@ -202,10 +201,13 @@ async function callbacks({ callbacks, rollups }: Store): Promise<void> {
 }
 
 async function alerts({ alerts }: Store): Promise<void> {
-  const key = { source: "platform", subject: "authentic" };
-  await alerts.addArrivals(7, [{ ...key, count: 1 }]);
-  await alerts.arrivals(key, 1, 9);
+  const key = { source: "platform", subject: "t" };
+  await alerts.claimEvaluation("silence", NOON, 60_000);
+  await alerts.addArrivals(NOON, [{ source: "platform", eventType: "t", count: 1 }]);
+  await alerts.listArrivals();
   await alerts.deleteArrivalsBefore(8);
+  await alerts.firstOutcomeSlot();
+  await alerts.outcomes(0, 900);
   await alerts.exhausted(10);
   const change = {
     kind: "silence",

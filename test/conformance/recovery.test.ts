@@ -39,7 +39,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
         { trigger: "replay", outcome: "process_ended", startedAt: at(5).toISOString(), durationMs: 30_000 },
       ]);
       expect(await store.failures.get(KEY)).toMatchObject({
-        uncleanEnds: 1,
+        crashes: 1,
         lastFailedAt: at(35).toISOString(),
       });
     }),
@@ -52,7 +52,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       expect(await recover(store, 35)).toEqual([]);
       expect(await store.failures.get(KEY)).toMatchObject({
         code: "handler_failed",
-        uncleanEnds: 0,
+        crashes: 0,
         leasedUntil: null,
       });
       expect(await store.attempts.list(KEY, ALL)).toEqual([]);

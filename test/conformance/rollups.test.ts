@@ -49,7 +49,7 @@ describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
       const before = await left(days(1));
       expect(before).toEqual([1_500, 101, 7]);
       expect(await left(new Date(days(2).getTime() + 1_400 * 60_000))).toEqual([99, 101, 7]);
-      expect(await left(days(9))).toEqual([0, 4, 7]);
+      expect(await left(days(10))).toEqual([0, 4, 7]);
       expect(await left(days(100))).toEqual([0, 0, 0]);
     }));
 });

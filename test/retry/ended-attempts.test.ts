@@ -31,7 +31,7 @@ describe("a failure whose process ended during its attempt", () => {
         gate.resolve();
       });
       await failInline(inner);
-      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
+      await execute(target, "UPDATE oncehook_failures SET crashes = 1");
       inner.time.seconds = 60;
       const { runLock } = inner.receiver;
       // The other run ends once this one waits, or has run.
@@ -74,7 +74,7 @@ describe("a failure whose process ended during its attempt", () => {
     ["bulk", 0, false, 1],
   ])("is known by the kind of its attempt, and by whether that ran alone: %s after %i ends", (...given) =>
     withStore("sqlite", async (store, target) => {
-      const [kind, uncleanEnds, isAlone, bulkReplayId] = given;
+      const [kind, crashes, isAlone, bulkReplayId] = given;
       // A process that ends is one that leases, and settles nothing.
       const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
         await store.failureLeases.leaseOne(...lease);
@@ -85,7 +85,7 @@ describe("a failure whose process ended during its attempt", () => {
         { times: 1 },
       );
       await failInline(inner);
-      await execute(target, `UPDATE oncehook_failures SET unclean_ends = ${uncleanEnds}`);
+      await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
       await store.bulkReplays.create(
         { filter: {}, perSecond: 10, createdBy: "token" },
         inner.receiver.clock.now(),

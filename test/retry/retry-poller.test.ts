@@ -73,8 +73,8 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
         if (eventId !== "fresh") atOnce -= 1;
       });
       for (const id of ["worst", "e1", "e2", "fresh"]) await failInline(inner, id);
-      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1 WHERE event_id IN ('e1', 'e2')");
-      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 2 WHERE event_id = 'worst'");
+      await execute(target, "UPDATE oncehook_failures SET crashes = 1 WHERE event_id IN ('e1', 'e2')");
+      await execute(target, "UPDATE oncehook_failures SET crashes = 2 WHERE event_id = 'worst'");
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(4);
       expect(most).toBe(1);

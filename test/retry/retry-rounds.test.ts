@@ -37,7 +37,7 @@ describe("a round of retries", () => {
         void loop.stop();
       });
       for (const id of ["e1", "e2"]) await failInline(inner, id);
-      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
+      await execute(target, "UPDATE oncehook_failures SET crashes = 1");
       inner.time.seconds = 60;
       const loop = inner.loop();
       expect(await loop.round()).toBe(1);
@@ -59,7 +59,7 @@ describe("a round of retries", () => {
       for (const id of ["e1", "suspect"]) await failInline(inner, id);
       await execute(
         target,
-        "UPDATE oncehook_failures SET unclean_ends = 1, next_attempt_at = NULL, state = 'exhausted' WHERE event_id = 'suspect'",
+        "UPDATE oncehook_failures SET crashes = 1, next_attempt_at = NULL, state = 'exhausted' WHERE event_id = 'suspect'",
       );
       inner.time.seconds = 60;
       const round = inner.loop().round();

@@ -41,7 +41,6 @@ export async function seedRows(target: Target): Promise<void> {
       SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_captured_requests (request_id, received_at, bytes, encrypted_request)
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
-    `${numbers} INSERT INTO oncehook_arrivals (source, subject, slot, count) SELECT 'platform', 'type:t', n, 1 FROM g`,
     `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
     `${numbers} INSERT INTO oncehook_sessions (id_sha256, actor, role, credential_fingerprint, started_at, expires_at)
       SELECT ${id}, 'a', 'viewer', 'f', ${time}, ${time} FROM g`,

@@ -113,7 +113,7 @@ function failures({ id, time, bytes, bigint, eventId }: ColumnTypes): string[] {
       encrypted_body ${bytes} NOT NULL, body_sha256 text NOT NULL,
       first_failed_at ${time} NOT NULL, last_failed_at ${time} NOT NULL, next_attempt_at ${time},
       bulk_replay_id ${bigint},
-      unclean_ends integer NOT NULL DEFAULT 0,
+      crashes integer NOT NULL DEFAULT 0,
       lease_owner text, leased_until ${time}, leased_at ${time},
       lease_kind text, lease_alone smallint NOT NULL DEFAULT 0, lease_bulk_id ${bigint},
       UNIQUE (event_id, source)
@@ -121,7 +121,7 @@ function failures({ id, time, bytes, bigint, eventId }: ColumnTypes): string[] {
     "CREATE INDEX oncehook_failures_due ON oncehook_failures (state, next_attempt_at)",
     "CREATE INDEX oncehook_failures_listed ON oncehook_failures (state, id, event_type, code, source)",
     "CREATE INDEX oncehook_failures_leased ON oncehook_failures (leased_until) WHERE lease_owner IS NOT NULL",
-    "CREATE INDEX oncehook_failures_suspect ON oncehook_failures (next_attempt_at) WHERE unclean_ends > 0",
+    "CREATE INDEX oncehook_failures_suspect ON oncehook_failures (next_attempt_at) WHERE crashes > 0",
   ];
 }
 
@@ -249,21 +249,17 @@ function access({ id, time, bigint }: ColumnTypes): string[] {
   ];
 }
 
-/** A slot is five minutes, numbered from the epoch; a subject is an event type, or another count of `ArrivalSubject`. */
+/** The alert on signatures reads the rollups. */
 function alerts({ time, bigint }: ColumnTypes): string[] {
   return [
-    `CREATE TABLE oncehook_arrivals (
+    // The alert on silence reads one row for each event type and day; `day` is UTC, in days since the epoch.
+    `CREATE TABLE oncehook_arrival_days (
       source text NOT NULL,
-      subject text NOT NULL,
-      slot ${bigint} NOT NULL, count ${bigint} NOT NULL,
-      PRIMARY KEY (source, subject, slot)
-    )`,
-    // The first and the last slot of a history, without a look at its counts.
-    `CREATE TABLE oncehook_arrival_subjects (
-      source text NOT NULL,
-      subject text NOT NULL,
-      first_slot ${bigint} NOT NULL, last_slot ${bigint} NOT NULL,
-      PRIMARY KEY (source, subject)
+      event_type text NOT NULL,
+      day ${bigint} NOT NULL,
+      count ${bigint} NOT NULL,
+      longest_gap_ms ${bigint} NOT NULL, last_ms ${bigint} NOT NULL,
+      PRIMARY KEY (source, event_type, day)
     )`,
     // `number` grows with each change: of two processes that evaluate the same state, one changes it and notifies.
     `CREATE TABLE oncehook_alerts (
@@ -276,6 +272,10 @@ function alerts({ time, bigint }: ColumnTypes): string[] {
       notified_count integer NOT NULL, notified_at ${time} NOT NULL,
       PRIMARY KEY (kind, source, subject)
     )`,
-    `CREATE TABLE oncehook_alert_turns (name text PRIMARY KEY, next_at_ms ${bigint} NOT NULL)`,
+    // `since_ms` is when the evaluations began that have not been interrupted since.
+    `CREATE TABLE oncehook_alert_turns (
+      name text PRIMARY KEY,
+      next_at_ms ${bigint} NOT NULL, since_ms ${bigint} NOT NULL
+    )`,
   ];
 }

@@ -58,7 +58,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(await store.failures.get(key("e1"))).toMatchObject({
         code: "handler_failed",
         retriesDone: 1,
-        uncleanEnds: 1,
+        crashes: 1,
         leasedUntil: null,
         nextAttemptAt: at(120).toISOString(),
       });
@@ -77,7 +77,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       const again = { kind: "retry", code: "handler_failed", error: "2", now: at(131) } as const;
       await store.failureLeases.reschedule(key("e1"), "b", { ...again, nextAttemptAt: at(191) });
       expect(await store.failures.get(key("e1"))).toMatchObject({
-        uncleanEnds: 0,
+        crashes: 0,
         retriesDone: 2,
         attempts: 3,
       });
@@ -131,7 +131,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
         code: "process_ended",
         attempts: 2,
         retriesDone: 0,
-        uncleanEnds: 1,
+        crashes: 1,
       });
       expect(await store.failureLeases.leaseOne(key("e1"), lease("b", 36))).toMatchObject({ eventId: "e1" });
     }));
@@ -280,10 +280,7 @@ describe("a row on postgres that another session holds", () => {
       "postgres",
       async (store, target) => {
         for (const id of ["held", "e1", "e2", "suspect"]) await fail(store, id);
-        await execute(
-          target,
-          "UPDATE oncehook_failures SET unclean_ends = 1 WHERE event_id IN ('e2', 'suspect')",
-        );
+        await execute(target, "UPDATE oncehook_failures SET crashes = 1 WHERE event_id IN ('e2', 'suspect')");
         const held = "SELECT 1 FROM oncehook_failures WHERE event_id IN ('held', 'suspect') FOR UPDATE";
         await withLock(target, held, async () => {
           const due = await store.failureLeases.leaseDue(lease("a", 60), 9);
