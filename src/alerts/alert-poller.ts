@@ -7,7 +7,10 @@ import { lastFullQuarter } from "./policy.ts";
 /** The authentic callbacks that a process counts by event type until it stores them. */
 export interface ArrivalCounts {
   /** Counts one callback; without an event id it was not authentic. */
-  note(source: string, callback: { readonly eventId?: string; readonly eventType?: string }): void;
+  note(
+    source: string,
+    callback: { readonly eventId?: string | undefined; readonly eventType?: string | undefined },
+  ): void;
   /** Returns what was counted and starts again at zero. */
   take(): Arrival[];
   /** Adds counts back that could not be stored. */

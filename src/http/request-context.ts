@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
@@ -35,8 +35,8 @@ export interface RequestContext {
   onVerified: () => void;
   /** Its trace, where it is traced. */
   readonly span: RequestSpan | undefined;
-  /** Runs what continues the request in its own asynchronous context, its span included. */
-  readonly inContext: <T>(run: () => T) => T;
+  /** Its own asynchronous context, its span included: what continues it runs in there. */
+  readonly context: AsyncResource;
 }
 
 /** What all requests of a listener have in common. */
@@ -52,6 +52,8 @@ export type ReadOrigin = (message: IncomingMessage) => Pick<RequestContext, "add
 
 const NOTHING = new Uint8Array();
 const NO_BODY = (): void => {};
+
+const createContext = () => new AsyncResource("oncehook.request");
 
 export function createRequestContext(
   message: IncomingMessage,
@@ -88,7 +90,7 @@ export function createRequestContext(
     body: NOTHING,
     onVerified: NO_BODY,
     span,
-    inContext: span?.within(AsyncLocalStorage.snapshot) ?? AsyncLocalStorage.snapshot(),
+    context: span?.within(createContext) ?? createContext(),
   };
 }
 

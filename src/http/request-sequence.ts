@@ -122,13 +122,13 @@ export class RequestSequence {
 
 /** Runs a listener of the request in the request's context; an error becomes its response. */
 function guarded<Args extends readonly unknown[]>(
-  { inContext }: RequestContext,
+  { context }: RequestContext,
   run: (...args: Args) => void,
   fail: (error: unknown) => void,
 ): (...args: Args) => void {
   return (...args) => {
     try {
-      inContext(() => run(...args));
+      context.runInAsyncScope(run, undefined, ...args);
     } catch (error) {
       fail(error);
     }

@@ -87,6 +87,7 @@ function callbackRoute(
       body,
       deadline: startedAt + timeLimitMs,
       onVerified: request.onVerified,
+      context: request.context,
       buildLogEntry,
       end,
     };

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { SparingLog } from "../domain/index.ts";
 import { type Failed, failed, isRefused, type JsonObject, type Refused, refused } from "../domain/index.ts";
@@ -67,8 +68,9 @@ export async function processRedirect(
     return { outcome: code };
   }
   const event = eventOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
+  const context = new AsyncResource("oncehook.redirect");
   const result = await new Promise<CallbackResult>((end) =>
-    processDelivery({ ...event, buildLogEntry, end }, deps.receiver),
+    processDelivery({ ...event, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
   );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
   if (isRefused(result.outcome)) {
@@ -170,7 +172,7 @@ function eventOf(
   authentic: RedirectAuthentication,
   { deadline }: Redirect,
   { clock }: Receiver,
-): Omit<Delivery, "buildLogEntry" | "end"> {
+): Omit<Delivery, "context" | "buildLogEntry" | "end"> {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   const data: JsonObject =
@@ -193,7 +195,6 @@ function eventOf(
     bodySha256: sha256Hex(Buffer.from(code)),
     version: "v1",
     deadline,
-    chooseType: () => EVENT_TYPE,
   };
 }
 

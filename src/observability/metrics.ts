@@ -71,7 +71,7 @@ export function createMetrics({
     inFlight,
     /** One answered callback; `seconds` from its arrival. */
     callback(
-      { outcome, eventType }: { outcome: Outcome; eventType?: string },
+      { outcome, eventType }: { outcome: Outcome; eventType?: string | undefined },
       status: number,
       seconds: number,
     ): void {

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncResource } from "node:async_hooks";
 import {
   type CallbackEvent,
   type CallbackLogEntry,
@@ -13,7 +13,7 @@ import {
   refused,
   success,
 } from "../domain/index.ts";
-import { type HandleContext, HandlerTimedOut, isRejected } from "../handlers/index.ts";
+import { type HandleContext, type Handler, HandlerTimedOut, isRejected } from "../handlers/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
@@ -50,9 +50,8 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
   };
   const runValidated = (event: CallbackEvent<unknown> | Outcome): void => {
     if ("kind" in event) return ended(event);
-    const work = { ...input, handler, event };
-    if (handler.prepare === undefined) new Attempt(work, undefined, receiver, finish).submit();
-    else void runPrepared(work, receiver, finish);
+    if (handler.prepare === undefined) new Attempt({ input, handler, event }, receiver, finish).submit();
+    else void runPrepared({ ...input, handler, event }, receiver, finish);
   };
   try {
     // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
@@ -77,8 +76,9 @@ function schemaFailure(error: unknown): Failed {
 async function runPrepared(work: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded): Promise<void> {
   try {
     const preparation = await prepareOnce(work, receiver);
-    if (preparation.state === "ended") ended(preparation.outcome);
-    else new Attempt(work, preparation.value, receiver, ended).submit();
+    if (preparation.state === "ended") return ended(preparation.outcome);
+    const { handler, event } = work;
+    new Attempt({ input: work, handler, event, prepared: preparation.value }, receiver, ended).submit();
   } catch (error) {
     ended(outcomeOf(error));
   }
@@ -98,37 +98,41 @@ class TransactionLost extends Error {
   }
 }
 
+/** What an attempt runs. */
+interface AttemptWork {
+  readonly input: AttemptInput;
+  readonly handler: Handler;
+  readonly event: CallbackEvent<unknown>;
+  /** What `prepare` gave. */
+  readonly prepared?: JsonValue | undefined;
+}
+
 /** One attempt: the handler inside the transaction that holds the event's record. */
 class Attempt implements PendingEvent {
   readonly record: NewRecord;
   readonly deadline: Deadline;
-  readonly #work: ValidatedAttempt;
-  readonly #prepared: JsonValue | undefined;
+  readonly #input: AttemptInput;
+  readonly #work: AttemptWork;
   readonly #receiver: Receiver;
   readonly #ended: AttemptEnded;
-  /** Of this delivery: a group runs in the context of another one. */
-  readonly #inContext = AsyncLocalStorage.snapshot();
+  readonly #context: AsyncResource;
   #runs = 0;
   #span: TraceSpan | undefined;
   #completion: Completion | undefined;
 
-  constructor(
-    work: ValidatedAttempt,
-    prepared: JsonValue | undefined,
-    receiver: Receiver,
-    ended: AttemptEnded,
-  ) {
-    const { key, eventType, version, bodySha256 } = work;
+  constructor(work: AttemptWork, receiver: Receiver, ended: AttemptEnded) {
+    const { key, eventType, version, bodySha256, deadline, context } = work.input;
     this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
-    this.deadline = work.deadline;
+    this.deadline = deadline;
+    this.#input = work.input;
     this.#work = work;
-    this.#prepared = prepared;
+    this.#context = context ?? new AsyncResource("oncehook.attempt");
     this.#receiver = receiver;
     this.#ended = ended;
   }
 
   submit(): void {
-    const { mode, dryRun } = this.#work;
+    const { mode, dryRun } = this.#input;
     if (mode === "commit") return this.#receiver.store.submit(this);
     const run = async (scope: OnceScope) => this.complete(await this.handle(scope));
     this.#receiver.store
@@ -138,14 +142,14 @@ class Attempt implements PendingEvent {
   }
 
   handle(scope: OnceScope): Promise<unknown> {
-    return this.#inContext(() => this.#startHandler(scope));
+    return this.#context.runInAsyncScope(this.#startHandler, this, scope);
   }
 
   #startHandler(scope: OnceScope): Promise<unknown> {
     this.#runs += 1;
-    this.#work.dryRun?.reset();
+    this.#input.dryRun?.reset();
     this.#span?.fail(new TransactionLost());
-    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#work.eventType}`);
+    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#input.eventType}`);
     const span = this.#span;
     if (this.#runs > 1) return this.#handleAgain(scope);
     if (span === undefined) return this.#callHandler(this.#work.event, scope);
@@ -154,7 +158,7 @@ class Attempt implements PendingEvent {
 
   /** A handler whose transaction was lost runs again: not on what its earlier run made of the event. */
   async #handleAgain(scope: OnceScope): Promise<unknown> {
-    const event = await validateEvent(this.#work, this.#work.handler, this.#receiver);
+    const event = await validateEvent(this.#input, this.#work.handler, this.#receiver);
     if (!("kind" in event)) {
       const call = () => this.#callHandler(event, scope);
       return this.#span === undefined ? call() : this.#span.within(call);
@@ -164,11 +168,10 @@ class Attempt implements PendingEvent {
   }
 
   #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
-    const { key, version, kind, handler, dryRun } = this.#work;
+    const { handler, prepared } = this.#work;
+    const { key, version, kind, dryRun } = this.#input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
-    // What `prepare` gave belongs to each run by itself.
-    const prepared = this.#prepared === undefined ? undefined : structuredClone(this.#prepared);
     return handlerLimit.run(what, (limit) =>
       handler.handle({
         event,
@@ -179,7 +182,8 @@ class Attempt implements PendingEvent {
         },
         log,
         tx: scope.tx,
-        prepared,
+        // What `prepare` gave belongs to each run by itself.
+        prepared: prepared === undefined ? undefined : structuredClone(prepared),
         attempt: kind,
         now: clock.now(),
         notify: notifier(scope, dryRun),
@@ -189,7 +193,7 @@ class Attempt implements PendingEvent {
 
   complete(returned: unknown): Completion {
     const result = storableResult(returned);
-    const { buildLogEntry, mode } = this.#work;
+    const { buildLogEntry, mode } = this.#input;
     const logEntry = buildLogEntry?.(success(result));
     this.#completion = logEntry === undefined ? { result } : { result, logEntry };
     this.#span?.end();
@@ -200,7 +204,7 @@ class Attempt implements PendingEvent {
   settle(result: OnceResult): void {
     if (result.kind === "duplicate") {
       this.#span?.fail(new TransactionLost());
-      return this.#ended(duplicateOutcome(result.record, this.#work.bodySha256, this.#receiver));
+      return this.#ended(duplicateOutcome(result.record, this.#input.bodySha256, this.#receiver));
     }
     this.#span?.end();
     this.#ended(success(result.result), this.#completion?.logEntry);

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncResource } from "node:async_hooks";
 import {
   type Failed,
   failed,
@@ -46,11 +46,21 @@ function identifyCallback(callback: Callback, receiver: Receiver): void {
   span?.end(identified);
   if (isRefused(identified)) return callback.end({ outcome: identified });
   const { key, json } = identified;
-  const { version, body, deadline, buildLogEntry, end } = callback;
+  const { version, body, deadline, context, buildLogEntry, end } = callback;
   const bodySha256 = sha256Hex(body);
-  const typeOf = () => chooseType(callback, identified, receiver);
-  const delivery = { key, json, bodyJson: json, body, bodySha256, version, deadline, chooseType: typeOf };
-  processDelivery({ ...delivery, buildLogEntry, end }, receiver);
+  const event = {
+    key,
+    json,
+    bodyJson: json,
+    body,
+    bodySha256,
+    version,
+    deadline,
+    context,
+    buildLogEntry,
+    end,
+  };
+  processDelivery(event, () => chooseType(callback, identified, receiver), receiver);
 }
 
 /** An authenticated delivery of an identified event. */
@@ -63,19 +73,25 @@ export interface Delivery extends IdentifiedEvent {
   readonly deadline: Deadline;
   /** What the body held, for the log, where that is JSON. */
   readonly bodyJson?: JsonObject;
-  /** Asked only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1). */
-  chooseType(): string | Refused;
+  readonly context: AsyncResource;
   /** Builds the row that commits with a success. */
   readonly buildLogEntry: BuildLogEntry;
   /** Called once, with how it ended. */
   readonly end: (result: CallbackResult) => void;
 }
 
-/** SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect. */
-export function processDelivery(delivery: Delivery, receiver: Receiver): void {
+/**
+ * SPEC 1.7 (c) to (g) for an authenticated delivery: of a callback, or of an OAuth redirect.
+ * @param typeOf asked only for an event that has no record: a duplicate is one whatever its type (SPEC 4.1)
+ */
+export function processDelivery(
+  delivery: Delivery,
+  typeOf: () => string | Refused,
+  receiver: Receiver,
+): void {
   const overloaded = receiver.concurrency.enter();
   if (overloaded !== undefined) return delivery.end({ outcome: overloaded });
-  receiver.store.lookUp(new DeliveryRun(delivery, receiver));
+  receiver.store.lookUp(new DeliveryRun(delivery, typeOf, receiver));
 }
 
 /** A delivery on its way from the look-up to its outcome. */
@@ -85,27 +101,29 @@ class DeliveryRun implements PendingLookup {
   readonly #delivery: Delivery;
   readonly #receiver: Receiver;
   readonly #span: TraceSpan | undefined;
+  readonly #typeOf: () => string | Refused;
   /** The store calls back in the context of another delivery. */
-  readonly #inContext: <T>(run: () => T) => T;
+  readonly #context: AsyncResource;
   #eventType: string | undefined;
   #hasLock = false;
 
-  constructor(delivery: Delivery, receiver: Receiver) {
+  constructor(delivery: Delivery, typeOf: () => string | Refused, receiver: Receiver) {
     this.key = delivery.key;
     this.deadline = delivery.deadline;
     this.#delivery = delivery;
     this.#receiver = receiver;
     this.#span = receiver.tracer?.startSpan("once");
-    this.#inContext = this.#span?.within(AsyncLocalStorage.snapshot) ?? AsyncLocalStorage.snapshot();
+    this.#typeOf = typeOf;
+    this.#context = this.#span?.within(() => new AsyncResource("oncehook.delivery")) ?? delivery.context;
   }
 
   /** (c) A completed record makes this a duplicate. */
   found(record: StoredRecord | undefined): void {
-    this.#inContext(() => this.#goOn(record));
+    this.#context.runInAsyncScope(this.#goOn, this, record);
   }
 
   lookupFailed(error: unknown): void {
-    this.#inContext(() => this.#end(faultOutcome(error)));
+    this.#context.runInAsyncScope(this.#end, this, faultOutcome(error));
   }
 
   #goOn(record: StoredRecord | undefined): void {
@@ -132,15 +150,23 @@ class DeliveryRun implements PendingLookup {
 
   /** (d) Dispatch on the event's type; (e) run the handler, (f) record the event and (g) log it, in one transaction. */
   #dispatch(): void {
-    const { key, json, body, bodySha256, version, deadline, bodyJson, chooseType, buildLogEntry } =
-      this.#delivery;
-    const eventType = chooseType();
+    const { key, json, body, bodySha256, version, deadline, bodyJson, buildLogEntry } = this.#delivery;
+    const eventType = this.#typeOf();
     if (isRefused(eventType)) return this.#end(eventType);
     this.#eventType = eventType;
-    const facts = { eventId: key.eventId, eventType, ...(bodyJson && { bodyJson }) };
-    const logEntryOf = (outcome: Outcome) => buildLogEntry({ outcome, ...facts });
-    const event = { key, json, body, bodySha256, version, eventType, deadline };
-    const input = { ...event, kind: "inline", mode: "commit", buildLogEntry: logEntryOf } as const;
+    const input: AttemptInput = {
+      key,
+      json,
+      body,
+      bodySha256,
+      version,
+      eventType,
+      deadline,
+      kind: "inline",
+      mode: "commit",
+      context: this.#context,
+      buildLogEntry: (outcome) => buildLogEntry({ outcome, eventId: key.eventId, eventType, bodyJson }),
+    };
     startAttempt(input, this.#receiver, (outcome, logEntry) => {
       if (outcome.kind === "failed") void this.#storeFailure(input, outcome);
       else this.#end(outcome, logEntry);
@@ -158,13 +184,7 @@ class DeliveryRun implements PendingLookup {
     this.#receiver.concurrency.leave();
     this.#span?.end(outcome);
     const { bodyJson, end } = this.#delivery;
-    end({
-      outcome,
-      eventId: this.key.eventId,
-      ...(this.#eventType !== undefined && { eventType: this.#eventType }),
-      ...(bodyJson && { bodyJson }),
-      ...(logEntry && { logEntry }),
-    });
+    end({ outcome, eventId: this.key.eventId, eventType: this.#eventType, bodyJson, logEntry });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks";
 import type {
   CallbackEvent,
   CallbackLogEntry,
@@ -30,6 +31,8 @@ export interface Callback {
   readonly headers: DistinctHeaders;
   readonly body: Uint8Array;
   readonly deadline: Deadline;
+  /** The asynchronous context in which its handler runs. */
+  readonly context: AsyncResource;
   /** Called once its authentication is known, whatever came of it. */
   readonly onVerified?: () => void;
   readonly buildLogEntry: BuildLogEntry;
@@ -40,12 +43,12 @@ export interface Callback {
 /** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */
 export interface CallbackResult {
   readonly outcome: Outcome;
-  readonly eventId?: string;
-  readonly eventType?: string;
+  readonly eventId?: string | undefined;
+  readonly eventType?: string | undefined;
   /** The body, where it is JSON of an event. */
-  readonly bodyJson?: JsonObject;
+  readonly bodyJson?: JsonObject | undefined;
   /** The row of the callback log, where it committed with the event. */
-  readonly logEntry?: CallbackLogEntry;
+  readonly logEntry?: CallbackLogEntry | undefined;
 }
 
 /** The rules of the sequence that configuration sets. */
@@ -109,6 +112,8 @@ export interface AttemptInput {
   readonly mode: "commit" | "dry-run";
   /** Told what a dry run does. */
   readonly dryRun?: DryRun;
+  /** The asynchronous context in which its handler runs; a group runs in that of another event. */
+  readonly context?: AsyncResource;
   /** The log row that commits with a success, where the attempt answers a callback. */
   readonly buildLogEntry?: (outcome: Outcome) => CallbackLogEntry;
 }

@@ -87,8 +87,17 @@ export async function trackCall<T>(
 
 /** Resolves when the microtasks that are due have run: Node runs its next ticks after them. */
 function microtasks(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
+  // All that wait in the same tick share it.
+  tick ??= new Promise((resolve) =>
+    process.nextTick(() => {
+      tick = undefined;
+      resolve();
+    }),
+  );
+  return tick;
 }
+
+let tick: Promise<void> | undefined;
 
 /**
  * Records a rejection that no code handled, as Node's `unhandledRejection` event reports it.

@@ -1,15 +1,15 @@
+import { AsyncResource } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
-import { keyText, refused, systemClock } from "../../src/domain/index.ts";
+import { keyText, type Refused, refused, systemClock } from "../../src/domain/index.ts";
 import { createEncryptor } from "../../src/encryption/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { createLogger, createMask } from "../../src/observability/index.ts";
 import {
   type CallbackResult,
-  type Delivery,
   preparationContext,
   processDelivery,
   runEvent,
@@ -69,14 +69,11 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
   });
   const run = (deadline = performance.now() + 5_000) =>
     runEvent({ ...work(deadline), eventType: "exchange", kind: "inline", mode: "commit" }, receiver);
-  const deliver = async (typeOf: Delivery["chooseType"]) => {
-    const delivery = {
-      ...work(performance.now() + 5_000),
-      chooseType: typeOf,
-      buildLogEntry: () => logRow(),
-    };
+  const deliver = async (typeOf: () => string | Refused) => {
+    const context = new AsyncResource("test");
+    const delivery = { ...work(performance.now() + 5_000), context, buildLogEntry: () => logRow() };
     const { outcome } = await new Promise<CallbackResult>((end) =>
-      processDelivery({ ...delivery, end }, receiver),
+      processDelivery({ ...delivery, end }, typeOf, receiver),
     );
     return outcome;
   };
