@@ -87,7 +87,8 @@ function createWorker(
     await fanOut(isStopping);
     if (inFlight.size === channel.concurrency) return true;
     const owner = randomUUID();
-    const left = isRunningAbandoned ? undefined : await attempt.leaseExpired(owner);
+    const wasRunningAbandoned = isRunningAbandoned;
+    const left = wasRunningAbandoned ? undefined : await attempt.leaseExpired(owner);
     if (left !== undefined) {
       isRunningAbandoned = true;
       void start(left, owner, attempt.limit()).then(() => {
@@ -100,7 +101,8 @@ function createWorker(
       const limit = attempt.limit();
       for (const delivery of due) void start(delivery, owner, limit);
     }
-    return left !== undefined || due.length === room;
+    // Where it has ended meanwhile, the next one of its kind may start.
+    return left !== undefined || due.length === room || (wasRunningAbandoned && !isRunningAbandoned);
   }
 
   function start(delivery: DueDelivery, owner: string, limit: AbortSignal): Promise<void> {
