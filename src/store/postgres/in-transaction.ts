@@ -86,6 +86,7 @@ export async function inTransaction<T>(
       const value = await run(open, answers.slice(begin.length));
       endHandlerTransaction(transaction);
       const last = closing(value);
+      // Nothing responds 200 before this COMMIT: `once` resolves after it.
       if (last === "rollback") await sendBatch(client, [ROLLBACK, UNLOCK]);
       else await commit(client, last, Math.max(LEAST_MS, limits.deadline - performance.now()));
       return value;

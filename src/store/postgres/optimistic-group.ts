@@ -144,6 +144,7 @@ export class OptimisticGroup {
     }
     const opening = this.#hasBegun ? [] : [BEGIN];
     const closing = completedStatements(completed, startedAt, endedAt);
+    // Nothing responds 200 before this COMMIT: the events settle below it.
     if (completed.length > 0) await commit(this.#client, [...opening, ...RESET_SESSION, ...closing]);
     else await rollback(this.#client);
     for (const { event, completion, failure } of this.#members) {

@@ -164,6 +164,7 @@ export class SequentialGroup {
       throw new Error("a handler returned before a statement it had begun was finished");
     }
     const now = this.#clock.now();
+    // Nothing responds 200 before this COMMIT: `run` settles the events after it.
     await commit(this.#client, [
       ...RESET_SESSION,
       ...this.#releasedRecords.map(({ record }) => deleteRecord(record)),

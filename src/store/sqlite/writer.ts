@@ -166,6 +166,7 @@ export class Writer {
 
   #commit(done: readonly FinishedTask[]): void {
     try {
+      // Nothing responds 200 before this COMMIT and the flush below it: `settleAll` runs after both.
       this.#transaction.commit();
     } catch (cause) {
       const error = this.#transaction.commitError(cause);
