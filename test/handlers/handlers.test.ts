@@ -112,7 +112,7 @@ describe("validation by any Standard Schema", () => {
 });
 
 describe("Rejected", () => {
-  it("is known by its brand, also when another copy of the package made it", () => {
+  it("a Rejected error from another copy of the package is recognized by its brand", () => {
     const other = Object.assign(new Error("x"), { [Symbol.for("oncehook.Rejected")]: true });
     expect([new Rejected("x"), other, new Error("x"), "x"].map(isRejected)).toEqual([
       true,

@@ -102,7 +102,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("are not for viewers", () =>
+  it("a viewer's token cannot read captured callbacks", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -115,7 +115,7 @@ describe("the callbacks that are kept for listeners", () => {
       { env: { ...CAPTURE.env, ADMIN_VIEWER_TOKEN: "a-token-for-viewers" } },
     ));
 
-  it("are not kept, and have no address, where CAPTURE is not on", () =>
+  it("callbacks are not captured, and the capture route returns 404, without CAPTURE", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       expect(await (await get(receiver, HEARD)).json()).toEqual({ error: "not found" });
@@ -134,7 +134,7 @@ describe("the callbacks that are kept for listeners", () => {
       ),
   );
 
-  it("are those of the callback addresses alone: a redirect's code works once", () =>
+  it("only requests to callback addresses are captured, and a redirect's query and other paths are not", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -148,7 +148,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("are encrypted in the database", () =>
+  it("captured callbacks are encrypted in the database", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -222,7 +222,7 @@ describe("the callbacks that are kept for listeners", () => {
 });
 
 describe.each(DIALECTS)("what was kept for listeners on %s", (dialect) => {
-  it("is deleted at the first start without CAPTURE", () =>
+  it("captured callbacks are deleted at the first start without CAPTURE", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, CAPTURE);
       await first.send(payment());

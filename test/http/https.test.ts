@@ -31,7 +31,7 @@ function request(url: string, options: https.RequestOptions, body = ""): Promise
 }
 
 describe("HTTPS", () => {
-  it("is served from the certificate files, with HSTS", async () => {
+  it("the receiver serves HTTPS from the certificate files, with HSTS", async () => {
     await withFiles(await certificate("first"), (files) =>
       withReceiver(
         "sqlite",

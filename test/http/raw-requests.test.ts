@@ -96,7 +96,7 @@ describe("requests as they come over the wire", () => {
       expect(answer).toContain('{"error":"not found"}');
     }));
 
-  it("are bounded when they come in endless chunks", () =>
+  it("a body of endless chunks returns 413", () =>
     withReceiver("sqlite", async (receiver) => {
       const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
       const answer = await rawExchange(
@@ -106,7 +106,7 @@ describe("requests as they come over the wire", () => {
       expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     }));
 
-  it("are taken in chunks, signed over what the chunks hold", () =>
+  it("a chunked body is accepted with a signature over the chunks' content", () =>
     withReceiver("sqlite", async (receiver) => {
       const body = JSON.stringify(payment());
       const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
@@ -169,7 +169,7 @@ describe("requests as they come over the wire", () => {
     }
   });
 
-  it("are answered with Connection: close while the receiver stops, whether they began before that or after", () => {
+  it("every request during a stop gets Connection: close, whether it started before or after", () => {
     const work = { begun: false, end: Promise.withResolvers<void>() };
     const held = defineHandler({
       type: "held",
@@ -212,7 +212,7 @@ describe("requests as they come over the wire", () => {
     );
   });
 
-  it("are cut off when their body does not arrive in time", () =>
+  it("a request whose body does not arrive in time returns 408", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

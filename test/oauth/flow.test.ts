@@ -35,7 +35,7 @@ describe("the state of a flow that was started here", () => {
     expect(openFlow(state, URI, browser, { now: T0, encryptor: rotated })).toEqual(flow);
   });
 
-  it("is unknown under another key, for another redirect address, changed in any character, and after ten minutes", () => {
+  it("a state is unknown under another key, for another redirect address, with a changed character, and after ten minutes", () => {
     const { state } = newFlow(URI, browser, T0, encryptor);
     const open = (given: string, uri = URI, now = T0, by = encryptor) =>
       openFlow(given, uri, browser, { now, encryptor: by });
@@ -52,7 +52,7 @@ describe("the state of a flow that was started here", () => {
       expect(open(given)).toBe("unknown");
   });
 
-  it("is unknown in every other spelling of its bytes, of which the last character alone allows three", () => {
+  it("a state is unknown in every other spelling of its bytes, of which the last character allows three", () => {
     const { state } = newFlow(URI, browser, T0, encryptor);
     const others = spellingsOf(state);
     expect(others).toHaveLength(3);

@@ -76,7 +76,7 @@ describe("the logger", () => {
     await expect(closeLogger(setUp().logger)).resolves.toBeUndefined();
   });
 
-  it("has written everything to standard output when it is closed", () => {
+  it("a closed logger has written everything to standard output", () => {
     const door = resolve("src/observability/index.ts");
     const program = `
       import { closeLogger, createLogger, createMask } from ${JSON.stringify(door)};

@@ -92,7 +92,7 @@ describe("masked JSON", () => {
 });
 
 describe("masked bodies", () => {
-  it("is empty for an empty body", () => {
+  it("an empty body is masked as an empty text", () => {
     expect(body("")).toBe("");
   });
 
@@ -248,7 +248,7 @@ describe("masked text", () => {
     expect(mask.text(text)).toBe(shown);
   });
 
-  it("is cut to 16,384 characters, and may be of any length before", () => {
+  it("a masked text is cut to 16,384 characters, however long it was before", () => {
     expect(mask.text(`token=abc ${"4".repeat(8_000_000)}`)).toBe(`token=[masked] ${"4".repeat(16_384 - 15)}`);
   });
 

@@ -119,7 +119,7 @@ describe("the metrics", () => {
     expect(text).toContain("oncehook_in_flight 0");
   });
 
-  it("are told within two seconds although the database does not answer", async () => {
+  it("metrics are returned within two seconds although the database does not respond", async () => {
     const metrics = setUp(() => new Promise(() => {}));
     vi.useFakeTimers();
     const rendered = metrics.render();
@@ -134,7 +134,7 @@ describe("the metrics", () => {
     expect(text).toContain("process_resident_memory_bytes");
   });
 
-  it("of two receivers in one process are apart", async () => {
+  it("the metrics of two receivers in one process are separate", async () => {
     const [one, other] = [setUp(), setUp()];
     one.bodyMismatch();
     expect(await samples(other, "oncehook_body_mismatch_total")).toEqual(["oncehook_body_mismatch_total 0"]);

@@ -137,7 +137,7 @@ describe("the e-mail channel", () => {
       expect(server.mails).toHaveLength(1);
     }));
 
-  it("has a delivery for each recipient, whoever is named twice", () => {
+  it("the e-mail channel has one delivery for each recipient, also for one named twice", () => {
     const to = ["a@example.com", "b@example.com", "a@example.com"];
     const channel = emailChannel({ url: "smtps://x", from: "c@example.com", to, addresses: LOOPBACK });
     expect(channel.destinations).toEqual(["email:a@example.com", "email:b@example.com"]);

@@ -50,7 +50,7 @@ describe("a failure whose process ended during its attempt", () => {
     }),
   );
 
-  it("is discarded once the lease is over, also where no other process has looked at it", () =>
+  it("an abandoned failure can be discarded once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
@@ -59,7 +59,7 @@ describe("a failure whose process ended during its attempt", () => {
       expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("discarded");
     }));
 
-  it("is replayed once the lease is over, also where no other process has looked at it", () =>
+  it("an abandoned failure can be replayed once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
@@ -136,7 +136,7 @@ describe("the end of an attempt that cannot be stored", () => {
   const KEPT_LEASES = `CREATE TRIGGER kept_leases BEFORE UPDATE ON oncehook_failures WHEN NEW.lease_owner IS NULL
     BEGIN SELECT RAISE(ABORT, 'no lease ends'); END`;
 
-  it("is offered once for a replay, which reports the error", { timeout: 10_000 }, () =>
+  it("a replay tries once to store the end of its attempt, and reports the error", { timeout: 10_000 }, () =>
     withStore("sqlite", async (store, target) => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
@@ -145,7 +145,7 @@ describe("the end of an attempt that cannot be stored", () => {
     }),
   );
 
-  it("is offered no more when the process stops", { timeout: 10_000 }, () =>
+  it("a stop ends the retries to store the end of an attempt", { timeout: 10_000 }, () =>
     withStore("sqlite", async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();

@@ -252,7 +252,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("is refused without a filter, with one that does not exist, and faster than it may be", () =>
+  it("a bulk replay is refused without a filter, with an unknown one, and above the permitted rate", () =>
     withReceiver(dialect, async (receiver) => {
       const bodies = [{}, { filter: { status: "waiting" } }, { filter: {}, per_second: 101 }, { filter: 1 }];
       for (const body of bodies) {

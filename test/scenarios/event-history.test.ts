@@ -95,7 +95,7 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
       RETRYING,
     ));
 
-  it("has of an attempt its error with the stack, secrets masked, and how long it took", () =>
+  it("the timeline has an attempt's duration and its error with the stack, secrets masked", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -83,7 +83,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("have all their digits in a replay as well", async () => {
+  it("a number has all its digits in a replay as well", async () => {
     const { status, event_id } = await send("later", `{"id":${BEYOND}}`);
     expect(status).toBe(500);
     const path = `/api/v1/failures/platform/${event_id}/replay`;
@@ -93,7 +93,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("are never rounded for a schema that takes numbers alone: the event is kept until it can be read", async () => {
+  it("a number is never rounded for a schema of plain numbers, and the event is kept as a failure", async () => {
     const { status, event_id } = await send("counted", `{"count":${BEYOND}}`);
     expect(status).toBe(500);
     const [failure] = await rowsOf(
@@ -107,7 +107,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("are named in the error of such a failure, the first three of them", async () => {
+  it("the error about rounded numbers names the first three of them", async () => {
     const { event_id } = await send("counted", `{"count":${BEYOND},"more":[1e401,1e402,1e403]}`);
     const [failure] = await rowsOf(
       receiver.target,
@@ -116,7 +116,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     expect(failure?.error).toContain(`holds (${BEYOND}, 1e401, 1e402) reach`);
   });
 
-  it("that are wrong for another reason than their digits are refused for good", async () => {
+  it("a value that is wrong for another reason than its digits is refused for good", async () => {
     const answer = await send("counted", `{"count":"many","id":${BEYOND}}`);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining("data.count") } });
   });
@@ -147,11 +147,11 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("that no schema reads may have any digits", async () => {
+  it("a number that no schema reads may have any digits", async () => {
     expect((await send("counted", `{"count":1,"id":${BEYOND}}`)).status).toBe(200);
   });
 
-  it("are in the log with the digits that were sent", async () => {
+  it("the log has a number with the digits that were sent", async () => {
     const { event_id } = await send("exact", `{"id":${BEYOND}}`);
     const [row] = await rowsOf(
       receiver.target,
@@ -191,7 +191,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     },
   );
 
-  it("of the built-in payment_notify name one order, as a number and as a string", async () => {
+  it("order_id of payment_notify names one order, as a number and as a string", async () => {
     await pay('{"order_id":"777","amount":1}');
     const { event_id } = await pay('{"order_id":777,"amount":2}');
     expect(await receiver.count("orders", "order_id = '777'")).toBe(1);

@@ -48,7 +48,7 @@ describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s
 });
 
 describe("signing in by OpenID Connect", () => {
-  it("is offered where it is configured, under the provider's name", () =>
+  it("sign-in by OpenID Connect is offered under the provider's name where it is configured", () =>
     withOperators("sqlite", async ({ receiver, platform }) => {
       const { body } = await receiver.admin("/api/v1/sign-in", { headers: { authorization: "" } });
       expect(body).toEqual({
@@ -290,7 +290,7 @@ describe("the way back from the provider", () => {
       });
     }));
 
-  it("is open for ten minutes", () => {
+  it("the redirect from the provider is accepted for ten minutes", () => {
     const time = { offset: 0 };
     return withOperators(
       "sqlite",

@@ -215,7 +215,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
 });
 
 describe("requests that wait to be turned away", () => {
-  it("are let in where there is a place again when their turn comes", () => {
+  it("a request that waits for its rejection is admitted when a place is free in its turn", () => {
     const holder = holding();
     return withReceiver(
       "sqlite",

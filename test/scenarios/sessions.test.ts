@@ -27,7 +27,7 @@ const handlers = [failing];
 const failOne = (receiver: TestReceiver) => receiver.send(event("failing", {}, { event_id: "f1" }));
 
 describe.each(DIALECTS)("a session on %s", (dialect) => {
-  it("is begun with the token, in a cookie for the receiver's own page alone, and kept as a hash", () =>
+  it("the token starts a session, in a cookie for the receiver's own page alone, stored as a hash", () =>
     withReceiver(
       dialect,
       async ({ adminOrigin, target }) => {
@@ -116,7 +116,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
       await Promise.all([receiver.stop(), changed.stop()]);
     }));
 
-  it("of a viewer looks at everything and changes nothing, by cookie and by token; it may sign out", () =>
+  it("a viewer's session reads everything and changes nothing, by cookie and by token, and may sign out", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -221,7 +221,7 @@ describe("a browser's session", () => {
       ),
   );
 
-  it.each(FOREIGN)("is not begun by %s, even with the right token", (_from, headers) =>
+  it.each(FOREIGN)("a request from %s starts no session, even with the right token", (_from, headers) =>
     withReceiver("sqlite", async (receiver) => {
       const response = await fetch(receiver.adminOrigin + SESSION, {
         method: "POST",
@@ -233,7 +233,7 @@ describe("a browser's session", () => {
     }),
   );
 
-  it("is known by the address that operators use, where a proxy hands another Host on", () =>
+  it("a browser's origin is compared with ADMIN_BASE_URL where a proxy passes another Host on", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -244,7 +244,7 @@ describe("a browser's session", () => {
       { handlers, env: HTTPS },
     ));
 
-  it("is not looked at beside a wrong token, and no page's origin matters beside a right one", () =>
+  it("a cookie is ignored beside a wrong token, and no origin matters beside a right token", () =>
     withReceiver("sqlite", async (receiver) => {
       const authorization = "Bearer wrong-and-of-any-length";
       expect(await withCookie(receiver, "GET", SESSION, { authorization })).toBe(401);
@@ -360,7 +360,7 @@ describe("the admin listener", () => {
       }
     }));
 
-  it("is open at these addresses and at no other", () =>
+  it("the admin listener is open without sign-in at the listed addresses and no other", () =>
     withReceiver("sqlite", async (receiver) => {
       const routes = await routesOf(
         idleListener({ sandbox: { redirectUri: "http://127.0.0.1:1" } as never }),

@@ -23,7 +23,7 @@ async function guess(receiver: TestReceiver, count: number, address?: string): P
 }
 
 describe("wrong tokens", () => {
-  it("are ten in a minute for one address: then nobody there is let in by a token, not even by the right one", () => {
+  it("ten wrong tokens a minute lock an address out, even with the right token", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(
@@ -106,7 +106,7 @@ describe("wrong tokens", () => {
 });
 
 describe.each(DIALECTS)("the audit log on %s", (dialect) => {
-  it("has those who were not let in, without what they sent, bounded, and says how many it left out", () => {
+  it("the audit log records wrong tokens in bounded number, without what was sent, and counts those it left out", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(

@@ -40,7 +40,7 @@ describe("a token", () => {
   it.each([
     [TOKEN, 0],
     [OLD, 1],
-  ])("is accepted while it is configured: %s", (value, index) => {
+  ])("a configured token is accepted: %s", (value, index) => {
     expect(verify(value)).toEqual({ verified: [{ method: "token", index }] });
   });
 
@@ -56,7 +56,7 @@ describe("a token", () => {
     expect(verify(...values)).toMatchObject({ kind: "refused", code, message: "invalid token" });
   });
 
-  it("in `Authorization` is a bearer token", () => {
+  it("a token in `Authorization` is a bearer token", () => {
     const bearer = createTokenScheme({ tokens: [TOKEN], header: "Authorization" });
     const under = (value: string) => bearer.verify({ body: BODY, headers: { authorization: [value] } });
     expect(under(`bearer ${TOKEN}`)).toHaveProperty("verified");

@@ -110,7 +110,7 @@ describe("the write-ahead log of SQLite", () => {
       await expect.poll(writeAndMeasure, { timeout: 10_000 }).toBeLessThanOrEqual(WAL_SIZE_LIMIT_BYTES);
     }));
 
-  it("is copied into the database soon after a commit, with nobody writing any more", () =>
+  it("the WAL is copied into the database soon after a commit, without further writes", () =>
     withWriter(async (parts) => {
       await write(parts);
       await expect.poll(async () => (await stat(parts.path)).size).toBeGreaterThan(5 * PAGE);
@@ -152,7 +152,7 @@ describe("the write-ahead log of SQLite", () => {
       threadThat('parentPort.postMessage({ frames: 0, left: 0, flushFailed: "disk I/O error" })'),
     ));
 
-  it("is copied no further after a flush of the database failed, so that it cannot begin over what the disk may lack", async () => {
+  it("the WAL is copied no further after a failed flush, so that it cannot overwrite what the disk may lack", async () => {
     const failures: Error[] = [];
     const failed = Promise.withResolvers<void>();
     const checkpointer = new Checkpointer(

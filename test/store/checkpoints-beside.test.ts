@@ -13,7 +13,7 @@ describe("checkpoints beside commits", () => {
     (version) => expect(isConcurrentCheckpointSafe(version)).toBe(false),
   );
 
-  it("are made with the SQLite of this Node", () => {
+  it("checkpoints run beside commits with the SQLite of this Node", () => {
     const database = new DatabaseSync(":memory:");
     const row = database.prepare("SELECT sqlite_version() AS version").get();
     expect(isConcurrentCheckpointSafe(String(row?.version))).toBe(true);

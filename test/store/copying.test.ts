@@ -83,7 +83,7 @@ describe("a value that is copied", () => {
     expect(toPostgresText(value, column(kind))).toBe(text);
   });
 
-  it("that PostgreSQL cannot hold is refused with the name of its column", () => {
+  it("a value that PostgreSQL cannot hold is refused with the name of its column", () => {
     expect(() => toPostgresText("a\u0000b", column("text"))).toThrow('column "value" holds a NUL character');
     expect(() => toPostgresText(new Uint8Array(1), column("text"))).toThrow(
       'column "value" holds bytes in SQLite, and its type in PostgreSQL is text',

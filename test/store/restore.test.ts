@@ -57,7 +57,7 @@ function change(path: string, statement: string): void {
 }
 
 describe("a restore of an SQLite database", () => {
-  it("is the owner's alone, whoever may read the copy, and leaves what was there free to be opened", async () => {
+  it("a restored database has mode 0600 whatever the copy's mode, and the replaced one can still be opened", async () => {
     chmodSync(at("copy.db"), 0o644);
     expect(await restore()).toMatchObject({ keptAs: at(KEPT), copy: { contents: { records: 1 } } });
     expect(statSync(live()).mode & 0o777).toBe(0o600);
@@ -207,7 +207,7 @@ describe("a backup of an SQLite database", () => {
     },
   );
 
-  it("is given up where the disk fails, and leaves nothing", async () => {
+  it("a backup ends with an error where the disk fails, and leaves no file", async () => {
     linking(failing("EIO"));
     await expect(backupSqlite(live(), at("new.db"))).rejects.toMatchObject({ code: "EIO" });
     expect(names()).toEqual(["copy.db", "live.db"]);

@@ -34,7 +34,7 @@ function found(): Found[] {
 describe("a regular expression", () => {
   const all = found();
 
-  it("is found where there is one", () => {
+  it("the search finds the regular expressions of the source", () => {
     expect(all.length).toBeGreaterThan(40);
   });
 

@@ -61,7 +61,7 @@ describe("a request that two servers read differently", () => {
     expect(await records()).toBe(before);
   });
 
-  it("is refused with chunks that end in a bare line feed", async () => {
+  it("a request with chunks that end in a bare line feed is refused", async () => {
     const body = event();
     const lines = ["Transfer-Encoding: chunked", `X-Signature: ${sign(body)}`];
     const answer = await rawExchange(
@@ -73,14 +73,14 @@ describe("a request that two servers read differently", () => {
 });
 
 describe("a request with Expect", () => {
-  it("is told to go on with 100-continue, and answered", async () => {
+  it("a request with Expect: 100-continue gets 100 Continue and then its response", async () => {
     const body = event();
     const lines = ["Expect: 100-continue", `Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
     const answer = await rawExchange(receiver.publicOrigin, wire(lines, body));
     expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
-  it("is refused with an expectation that nobody knows", async () => {
+  it("a request with an unknown expectation is refused", async () => {
     const answer = await rawExchange(receiver.publicOrigin, wire(["Expect: 200-ok", "Content-Length: 0"]));
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
@@ -146,7 +146,7 @@ describe("a signed body", () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  it("that names a key twice is taken as its last says, the same for the id and for the handler", async () => {
+  it("a signed body with a repeated key has the key's last value, for the id and for the handler", async () => {
     const id = `twice-${Date.now()}`;
     const body = event().replace(/"event_id":"[^"]*"/, `"event_id":"other","event_id":"${id}"`);
     const lines = [`Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
@@ -156,7 +156,7 @@ describe("a signed body", () => {
     expect(await receiver.count("oncehook_records", "event_id = 'other'")).toBe(0);
   });
 
-  it("with ids that only look alike is as many events: no id is normalized", async () => {
+  it("ids that only look alike are different events, because no id is normalized", async () => {
     const alike = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "\u0441af\u00e9", "caf\u00e9 ", "caf\u00e9\u200b"];
     const mark = `alike-${Date.now()}-`;
     for (const id of alike) {

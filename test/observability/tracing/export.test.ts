@@ -58,7 +58,7 @@ describe("OpenTelemetry", () => {
     expect(await loadedBy(env)).toEqual([]);
   });
 
-  it("is loaded where an endpoint is set, and sends what is left when the process stops", () =>
+  it("OpenTelemetry is loaded where an endpoint is set, and sends the remaining spans when the process stops", () =>
     withCollector(async (collector) => {
       const loaded = await loadedBy({
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.origin}/taken/as/it/is`,
@@ -154,7 +154,7 @@ describe("a request's traceparent", () => {
     ),
   );
 
-  it("is not followed where the sampler decides by itself", () =>
+  it("a request's sampling decision is ignored where the sampler decides by itself", () =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -168,7 +168,7 @@ describe("a request's traceparent", () => {
 const quick = defineHandler({ type: "quick", data: z.object({}), handle: () => ({}) });
 
 describe("a collector", () => {
-  it("that hangs delays no callback, has a bounded number of spans wait for it, and holds up no stop", () =>
+  it("a collector that hangs delays neither callbacks nor a stop, and a bounded number of spans waits for it", () =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -201,7 +201,7 @@ describe("a collector", () => {
       },
     ));
 
-  it("that is not there is told of in the log, once, and fails no callback", async () => {
+  it("a missing collector is logged once and fails no callback", async () => {
     const origin = `http://127.0.0.1:${await freePort()}`;
     await withTraced(
       "sqlite",

@@ -207,7 +207,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(1)], env: { RETRY_MAX: "0" } },
     ));
 
-  it("has the spans that a handler begins below that handler's, also of events at work together", () =>
+  it("the spans that a handler starts are children of that handler's span, also for concurrent events", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -241,7 +241,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(0)] },
     ));
 
-  it("of an OAuth redirect holds its path and nothing of its query", () =>
+  it("the trace of an OAuth redirect has its path and nothing of its query", () =>
     withTraced(dialect, async (receiver, collector) => {
       const path = "/api/platform/oauth-callback";
       const answer = await fetch(`${receiver.publicOrigin}${path}?code=canary-91c2&state=canary-91c2`);
