@@ -97,7 +97,7 @@ describe("the documentation", () => {
     expect(readme.split("\n").length).toBeLessThan(130);
   });
 
-  it.each(globSync(["*.md", "docs/**/*.md"]))("has no dead link: %s", (file) => {
+  it.each(globSync(["*.md", "docs/**/*.md"]))("the page %s has no dead link", (file) => {
     const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) =>
       String(link),
     );

@@ -113,7 +113,7 @@ describe("the head of a request", () => {
   it.each([
     ["10 s", "60000", 10_000],
     ["REQUEST_TIMEOUT_MS, where that is less", "3000", 3_000],
-  ])("has to arrive within %s", (_title, requestTimeout, expected) =>
+  ])("the head of a request has to arrive within %s", (_title, requestTimeout, expected) =>
     withReceiver(
       "sqlite",
       async ({ publicOrigin }) => {

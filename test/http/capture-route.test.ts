@@ -63,7 +63,7 @@ describe("the callbacks that are kept for listeners", () => {
     ["no token", {}],
     ["another token", { authorization: "Bearer another-token-of-some-length" }],
     ["the token in another scheme", { authorization: `Basic ${TOKEN}` }],
-  ])("are handed to nobody with %s", (_title, headers) =>
+  ])("a request with %s gets no captured callbacks", (_title, headers) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -125,7 +125,7 @@ describe("the callbacks that are kept for listeners", () => {
     }));
 
   it.each(["?after=x", "?after=0123456789abcdef.1&since=5", "?since=86401", "?since=-1", "?from=1"])(
-    "are not looked for with %s",
+    "a request for captured callbacks with %s returns 400",
     (query) =>
       withReceiver(
         "sqlite",

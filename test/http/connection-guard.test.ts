@@ -160,7 +160,7 @@ describe("pipelined requests", () => {
   it.each([
     ["an unknown expectation", GET.replace("\r\n\r\n", "\r\nExpect: 200-ok\r\n\r\n"), 417],
     ["no Host", GET.replace("Host: x\r\n", ""), 400],
-  ])("with %s get one response too", async (_title, request, status) => {
+  ])("pipelined requests with %s get one response too", async (_title, request, status) => {
     const answer = await rawExchange(lent.receiver.publicOrigin, request.repeat(MANY));
     expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -171,7 +171,7 @@ describe("pipelined requests", () => {
     ["public", "PUT /api/platform/callback", 405],
     ["admin", "POST /nowhere", 401],
   ] as const)(
-    "to the %s listener with bodies that are not awaited (%s) get one response",
+    "pipelined requests to the %s listener get one response although their bodies are not awaited (%s)",
     async (to, line, status) => {
       const { receiver } = lent;
       const origin = to === "admin" ? receiver.adminOrigin : receiver.publicOrigin;

@@ -217,7 +217,7 @@ describe("remote addresses", () => {
     ["::ffff:c000:201", "192.0.2.1"],
     ["2001:DB8::1", "2001:db8::1"],
     ["not an address", "not an address"],
-  ])("have one name each: %s is %s", (given, normal) => {
+  ])("every remote address has one name: %s is %s", (given, normal) => {
     expect(normalAddress(given)).toBe(normal);
   });
 
@@ -241,7 +241,7 @@ describe("remote addresses", () => {
     ["[2001:db8::1]:40001", "2001:db8::1"],
     ["[2001:db8::1]", "2001:db8::1"],
     ["2001:db8::1", "2001:db8::1"],
-  ])("are the host's alone where a proxy writes the port too: %s", (written, address) => {
+  ])("a remote address with a port is the host's: %s", (written, address) => {
     expect(normalAddress(written)).toBe(address);
   });
 

@@ -30,7 +30,7 @@ async function registered(state: string): Promise<string> {
 
 describe("the redirect of an OAuth flow", () => {
   it.each(["sec-purpose", "purpose", "x-purpose", "x-moz"])(
-    "is answered 503 with Retry-After where a browser only prefetches it, which it says in %s",
+    "a redirect that a browser prefetches, as %s says, returns 503 with Retry-After",
     async (name) => {
       const { status, headers } = await come(`code=c&state=${STATE}`, { [name]: "prefetch" });
       expect([status, headers.get("retry-after")]).toEqual([503, "5"]);

@@ -45,7 +45,7 @@ describe("requests as they come over the wire", () => {
           `X-Signature: ${signHmac(SECRET, Buffer.from(body))}, ${"a".repeat(64)}`,
         ]) + body,
     ],
-  ])("are refused with %s", (_title, build) =>
+  ])("a request with %s is refused", (_title, build) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await rawExchange(receiver.publicOrigin, build(JSON.stringify(payment())));
       expect(answer).toMatch(/^HTTP\/1\.1 401 /);

@@ -68,7 +68,7 @@ describe("the state of a flow that was started here", () => {
   it.each([
     ["another one", randomSecret()],
     ["none", undefined],
-  ])("is of another browser where the cookie is %s", (_title, cookie) => {
+  ])("a state belongs to another browser where the cookie is %s", (_title, cookie) => {
     const { state } = newFlow(URI, browser, T0, encryptor);
     expect(openFlow(state, URI, cookie, { now: T0, encryptor })).toBe("of another browser");
   });

@@ -29,7 +29,7 @@ const livingFor =
   };
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
-  it("without a refresh token are said to be missing once they have expired, and are not tried again", () =>
+  it("expired tokens without a refresh token are missing, and are not refreshed again", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada", 1, undefined, { refresh_token: undefined });
       const missing = expect.objectContaining({

@@ -71,7 +71,7 @@ describe("a token answer that names no user", () => {
       "2244994945",
     ],
   ])(
-    "has its user from the userinfo endpoint, asked with the access token: %s",
+    "the userinfo endpoint, asked with the access token, names the user: %s",
     async (_, answer, idField, user) => {
       const tokens = await exchangeAt(PLAIN, [json(answer)], idField === undefined ? {} : { idField });
       expect(tokens).toMatchObject({ access_token: "the-access-token", user_id: user });
@@ -116,7 +116,7 @@ describe("the userinfo endpoint", () => {
   it.each<[string, object, Partial<CodeGrant>]>([
     ["the token answer names the user", { ...PLAIN, user_id: 42 }, {}],
     ["the event names the user", PLAIN, { isUserKnown: true }],
-  ])("is not asked where %s", async (_, tokens, grant) => {
+  ])("the userinfo endpoint is not asked where %s", async (_, tokens, grant) => {
     expect(await exchangeAt(tokens, [], { grant })).toMatchObject({ access_token: "the-access-token" });
     expect(paths()).toEqual(["/token"]);
   });

@@ -422,7 +422,7 @@ describe("the line of a callback", () => {
     ["a text", "a b", "a b"],
     ["what begins like JSON", '{"a":1}\n{"level":50}', '{"a":1}\n{"level":50}'],
     ["what would end the line's object", '{"a":1},"level":50,"b":{}', '{"a":1},"level":50,"b":{}'],
-  ])("is one line whatever the body is: %s", (_, requestBody, body) => {
+  ])("a callback is one line whatever its body is: %s", (_, requestBody, body) => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(logRow({ requestBody }));
     expect(logger.lines.map(({ fields }) => fields.body)).toEqual([body]);
@@ -432,7 +432,7 @@ describe("the line of a callback", () => {
     [200, "info"],
     [401, "warn"],
     [503, "error"],
-  ])("with status %i has the level %s", (responseStatus, level) => {
+  ])("the line of a callback with status %i has the level %s", (responseStatus, level) => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(logRow({ responseStatus }));
     expect(logger.lines[0]?.level).toBe(level);

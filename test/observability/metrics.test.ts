@@ -114,7 +114,7 @@ describe("the metrics", () => {
         throw new Error("closed");
       },
     ],
-  ])("are told although the database %s", async (_, failureCounts) => {
+  ])("metrics are returned although the database %s", async (_, failureCounts) => {
     const { text } = await setUp(failureCounts).render();
     expect(text).toContain("oncehook_in_flight 0");
   });

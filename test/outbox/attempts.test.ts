@@ -120,7 +120,7 @@ describe("an attempt", () => {
       expect(during).toMatchObject([{ attempts: 1, nextAttemptAt: at(5).toISOString() }]);
     }));
 
-  it("on a receiver that hangs ends with the time limit of its channel, and counts", () =>
+  it("an attempt on a receiver that hangs ends with its channel's time limit, and counts", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const hanging: Deliver = (_notification, signal) =>
@@ -206,7 +206,7 @@ describe("the attempts of a channel", () => {
   }
 
   it.each(["before", "during"])(
-    "are never more at once than it takes, where other processes end %s a round and another one begins",
+    "a channel never has more attempts at once than its bound, where other processes end %s a round",
     (when) =>
       withStore("sqlite", async (store) => {
         await notify(store, 6);

@@ -217,7 +217,7 @@ describe("a destination", () => {
     "[4000::1]",
     "[100::1]",
     "localhost",
-  ])("that is not public is refused before anything is sent: %s", async (host) => {
+  ])("a destination that is not public is refused before anything is sent: %s", async (host) => {
     const error = await deliver(url(host), { addresses: nowhere }).catch((caught: unknown) => caught);
     expect(String(error)).toContain(
       "is not a public address; where that is meant, name its network in NOTIFY_ALLOW_ADDRESSES",

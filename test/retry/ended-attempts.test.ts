@@ -72,29 +72,31 @@ describe("a failure whose process ended during its attempt", () => {
     ["replay", 0, false, undefined],
     ["replay", 1, true, undefined],
     ["bulk", 0, false, 1],
-  ])("is known by the kind of its attempt, and by whether that ran alone: %s after %i ends", (...given) =>
-    withStore("sqlite", async (store, target) => {
-      const [kind, crashes, isAlone, bulkReplayId] = given;
-      // A process that ends is one that leases, and settles nothing.
-      const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
-        await store.failureLeases.leaseOne(...lease);
-        return "leased";
-      };
-      const inner = rooms(
-        { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
-        { times: 1 },
-      );
-      await failInline(inner);
-      await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
-      await store.bulkReplays.create(
-        { filter: {}, perSecond: 10, createdBy: "token" },
-        inner.receiver.clock.now(),
-      );
-      await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
-      const later = new Date(T0 + TIMING.leaseMs);
-      const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
-      expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
-    }),
+  ])(
+    "an abandoned failure shows the kind of its attempt, and whether that ran alone: %s after %i ends",
+    (...given) =>
+      withStore("sqlite", async (store, target) => {
+        const [kind, crashes, isAlone, bulkReplayId] = given;
+        // A process that ends is one that leases, and settles nothing.
+        const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
+          await store.failureLeases.leaseOne(...lease);
+          return "leased";
+        };
+        const inner = rooms(
+          { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
+          { times: 1 },
+        );
+        await failInline(inner);
+        await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
+        await store.bulkReplays.create(
+          { filter: {}, perSecond: 10, createdBy: "token" },
+          inner.receiver.clock.now(),
+        );
+        await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
+        const later = new Date(T0 + TIMING.leaseMs);
+        const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
+        expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+      }),
   );
 });
 

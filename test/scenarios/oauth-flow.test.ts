@@ -230,7 +230,7 @@ describe("the redirect of an OAuth flow", () => {
       (url: URL) => url.searchParams.set("iss", `${url.searchParams.get("iss")}/`),
     ],
     ["no issuer, which the platform promises", (url: URL) => url.searchParams.delete("iss")],
-  ])("is refused with %s, before the code is sent anywhere", (_title, change) =>
+  ])("a redirect with %s is refused before the code is sent anywhere", (_title, change) =>
     withFlow("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive();
       const url = new URL(back);

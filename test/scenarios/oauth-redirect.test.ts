@@ -162,7 +162,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       400,
       "the platform refused the authorization",
     ],
-  ])("is refused with %s", (_title, query, status, error) =>
+  ])("a redirect with %s is refused", (_title, query, status, error) =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       expect(await redirect(receiver, query)).toEqual({ status, body: { error } });

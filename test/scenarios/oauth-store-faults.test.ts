@@ -149,7 +149,7 @@ describe("the start of an OAuth flow without a handler for user_authorized", () 
   it.each([
     ["payment_notify", {}, "ok"],
     ["payment_notify", CLIENT, "warning"],
-  ])("is named by doctor, with HANDLERS=%s and %j", async (HANDLERS, env, level) => {
+  ])("doctor names the missing handler with HANDLERS=%s and %j", async (HANDLERS, env, level) => {
     const config = testConfig({ dialect: "sqlite", url: "sqlite:./none.db" }, { HANDLERS, ...env });
     const named = { level, message: expect.stringContaining("no handler receives user_authorized") };
     expect(await checkOAuth(config, [])).toContainEqual(expect.objectContaining(named));

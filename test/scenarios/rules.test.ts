@@ -96,7 +96,7 @@ describe("the version of a callback", () => {
       ["X-API-Version: v2", "X-API-Version: v2"],
       400,
     ],
-  ])("is %s", (_title, path, lines, status) =>
+  ])("the version of a callback is %s", (_title, path, lines, status) =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -276,7 +276,7 @@ describe("a session's cookie", () => {
     ["https://admin.example.com", "__Host-oncehook-session"],
     ["https://admin.example.com:8443", "__Host-oncehook-session-8443"],
     ["https://admin.example.com:9443", "__Host-oncehook-session-9443"],
-  ])("has the port of ADMIN_BASE_URL in its name where it is not 443: %s", (base, name) =>
+  ])("the session cookie's name has the port of ADMIN_BASE_URL where it is not 443: %s", (base, name) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -299,7 +299,7 @@ describe("the admin listener", () => {
     "localhost.evil.example",
     "a b",
     "192.0.2.1",
-  ])("on a loopback address answers nobody who came by another name: %s", (host) =>
+  ])("a loopback admin listener returns 421 for another name: %s", (host) =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
       for (const path of ["/metrics", "/api/v1/sign-in", SESSION, "/sandbox/oauth/authorize"])
         expect(await statusFor(adminOrigin, path, { host })).toBe(421);

@@ -52,7 +52,7 @@ describe("a token", () => {
     ["token_mismatch", [`${TOKEN} `]],
     ["token_mismatch", [TOKEN.toUpperCase()]],
     ["token_mismatch", [`${TOKEN},${OLD}`]],
-  ])("is refused with one message for all causes: %s", (code, values) => {
+  ])("a wrong token is refused with one message for all causes: %s", (code, values) => {
     expect(verify(...values)).toMatchObject({ kind: "refused", code, message: "invalid token" });
   });
 
@@ -135,7 +135,7 @@ describe("two schemes", () => {
   );
 
   it.each([[["token", "jwt"]], [["jwt", "token"]]])(
-    "are undecided, and so worth a redelivery, where one refuses and the other's keys cannot be fetched: %j",
+    "two schemes are undecided where one refuses and the other's keys cannot be fetched: %j",
     async (order) => {
       // The discard port, where nothing listens.
       const jwt = jwtWith(jwksKeys("http://127.0.0.1:9/jwks"));

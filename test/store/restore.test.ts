@@ -198,7 +198,7 @@ describe("a backup of an SQLite database", () => {
   });
 
   it.each(["EPERM", "ENOTSUP", "ENOSYS"])(
-    "is made on a file system that says %s of a second name",
+    "a backup is made on a file system that answers a hard link with %s",
     async (code) => {
       linking(failing(code));
       await backupSqlite(live(), at("new.db"));

@@ -39,7 +39,7 @@ describe("a regular expression", () => {
   });
 
   it.each(all.map((one) => [`${one.where} /${one.source.slice(0, 60)}/`, one] as const))(
-    "is linear in what it is given: %s",
+    "a regular expression is linear in its input: %s",
     (_title, { source, flags }) => {
       expect(checkSync(source, flags, { timeout: 20_000 }).status).toBe("safe");
     },

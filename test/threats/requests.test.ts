@@ -53,13 +53,16 @@ describe("a request that two servers read differently", () => {
     ["a header with NUL", ["X-Nul: a\0b"]],
     ["a header without a name", [": nameless"]],
     ["a line that is no header", ["no colon here"]],
-  ])("is refused, and nothing of it is taken for a second one: %s", async (_title, lines) => {
-    const before = await records();
-    const answer = await rawExchange(receiver.publicOrigin, wire(lines, `0\r\n\r\n${hidden()}`));
-    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
-    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expect(await records()).toBe(before);
-  });
+  ])(
+    "an ambiguous request is refused, and nothing of it is taken for a second one: %s",
+    async (_title, lines) => {
+      const before = await records();
+      const answer = await rawExchange(receiver.publicOrigin, wire(lines, `0\r\n\r\n${hidden()}`));
+      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+      expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+      expect(await records()).toBe(before);
+    },
+  );
 
   it("a request with chunks that end in a bare line feed is refused", async () => {
     const body = event();
@@ -98,7 +101,7 @@ describe("a path", () => {
     "//x/api/platform/callback",
     "/metrics",
     "/api/v1/failures",
-  ])("that is not the registered one to the letter is not found: %s", async (path) => {
+  ])("a path that differs from the registered one returns 404: %s", async (path) => {
     const body = event();
     const lines = [`Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
     const request = wire(lines, body).replace("/api/platform/callback", path);
@@ -136,7 +139,7 @@ describe("a signed body", () => {
       '{"event_id":"e","event_type":"constructor","timestamp":1,"data":{}}',
       400,
     ],
-  ])("is refused with %s, and changes nothing", async (_title, body, status) => {
+  ])("a signed body with %s is refused, and changes nothing", async (_title, body, status) => {
     const before = await records();
     const content = Buffer.from(body);
     const head = wire([`Content-Length: ${content.length}`, `X-Signature: ${sign(content)}`]);
@@ -169,7 +172,7 @@ describe("a signed body", () => {
 
 describe.each(DIALECTS)("a callback on %s", (dialect) => {
   it.each(["x'); DROP TABLE oncehook_records; --", 'x" OR "1"="1', "x\\'; SELECT 1; /*", "$1 ? :a @b %s"])(
-    "with SQL in every field is an event like another: %s",
+    "a callback with SQL in every field is handled like any other: %s",
     (sql) =>
       withReceiver(dialect, async (one) => {
         const sent = payment({

@@ -54,7 +54,7 @@ describe("OpenTelemetry", () => {
       "OTEL_TRACES_EXPORTER is none",
       { OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://[::1]" },
     ],
-  ])("is not loaded by us, not one module of it, where %s", async (_case, env) => {
+  ])("no module of OpenTelemetry is loaded where %s", async (_case, env) => {
     expect(await loadedBy(env)).toEqual([]);
   });
 
@@ -141,7 +141,7 @@ describe("a request's traceparent", () => {
   it.each([
     ["the ratio picks it", "parentbased_traceidratio"],
     ["the caller is to decide", "parentbased_always_off"],
-  ])("is the parent of all that is recorded where %s", (_case, sampler) =>
+  ])("a request's traceparent is the parent of every recorded span where %s", (_case, sampler) =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
