@@ -14,7 +14,7 @@ describe("docs/production.md", () => {
     expect(items.filter((item) => !/`[^`]+ [^`]+`|as above|\]\(\w+\.md\)/.test(item))).toEqual([]);
   });
 
-  it("speaks of commands and options of ours that exist", () => {
+  it("docs/production.md names only commands and options that exist", () => {
     const { commands } = createProgram();
     const lines = codes.filter((code) => code.startsWith("npx oncehook "));
     expect(lines.length).toBeGreaterThan(7);

@@ -176,7 +176,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("follow each other on from any place that was told", () =>
+  it("streams of captured callbacks continue from any position that was sent", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -192,7 +192,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("tell a reader whose database was put back, and one who comes too late for some", () =>
+  it("a stream of captured callbacks reports a restored database, and deleted entries to a late reader", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -29,7 +29,7 @@ describe("connections to the public listener", () => {
   const bounded = (use: (receiver: TestReceiver) => Promise<void>, env: Record<string, string> = {}) =>
     withReceiver("sqlite", (receiver) => use(receiver).finally(leaveAll), { env: { ...limits, ...env } });
 
-  it("give way past the bounds, the one that was idle longest first: silent ones lock nobody out", () =>
+  it("the longest idle connection is closed past the bounds, so that silent ones lock no client out", () =>
     bounded(async (receiver) => {
       const silent: Stranger[] = [];
       for (let at = 0; at < 8; at += 1) silent.push(await stranger(receiver, "127.0.4.1"));

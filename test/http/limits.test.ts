@@ -57,7 +57,7 @@ describe("rate limits", () => {
     }),
   );
 
-  it("begin a new window after the old one", async () => {
+  it("a new window starts after the old one", async () => {
     const count = createMemoryCounter();
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
     const refused = async (now: Date) =>
@@ -84,7 +84,7 @@ describe("rate limits", () => {
     }
   });
 
-  it("tell nobody to wait for longer than the window, where another process's clock is ahead", async () => {
+  it("Retry-After is never longer than the window, where another process's clock is ahead", async () => {
     const ahead = () => ({ points: 9, resetAt: at(67) });
     const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
     expect((await applyRateLimits(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);

@@ -115,7 +115,7 @@ describe("requests as they come over the wire", () => {
       expect(await rawExchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
     }));
 
-  it("leave no socket behind when a stranger begins one and never closes its side", () =>
+  it("no socket is left when a client starts a request and never closes its side", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -143,7 +143,7 @@ describe("requests as they come over the wire", () => {
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
     ));
 
-  it("leave no socket behind when a stranger reads no answer to what is no request", async () => {
+  it("no socket is left when a client never reads the response to malformed bytes", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const accepted = once(server, "connection");

@@ -41,7 +41,7 @@ describe("requests that find no place", () => {
     expect(turnAway(20 + 250 + 1_000).count).toBe(20 + 1_000);
   });
 
-  it("do not overtake those who wait", async () => {
+  it("a new rejection does not overtake those that wait", async () => {
     const turningAway = createRejectionThrottle(1_000, 20);
     const first = turnAway(40, turningAway);
     await vi.advanceTimersByTimeAsync(4);

@@ -84,7 +84,7 @@ describe("a cookie", () => {
 });
 
 describe("the start of a flow", () => {
-  it("writes no row, however many strangers start one", () =>
+  it("the start of a flow writes no row, however many clients start one", () =>
     withReceiver("sqlite", async (receiver) => {
       for (let count = 0; count < 20; count += 1) {
         const started = await fetch(`${receiver.publicOrigin}/api/platform/oauth-start`, {

@@ -174,7 +174,7 @@ describe("the rows of the callback log", () => {
     expect(warnings()).toHaveLength(2);
   });
 
-  it("past the bound are dropped, counted, and told of once a minute", async () => {
+  it("log entries past the bound are dropped, counted, and reported once a minute", async () => {
     const { add, store, metrics, warnings, callbackLog, stored } = setUp({ waiting: 10 });
     store.broken = true;
     add(1);
@@ -388,7 +388,7 @@ describe("refused callbacks", () => {
 });
 
 describe("the line of a callback", () => {
-  it("tells what SPEC 1.8 lists", () => {
+  it("the line of a callback has the fields of SPEC 1.8", () => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(
       logRow({ eventId: "e1", processingMs: 1.23456, responseBody: '{"status":"success"}' }),

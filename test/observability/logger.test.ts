@@ -60,7 +60,7 @@ describe("the logger", () => {
     }
   });
 
-  it("tells each part of an aggregate error", () => {
+  it("the logger writes each part of an aggregate error", () => {
     const { logger, lines } = setUp();
     logger.error({ err: new AggregateError([new Error("refused at ::1"), "token=abc123"]) }, "failed");
     expect(lines()[0].err.errors).toEqual(["Error: refused at ::1", "token=[masked]"]);

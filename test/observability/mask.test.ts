@@ -122,7 +122,7 @@ describe("masked bodies", () => {
     ["a JSON string", '"hunter2"'],
     ["base64 that ends like a form", "aHVudGVyMg=="],
     ["a token", "hunter2.hunter2.hunter2"],
-  ])("tells only length and fingerprint of %s, which may be a secret itself", (_, text) => {
+  ])("a masked body shows only length and fingerprint of %s, which may be a secret itself", (_, text) => {
     expect(body(text)).toBe(unparsed(text));
   });
 

@@ -127,7 +127,7 @@ describe("the metrics", () => {
     expect((await rendered).text).toContain("oncehook_in_flight 0");
   });
 
-  it("tell of the process and of the event loop's lag", async () => {
+  it("the metrics describe the process and the event loop's lag", async () => {
     const { contentType, text } = await setUp().render();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain("nodejs_eventloop_lag_seconds");

@@ -249,7 +249,7 @@ describe("the attempts of a channel", () => {
       }),
   );
 
-  it("begin for all notifications of a round, also for more than are passed on at a time", () =>
+  it("the attempts of a round start for all its notifications, also for more than one batch", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 251);
       const log = recordedLog();
@@ -262,7 +262,7 @@ describe("the attempts of a channel", () => {
       expect(counted).toEqual(Array(251).fill("log delivered"));
     }));
 
-  it("begin with the next round where the database was away during one, which is logged", () =>
+  it("attempts continue with the next round after the database was unavailable during one, which is logged", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");

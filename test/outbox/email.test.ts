@@ -77,7 +77,7 @@ describe("the e-mail channel", () => {
       expect(server.mails).toEqual([]);
     }));
 
-  it("trusts no certificate that nobody vouches for", () =>
+  it("the e-mail channel refuses a certificate that no authority signed", () =>
     withMailServer({ secure: true }, async ({ port }) => {
       const channel = emailChannel({
         url: `smtps://127.0.0.1:${port}`,

@@ -108,7 +108,7 @@ describe("the webhook channel", () => {
     );
   });
 
-  it("trusts no certificate that nobody vouches for", () =>
+  it("the webhook channel refuses a certificate that no authority signed", () =>
     withWebhookReceiver(async (receiver) => {
       const addresses = LOOPBACK;
       const channel = webhookChannel({ url: receiver.url, secret: WEBHOOK_SECRET, addresses });

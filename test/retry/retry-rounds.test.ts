@@ -29,7 +29,7 @@ describe("a round of retries", () => {
       expect([await loop.round(), await loop.round(), await loop.round()]).toEqual([8, 1, 0]);
     }));
 
-  it("begins no other suspect when the process stops", () =>
+  it("a round starts no other suspect when the process stops", () =>
     withStore("sqlite", async (store, target) => {
       const ran: string[] = [];
       const inner = rooms(store, { times: 2 }, async (eventId) => {

@@ -64,7 +64,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
       expect(await receiver.count("oncehook_deliveries")).toBe(1);
     }));
 
-  it("replays what is dead, and is told of what stays dead", () =>
+  it("an operator replays dead deliveries, and learns which ones stay dead", () =>
     withDead(dialect, async (receiver, path) => {
       await execute(
         receiver.target,

@@ -42,7 +42,7 @@ async function entries(receiver: TestReceiver, query = ""): Promise<Entry[]> {
 }
 
 describe.each(DIALECTS)("the audit log on %s", (dialect) => {
-  it("tells who did what to what, from where, and how it ended", () =>
+  it("the audit log records actor, action, target, address and outcome", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -106,7 +106,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       { handlers },
     ));
 
-  it("says so too of a sign-in, and lets nobody in whose session is not kept", () =>
+  it("a sign-in whose session cannot be stored returns 503, and is failed in the audit log", () =>
     withReceiver(dialect, async (receiver) => {
       await execute(receiver.target, "DROP TABLE oncehook_sessions");
       const refused = await new OwnPage(receiver.adminOrigin).signIn(TOKEN);
@@ -114,7 +114,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       expect(await entries(receiver)).toMatchObject([{ action: "session.begin", outcome: "failed" }]);
     }));
 
-  it("keeps back a change that it cannot write down, and lets nobody in", () =>
+  it("a change or a sign-in is refused where the audit log cannot be written", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -77,7 +77,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
       { env: { HANDLER_TIMEOUT_MS: "300" } },
     ));
 
-  it("goes on without the browser: one that left is signed in all the same", () =>
+  it("a flow completes without the browser, and a user that left is signed in", () =>
     withFlow(dialect, async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();
       const asked = Promise.withResolvers<void>();
@@ -296,7 +296,7 @@ describe("the redirect of an OAuth flow", () => {
       expect((await agent.request(back)).status).toBe(401);
     }));
 
-  it("does not accept the code of somebody else's flow", () =>
+  it("a redirect with the code of another user's flow is refused", () =>
     withFlow("sqlite", async ({ arrive, platform, receiver }) => {
       const [victim, attacker] = [await arrive("ada"), await arrive("mallory")];
       const injected = new URL(attacker.back);

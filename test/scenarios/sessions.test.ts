@@ -76,7 +76,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
       await Promise.all([first.stop(), second.stop()]);
     }));
 
-  it("ends with its time, and with the token that it was begun with", () =>
+  it("a session ends with its time, and with the token that started it", () =>
     withDatabase(dialect, async (target) => {
       const time = { offset: 0 };
       const clock = { now: () => new Date(Date.now() + time.offset) };
@@ -195,7 +195,7 @@ async function withCookie(
 }
 
 describe("a browser's session", () => {
-  it.each(PROVEN)("changes things for the receiver's own page, told by %s", (_by, headers) =>
+  it.each(PROVEN)("a session changes things for the receiver's own page, identified by %s", (_by, headers) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -336,7 +336,7 @@ describe("the admin listener", () => {
       { env: { ADMIN_HOST: "0.0.0.0" } },
     ));
 
-  it("lets no answer be framed, guessed at, read by another site, or tell where it was", () =>
+  it("no admin response can be framed, guessed at, read by another site, or reveal its address", () =>
     withReceiver("sqlite", async (receiver) => {
       for (const [path, status] of [
         ["/healthz", 200],

@@ -171,7 +171,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("keeps a refused callback among the refused ones, whatever a stranger sends that looks like a check", async () => {
+  it("a refused callback stays among the refused ones, although it imitates a check", async () => {
     const seen: string[] = [];
     let now = Date.now();
     await withHttpServer(
@@ -215,7 +215,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("tells a receiver of another database from this one", () =>
+  it("the check distinguishes a receiver with another database from this one", () =>
     withReceiver("sqlite", (other) =>
       withReceiver(
         "sqlite",
@@ -270,7 +270,7 @@ describe("the check of the registered addresses", () => {
       { env: { IP_ALLOW_LIST: "10.0.0.0/8" } },
     ));
 
-  it("says that the proxy does not tell of HTTPS", () =>
+  it("the check reports that the proxy does not announce HTTPS", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -337,7 +337,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("knows no other source, and takes no address from whoever asks", () =>
+  it("the check knows no other source, and takes no address from its caller", () =>
     withHttpServer(
       () => expect.unreachable("nobody may be called but the configured address"),
       (origin) =>

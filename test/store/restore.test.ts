@@ -123,7 +123,7 @@ describe("a restore of an SQLite database", () => {
     await expect(restore()).rejects.toThrow(/is damaged.*row 1 missing from index spoiled_a/);
   });
 
-  it("tells of rows that point to nothing, and takes the copy", async () => {
+  it("a restore reports rows that point to nothing, and accepts the copy", async () => {
     change(
       at("copy.db"),
       "PRAGMA foreign_keys = OFF; CREATE TABLE item (id integer PRIMARY KEY, box integer REFERENCES item); INSERT INTO item VALUES (1, 7)",
@@ -139,7 +139,7 @@ describe("a restore of an SQLite database", () => {
     expect(await records(live())).toBe(1);
   });
 
-  it("takes a copy in which an invariant does not hold, and tells which", async () => {
+  it("a restore accepts a copy that violates an invariant, and names the invariant", async () => {
     change(at("copy.db"), "UPDATE oncehook_records SET result = NULL");
     const { copy } = await restore();
     expect(copy.invariants.filter(({ violations }) => violations > 0)).toMatchObject([

@@ -110,7 +110,7 @@ describe("a request's traceparent", () => {
     ["is malformed", `00-${TRACE_ID}-b7ad6b7169203331-01-more`, {}],
     ["is all zeros", `00-${"0".repeat(32)}-b7ad6b7169203331-01`, {}],
     ["is not honoured", `00-${TRACE_ID}-b7ad6b7169203331-01`, { OTEL_PROPAGATORS: "none" }],
-  ])("begins a trace of its own where it %s", (_case, traceparent, env) =>
+  ])("a request starts a trace of its own where its traceparent %s", (_case, traceparent, env) =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -123,7 +123,7 @@ describe("a request's traceparent", () => {
     ),
   );
 
-  it("makes nobody's callback recorded where a ratio is, neither by its flag nor by its choice of the trace's id", () =>
+  it("a sampling ratio ignores the caller's flag and choice of trace id", () =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
