@@ -88,7 +88,7 @@ describe("the documentation", () => {
     expect([...rows].map(([, name]) => name)).toEqual(names);
   });
 
-  it("has in docs/openapi.json what the admin API says of itself; npm run tables writes it", async () => {
+  it("docs/openapi.json is what the admin API describes, as written by npm run tables", async () => {
     const described = JSON.parse(JSON.stringify(await describeAdminApi()));
     expect(JSON.parse(readFileSync("docs/openapi.json", "utf8"))).toEqual(described);
   });
@@ -97,7 +97,7 @@ describe("the documentation", () => {
     expect(readme.split("\n").length).toBeLessThan(130);
   });
 
-  it.each(globSync(["*.md", "docs/**/*.md"]))("has no dead link: %s", (file) => {
+  it.each(globSync(["*.md", "docs/**/*.md"]))("the page %s has no dead link", (file) => {
     const links = [...readFileSync(file, "utf8").matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) =>
       String(link),
     );

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { latencyBucket, latencyQuantile, periodStart } from "../../src/domain/index.ts";
 
 describe("durations that are counted in buckets", () => {
-  it("are in the first bucket whose bound they do not pass, and in the last one past all of them", () => {
+  it("a duration falls into the first bucket whose bound it does not exceed, or into the last one", () => {
     expect([0, 0.4, 1, 1.01, 10, 60_000, 60_001].map(latencyBucket)).toEqual([0, 0, 0, 1, 5, 22, 23]);
   });
 
-  it("have a middle and an upper end that lie within the bucket where they must be", () => {
+  it("p50 and p99 lie within the bucket that holds them", () => {
     const of = (...durations: number[]) => durations.map((ms) => ({ bucket: latencyBucket(ms), count: 1 }));
     expect(latencyQuantile([], 0.5)).toBeNull();
     expect(latencyQuantile(of(4), 1)).toBe(5);
@@ -18,7 +18,7 @@ describe("durations that are counted in buckets", () => {
     expect(latencyQuantile(of(90_000), 0.5)).toBe(60_000);
   });
 
-  it("are the same whether they were counted together or apart", () => {
+  it("quantiles are the same whether durations were counted together or apart", () => {
     const apart = [1, 1, 2, 5].map((count) => ({ bucket: 4, count }));
     expect(latencyQuantile(apart, 0.5)).toBe(latencyQuantile([{ bucket: 4, count: 9 }], 0.5));
   });

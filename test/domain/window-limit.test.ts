@@ -15,7 +15,7 @@ it("admits so many, and as many again once the stretch that began with the first
   ]);
 });
 
-it("begins anew when the clock is set back, and is not silent until it has caught up", () => {
+it("a window starts again when the clock is set back, instead of waiting until the clock has caught up", () => {
   const admits = createWindowLimit(1, 60_000);
   expect([7_200, 0, 30, 60].map((second) => admits(at(second)))).toEqual([true, true, false, true]);
 });

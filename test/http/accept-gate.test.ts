@@ -20,7 +20,7 @@ async function isClearAfter(turns: number, mostMs: number): Promise<boolean> {
 }
 
 describe("requests", () => {
-  it("begin at once while no connection arrives", () => {
+  it("requests start at once while no connection arrives", () => {
     expect(createAcceptGate().quiet).toBeUndefined();
   });
 
@@ -28,14 +28,14 @@ describe("requests", () => {
     expect(await isClearAfter(50, 60_000)).toBe(false);
   });
 
-  it("begin when a turn has brought none", async () => {
+  it("requests start after a turn that brought no connection", async () => {
     const doorway = createAcceptGate(60_000);
     doorway.connectionAccepted();
     await doorway.quiet;
     expect(doorway.quiet).toBeUndefined();
   });
 
-  it("begin in the end although connections never cease to arrive", async () => {
+  it("requests start in the end although connections never cease to arrive", async () => {
     expect(await isClearAfter(5, 0)).toBe(true);
   });
 

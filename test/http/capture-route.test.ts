@@ -63,7 +63,7 @@ describe("the callbacks that are kept for listeners", () => {
     ["no token", {}],
     ["another token", { authorization: "Bearer another-token-of-some-length" }],
     ["the token in another scheme", { authorization: `Basic ${TOKEN}` }],
-  ])("are handed to nobody with %s", (_title, headers) =>
+  ])("a request with %s gets no captured callbacks", (_title, headers) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -102,7 +102,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("are not for viewers", () =>
+  it("a viewer's token cannot read captured callbacks", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -115,7 +115,7 @@ describe("the callbacks that are kept for listeners", () => {
       { env: { ...CAPTURE.env, ADMIN_VIEWER_TOKEN: "a-token-for-viewers" } },
     ));
 
-  it("are not kept, and have no address, where CAPTURE is not on", () =>
+  it("callbacks are not captured, and the capture route returns 404, without CAPTURE", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       expect(await (await get(receiver, HEARD)).json()).toEqual({ error: "not found" });
@@ -125,7 +125,7 @@ describe("the callbacks that are kept for listeners", () => {
     }));
 
   it.each(["?after=x", "?after=0123456789abcdef.1&since=5", "?since=86401", "?since=-1", "?from=1"])(
-    "are not looked for with %s",
+    "a request for captured callbacks with %s returns 400",
     (query) =>
       withReceiver(
         "sqlite",
@@ -134,7 +134,7 @@ describe("the callbacks that are kept for listeners", () => {
       ),
   );
 
-  it("are those of the callback addresses alone: a redirect's code works once", () =>
+  it("only requests to callback addresses are captured, and a redirect's query and other paths are not", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -148,7 +148,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("are encrypted in the database", () =>
+  it("captured callbacks are encrypted in the database", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -176,7 +176,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("follow each other on from any place that was told", () =>
+  it("streams of captured callbacks continue from any position that was sent", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -192,7 +192,7 @@ describe("the callbacks that are kept for listeners", () => {
       CAPTURE,
     ));
 
-  it("tell a reader whose database was put back, and one who comes too late for some", () =>
+  it("a stream of captured callbacks reports a restored database, and deleted entries to a late reader", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -222,7 +222,7 @@ describe("the callbacks that are kept for listeners", () => {
 });
 
 describe.each(DIALECTS)("what was kept for listeners on %s", (dialect) => {
-  it("is deleted at the first start without CAPTURE", () =>
+  it("captured callbacks are deleted at the first start without CAPTURE", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, CAPTURE);
       await first.send(payment());

@@ -14,7 +14,7 @@ const MOST_LINES = 64;
 const LONG = "x".repeat(1_000_000);
 
 describe("the stream to a listener", () => {
-  it("is not held back by a proxy, and its begin and end are logged with the listener's address", () =>
+  it("a stream asks proxies not to buffer it, and its start and end are logged with the listener's address", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

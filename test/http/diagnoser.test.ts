@@ -96,7 +96,7 @@ describe("the diagnoser", () => {
     expect(start()).toBeInstanceOf(Promise);
   });
 
-  it("at most twenty callbacks wait for their diagnosis", () => {
+  it("no more than twenty callbacks wait for their diagnosis", () => {
     const { start } = setUp();
     const started: unknown[] = [];
     for (let second = 0; second < 3; second += 1) {

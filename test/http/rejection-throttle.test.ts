@@ -25,11 +25,11 @@ function turnAway(requests: number, turningAway = createRejectionThrottle(1_000,
 }
 
 describe("requests that find no place", () => {
-  it("are turned away at once while they are few", () => {
+  it("a few excess requests are rejected at once", () => {
     expect(turnAway(20).count).toBe(20);
   });
 
-  it("are turned away so many a second when they are many, and all of them in the end", async () => {
+  it("many excess requests are rejected at a bounded rate until none is left", async () => {
     const away = turnAway(220);
     await vi.advanceTimersByTimeAsync(100);
     expect(away.count).toBe(120);
@@ -37,11 +37,11 @@ describe("requests that find no place", () => {
     expect(away.count).toBe(220);
   });
 
-  it("are turned away at once after all where so many wait that it would take long", () => {
+  it("excess requests are rejected at once where the queue of rejections is full", () => {
     expect(turnAway(20 + 250 + 1_000).count).toBe(20 + 1_000);
   });
 
-  it("do not overtake those who wait", async () => {
+  it("a new rejection does not overtake those that wait", async () => {
     const turningAway = createRejectionThrottle(1_000, 20);
     const first = turnAway(40, turningAway);
     await vi.advanceTimersByTimeAsync(4);

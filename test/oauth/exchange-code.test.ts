@@ -112,7 +112,7 @@ describe("the code exchange", () => {
     expect(await exchangeAt(tokens({ azp: "somebody else" }), { grant })).toBeInstanceOf(Error);
   });
 
-  it("minds no ID token that it did not ask for", async () => {
+  it("the code exchange ignores an ID token that it did not ask for", async () => {
     const foreign = tokens({ iss: "https://accounts.example" });
     expect(await exchangeAt(foreign, { scope: "profile" })).toMatchObject({ access_token: "a" });
   });
@@ -128,7 +128,7 @@ describe("the code exchange", () => {
     expect(result).toMatchObject({ user_id: "17841405793187218" });
   });
 
-  it("tells of the platform's trouble nothing that its answer holds besides", async () => {
+  it("the code exchange reports the platform's error and nothing else of its response", async () => {
     const told = await exchangeAt(tokens({ nonce: "of-another-flow", email: "ada@example.com" }));
     const asked = await exchangeAt((_request, response) => {
       response.writeHead(400, { "content-type": "application/json" });

@@ -35,7 +35,7 @@ describe("the state of a flow that was started here", () => {
     expect(openFlow(state, URI, browser, { now: T0, encryptor: rotated })).toEqual(flow);
   });
 
-  it("is unknown under another key, for another redirect address, changed in any character, and after ten minutes", () => {
+  it("a state is unknown under another key, for another redirect address, with a changed character, and after ten minutes", () => {
     const { state } = newFlow(URI, browser, T0, encryptor);
     const open = (given: string, uri = URI, now = T0, by = encryptor) =>
       openFlow(given, uri, browser, { now, encryptor: by });
@@ -52,7 +52,7 @@ describe("the state of a flow that was started here", () => {
       expect(open(given)).toBe("unknown");
   });
 
-  it("is unknown in every other spelling of its bytes, of which the last character alone allows three", () => {
+  it("a state is unknown in every other spelling of its bytes, of which the last character allows three", () => {
     const { state } = newFlow(URI, browser, T0, encryptor);
     const others = spellingsOf(state);
     expect(others).toHaveLength(3);
@@ -68,7 +68,7 @@ describe("the state of a flow that was started here", () => {
   it.each([
     ["another one", randomSecret()],
     ["none", undefined],
-  ])("is of another browser where the cookie is %s", (_title, cookie) => {
+  ])("a state belongs to another browser where the cookie is %s", (_title, cookie) => {
     const { state } = newFlow(URI, browser, T0, encryptor);
     expect(openFlow(state, URI, cookie, { now: T0, encryptor })).toBe("of another browser");
   });
@@ -84,7 +84,7 @@ describe("a cookie", () => {
 });
 
 describe("the start of a flow", () => {
-  it("writes no row, however many strangers start one", () =>
+  it("the start of a flow writes no row, however many clients start one", () =>
     withReceiver("sqlite", async (receiver) => {
       for (let count = 0; count < 20; count += 1) {
         const started = await fetch(`${receiver.publicOrigin}/api/platform/oauth-start`, {

@@ -29,7 +29,7 @@ const livingFor =
   };
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
-  it("without a refresh token are said to be missing once they have expired, and are not tried again", () =>
+  it("expired tokens without a refresh token are missing, and are not refreshed again", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada", 1, undefined, { refresh_token: undefined });
       const missing = expect.objectContaining({
@@ -41,7 +41,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(0);
     }));
 
-  it("are free again for a revocation where another process had refreshed them before our lease", () =>
+  it("a revocation can lease tokens that another process refreshed before our lease", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const late = refreshedBeforeLease(test);
@@ -51,7 +51,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(lease).toMatchObject({ userId: "ada" });
     }));
 
-  it("of a short life are handed out again until half of it is over", () => {
+  it("short-lived tokens are returned again until half of their life is over", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withTokens(
@@ -70,7 +70,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     );
   });
 
-  it("are revoked here alone where the platform has no address for that", () =>
+  it("tokens are deleted here only where the platform has no revocation address", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const keeper = test.keeper(undefined, { revocationUrl: null });
@@ -79,14 +79,14 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(0);
     }));
 
-  it("are refreshed no further in a round that is told to stop", () =>
+  it("a refresh round refreshes no further tokens once it is asked to stop", () =>
     withTokens(dialect, async (test) => {
       for (let number = 0; number < 20; number += 1) await test.expired(`user-${number}`, number);
       expect(await test.keeper().refreshDue(() => true)).toBe(8);
       expect(test.asked).toBe(8);
     }));
 
-  it("that were stored by a clock an hour ahead are refreshed when they are due by the clock of now", () =>
+  it("tokens stored by a clock an hour ahead are refreshed when the current clock says they are due", () =>
     withTokens(
       dialect,
       async (test) => {
@@ -97,7 +97,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       { now: () => new Date(60_000) },
     ));
 
-  it("are handed out although the user has authorized us meanwhile, which the log says", () =>
+  it("refreshed tokens are returned, with a warning, although the user authorized again meanwhile", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const overtaken = overriding(test.store.userTokens, { save: async () => false });
@@ -119,7 +119,7 @@ describe("the wait for tokens that another process refreshes", () => {
     }),
   );
 
-  it("of a rotated refresh token for the database ends after fifteen seconds, with the database's error", () =>
+  it("saving a rotated refresh token fails with the database's error after fifteen seconds", () =>
     withTokens("sqlite", async (test) => {
       await test.expired("ada");
       vi.useFakeTimers({ toFake: ["performance"] });

@@ -6,7 +6,7 @@ import { overriding } from "../support/overriding.ts";
 import { newTokens, refreshedBeforeLease, withTokens } from "../support/token-endpoint.ts";
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
-  it("are not refreshed again when another process did so between our look and our lease", () =>
+  it("tokens are not refreshed again when another process refreshed them between our read and our lease", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const late = refreshedBeforeLease(test);
@@ -14,7 +14,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(1);
     }));
 
-  it("are refreshed although others before them cannot be decrypted", () =>
+  it("tokens are refreshed although tokens before them cannot be decrypted", () =>
     withTokens(dialect, async (test) => {
       const lost = createEncryptor(randomBytes(32));
       for (let number = 0; number < 9; number += 1) await test.expired(`lost-${number}`, number, lost);
@@ -26,14 +26,14 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await test.keeper().refreshDue()).toBe(0);
     }));
 
-  it("are all refreshed in one round, however many are due", () =>
+  it("one round refreshes all tokens that are due", () =>
     withTokens(dialect, async (test) => {
       for (let number = 0; number < 20; number += 1) await test.expired(`user-${number}`, number);
       expect(await test.keeper().refreshDue()).toBe(20);
       expect(test.asked).toBe(20);
     }));
 
-  it.each([0, 1, 60])("are handed out although they live for %d seconds only", (expires_in) =>
+  it.each([0, 1, 60])("tokens with a life of %d seconds are returned", (expires_in) =>
     withTokens(
       dialect,
       async (test) => {
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     );
   });
 
-  it("of no life at all are refreshed once a round, and not in a circle", () =>
+  it("tokens without any life are refreshed once a round and not in a loop", () =>
     withTokens(
       dialect,
       async (test) => {
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       },
     ));
 
-  it("are kept although the database is away when the platform has answered", () =>
+  it("refreshed tokens are saved although the database is unavailable when the platform responds", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const { userTokens } = test.store;
@@ -99,7 +99,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(1);
     }));
 
-  it("are revoked with the refresh token that a refresh under way brings", () => {
+  it("a revocation during a refresh revokes the new refresh token", () => {
     const revoked: string[] = [];
     const waited = Promise.withResolvers<void>();
     return withTokens(
@@ -144,7 +144,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     );
   });
 
-  it("are kept when the platform cannot revoke them just now", () =>
+  it("tokens are kept when the platform cannot revoke them at present", () =>
     withTokens(
       dialect,
       async (test) => {

@@ -93,7 +93,7 @@ afterEach(() => {
 });
 
 describe("the rows of the callback log", () => {
-  it("are stored together, at most 100 ms after the first", async () => {
+  it("log entries are stored together, at most 100 ms after the first", async () => {
     const { add, store } = setUp();
     add(3);
     await vi.advanceTimersByTimeAsync(99);
@@ -102,7 +102,7 @@ describe("the rows of the callback log", () => {
     expect(store.groups).toEqual([ids(3)]);
   });
 
-  it("are stored at once when 200 wait, in groups of 200, one group at a time", async () => {
+  it("log entries are stored at once when 200 wait, in groups of 200, one group at a time", async () => {
     const { add, store } = setUp();
     add(450);
     await vi.advanceTimersByTimeAsync(0);
@@ -112,7 +112,7 @@ describe("the rows of the callback log", () => {
     expect(store.mostAtOnce).toBe(1);
   });
 
-  it("are stored when a flush resolves, also those added while another flush was under way", async () => {
+  it("a flush resolves when its log entries are stored, also those added during another flush", async () => {
     const { add, store, callbackLog, stored } = setUp();
     const gate = Promise.withResolvers<void>();
     store.gate = gate.promise;
@@ -150,7 +150,7 @@ describe("the rows of the callback log", () => {
     expect(store.calls).toBe(0);
   });
 
-  it("are kept in their order and tried again each second while the database is away", async () => {
+  it("log entries are kept in order and retried each second while the database is unavailable", async () => {
     const { add, store, stored } = setUp();
     store.broken = true;
     add(250);
@@ -162,7 +162,7 @@ describe("the rows of the callback log", () => {
     expect(stored()).toEqual(ids(251));
   });
 
-  it("that cannot be stored never fail a flush, and are warned of once a minute", async () => {
+  it("log entries that cannot be stored never fail a flush, and cause one warning a minute", async () => {
     const { add, store, callbackLog, warnings } = setUp();
     store.broken = true;
     add(1);
@@ -174,7 +174,7 @@ describe("the rows of the callback log", () => {
     expect(warnings()).toHaveLength(2);
   });
 
-  it("past the bound are dropped, counted, and told of once a minute", async () => {
+  it("log entries past the bound are dropped, counted, and reported once a minute", async () => {
     const { add, store, metrics, warnings, callbackLog, stored } = setUp({ waiting: 10 });
     store.broken = true;
     add(1);
@@ -195,7 +195,7 @@ describe("the rows of the callback log", () => {
     expect(store.rows.filter(({ dropped }) => dropped !== undefined)).toEqual([]);
   });
 
-  it("are bounded in their length too, so that long bodies cannot fill the memory", async () => {
+  it("the buffer of log entries is bounded in bytes, so that long bodies cannot fill the memory", async () => {
     const { store, callbackLog, metrics } = setUp();
     store.broken = true;
     const requestBody = "x".repeat(1024 * 1024);
@@ -212,7 +212,7 @@ describe("the rows of the callback log", () => {
     await callbackLog.close();
   });
 
-  it("are stored by close, which leaves no timer behind", async () => {
+  it("close stores the log entries and leaves no timer behind", async () => {
     const { add, refuse, callbackLog, stored } = setUp();
     add(5);
     refuse({ requestId: "r5" });
@@ -223,7 +223,7 @@ describe("the rows of the callback log", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("that close cannot store are told of as lost", async () => {
+  it("close reports log entries that it cannot store as lost", async () => {
     const { add, callbackLog, store, logger } = setUp();
     store.broken = true;
     add(5);
@@ -236,7 +236,7 @@ describe("the rows of the callback log", () => {
 describe("refused callbacks", () => {
   const stranger = { outcome: "signature_mismatch", remoteAddress: "192.0.2.1" } as const;
 
-  it("are logged up to 600 a minute, and further ones in the next minute", () => {
+  it("refused callbacks are logged up to 600 a minute, and further ones in the next minute", () => {
     const { callbackLog } = setUp();
     const admitted = (now: Date) => {
       vi.setSystemTime(now);
@@ -247,7 +247,7 @@ describe("refused callbacks", () => {
     expect(admitted(new Date(START.getTime() + 60_000))).toBe(600);
   });
 
-  it("are logged again after the clock was set back", () => {
+  it("refused callbacks are logged again after the clock is set back", () => {
     const { callbackLog } = setUp({ rejectedPerMinute: 1 });
     expect(callbackLog.admitRejected(stranger)).toBe(true);
     vi.setSystemTime(START.getTime() - 3_600_000);
@@ -365,7 +365,7 @@ describe("refused callbacks", () => {
     expect(warnings().at(-1)?.fields).toMatchObject({ left_out: 4, reason: "body_bound" });
   });
 
-  it("are given the hash of a body that is too long for one turn of the event loop", async () => {
+  it("a refused callback's log entry has the hash of a body too long for one turn of the event loop", async () => {
     const { callbackLog } = setUp();
     const hashes: (string | undefined)[] = [];
     const add = (bytes: number) =>
@@ -388,7 +388,7 @@ describe("refused callbacks", () => {
 });
 
 describe("the line of a callback", () => {
-  it("tells what SPEC 1.8 lists", () => {
+  it("the line of a callback has the fields of SPEC 1.8", () => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(
       logRow({ eventId: "e1", processingMs: 1.23456, responseBody: '{"status":"success"}' }),
@@ -422,7 +422,7 @@ describe("the line of a callback", () => {
     ["a text", "a b", "a b"],
     ["what begins like JSON", '{"a":1}\n{"level":50}', '{"a":1}\n{"level":50}'],
     ["what would end the line's object", '{"a":1},"level":50,"b":{}', '{"a":1},"level":50,"b":{}'],
-  ])("is one line whatever the body is: %s", (_, requestBody, body) => {
+  ])("a callback is one line whatever its body is: %s", (_, requestBody, body) => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(logRow({ requestBody }));
     expect(logger.lines.map(({ fields }) => fields.body)).toEqual([body]);
@@ -432,7 +432,7 @@ describe("the line of a callback", () => {
     [200, "info"],
     [401, "warn"],
     [503, "error"],
-  ])("with status %i has the level %s", (responseStatus, level) => {
+  ])("the line of a callback with status %i has the level %s", (responseStatus, level) => {
     const { callbackLog, logger } = setUp();
     callbackLog.writeLine(logRow({ responseStatus }));
     expect(logger.lines[0]?.level).toBe(level);

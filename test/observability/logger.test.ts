@@ -60,7 +60,7 @@ describe("the logger", () => {
     }
   });
 
-  it("tells each part of an aggregate error", () => {
+  it("the logger writes each part of an aggregate error", () => {
     const { logger, lines } = setUp();
     logger.error({ err: new AggregateError([new Error("refused at ::1"), "token=abc123"]) }, "failed");
     expect(lines()[0].err.errors).toEqual(["Error: refused at ::1", "token=[masked]"]);
@@ -76,7 +76,7 @@ describe("the logger", () => {
     await expect(closeLogger(setUp().logger)).resolves.toBeUndefined();
   });
 
-  it("has written everything to standard output when it is closed", () => {
+  it("a closed logger has written everything to standard output", () => {
     const door = resolve("src/observability/index.ts");
     const program = `
       import { closeLogger, createLogger, createMask } from ${JSON.stringify(door)};

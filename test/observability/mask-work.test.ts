@@ -148,14 +148,14 @@ function expectBounded(text: string): void {
 describe("the work of masking a body", () => {
   // A longer body is kept in part, and one that is read whole is the more work.
   it.each([LONGEST, 65_536, 16_384])(
-    "is bounded for every shape that was thought of, of %i bytes",
+    "the work of masking is bounded for every known shape of %i bytes",
     (bytes) => {
       for (const text of Object.values(shapesOf(bytes))) expectBounded(text.slice(0, bytes));
       for (const part of PARTS) expectBounded(filled(part, bytes));
     },
   );
 
-  it("is bounded for whatever a fuzzer puts together", () => {
+  it("the work of masking is bounded for every body that a fuzzer generates", () => {
     const size = fc.constantFrom(LONGEST, 65_536, 16_384);
     const part = fc
       .array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 6 })
@@ -168,7 +168,7 @@ describe("the work of masking a body", () => {
     );
   });
 
-  it("is bounded for a text, a URL and headers as for a body", () => {
+  it("the work of masking a text, a URL and headers is bounded as for a body", () => {
     for (const part of PARTS) {
       const text = filled(part, LONGEST);
       const headers = Object.fromEntries(
@@ -192,7 +192,7 @@ describe("the work of masking a body", () => {
     }
   });
 
-  it("is counted for what it does, and more for more", () => {
+  it("the budget of masking counts the work done, and more for longer bodies", () => {
     const spent = (text: string) => {
       const work = new MaskBudget();
       mask.body(Buffer.from(text), { budget: work });

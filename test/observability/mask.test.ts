@@ -92,7 +92,7 @@ describe("masked JSON", () => {
 });
 
 describe("masked bodies", () => {
-  it("is empty for an empty body", () => {
+  it("an empty body is masked as an empty text", () => {
     expect(body("")).toBe("");
   });
 
@@ -122,7 +122,7 @@ describe("masked bodies", () => {
     ["a JSON string", '"hunter2"'],
     ["base64 that ends like a form", "aHVudGVyMg=="],
     ["a token", "hunter2.hunter2.hunter2"],
-  ])("tells only length and fingerprint of %s, which may be a secret itself", (_, text) => {
+  ])("a masked body shows only length and fingerprint of %s, which may be a secret itself", (_, text) => {
     expect(body(text)).toBe(unparsed(text));
   });
 
@@ -248,7 +248,7 @@ describe("masked text", () => {
     expect(mask.text(text)).toBe(shown);
   });
 
-  it("is cut to 16,384 characters, and may be of any length before", () => {
+  it("a masked text is cut to 16,384 characters, however long it was before", () => {
     expect(mask.text(`token=abc ${"4".repeat(8_000_000)}`)).toBe(`token=[masked] ${"4".repeat(16_384 - 15)}`);
   });
 

@@ -114,12 +114,12 @@ describe("the metrics", () => {
         throw new Error("closed");
       },
     ],
-  ])("are told although the database %s", async (_, failureCounts) => {
+  ])("metrics are returned although the database %s", async (_, failureCounts) => {
     const { text } = await setUp(failureCounts).render();
     expect(text).toContain("oncehook_in_flight 0");
   });
 
-  it("are told within two seconds although the database does not answer", async () => {
+  it("metrics are returned within two seconds although the database does not respond", async () => {
     const metrics = setUp(() => new Promise(() => {}));
     vi.useFakeTimers();
     const rendered = metrics.render();
@@ -127,14 +127,14 @@ describe("the metrics", () => {
     expect((await rendered).text).toContain("oncehook_in_flight 0");
   });
 
-  it("tell of the process and of the event loop's lag", async () => {
+  it("the metrics describe the process and the event loop's lag", async () => {
     const { contentType, text } = await setUp().render();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain("nodejs_eventloop_lag_seconds");
     expect(text).toContain("process_resident_memory_bytes");
   });
 
-  it("of two receivers in one process are apart", async () => {
+  it("the metrics of two receivers in one process are separate", async () => {
     const [one, other] = [setUp(), setUp()];
     one.bodyMismatch();
     expect(await samples(other, "oncehook_body_mismatch_total")).toEqual(["oncehook_body_mismatch_total 0"]);

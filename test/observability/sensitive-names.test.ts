@@ -158,7 +158,7 @@ describe("names of secrets", () => {
     },
   );
 
-  it("are masked in snake, kebab, camel and Pascal case, with other words before them", () => {
+  it("secret names are masked in snake, kebab, camel and Pascal case, with other words before them", () => {
     fc.assert(
       fc.property(fc.array(neutral, { maxLength: 2 }), secretWords, casing, (before, words, spell) => {
         expect(shownUnder(spell([...before, ...words]))).not.toContain(SECRET);
@@ -167,7 +167,7 @@ describe("names of secrets", () => {
     );
   });
 
-  it("are masked where their words run together in one case", () => {
+  it("secret names are masked where their words run together in one case", () => {
     fc.assert(
       fc.property(secretWords, fc.boolean(), (words, isUpper) => {
         const name = words.join("");
@@ -176,7 +176,7 @@ describe("names of secrets", () => {
     );
   });
 
-  it("are not seen in the words of payments that operators need, in any case", () => {
+  it("payment words that operators need are not masked, in any case", () => {
     fc.assert(
       fc.property(shownWords, casing, (words, spell) => {
         expect(shownUnder(spell(words))).toContain(SECRET);
@@ -185,7 +185,7 @@ describe("names of secrets", () => {
     );
   });
 
-  it("are not seen in the lines of a stack", () => {
+  it("a stack's lines are not masked", () => {
     const line = "    at run (file:///app/src/session/token.ts:12:34)";
     expect(mask.text(line)).toBe(line);
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { sharedRender } from "../../src/observability/shared-render.ts";
 
 describe("renders of the metrics", () => {
-  it("are shared by all who ask while one is under way, and begin after they asked", async () => {
+  it("concurrent requests for metrics share one render, which starts after they arrived", async () => {
     let state = 0;
     let renders = 0;
     const render = sharedRender(async () => {

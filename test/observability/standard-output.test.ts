@@ -27,11 +27,11 @@ function loggedBy(program: string): string[] {
 }
 
 describe("the lines on standard output", () => {
-  it("are all written when the process exits in the same turn", () => {
+  it("all lines are written when the process exits in the same turn", () => {
     expect(loggedBy('logger.info("one"); logger.info("two"); process.exit(1);')).toEqual(["one", "two"]);
   });
 
-  it("are all written when the process dies of an error, the last ones too", () => {
+  it("all lines are written when the process ends with an error, the last ones too", () => {
     const program =
       'logger.info("one"); setTimeout(() => { logger.info("two"); throw new Error("x"); }, 20);';
     expect(loggedBy(program)).toEqual(["one", "two"]);
@@ -45,7 +45,7 @@ describe("the lines on standard output", () => {
     expect(loggedBy(program)).toEqual(Array.from({ length: 1_000 }, (_, index) => String(index)));
   });
 
-  it("are told in number where they were left out, since nobody took them", async () => {
+  it("lines that are left out are counted in a line of their own when the reader is too slow", async () => {
     const folder = mkdtempSync(join(tmpdir(), "oncehook-output-"));
     const path = join(folder, "out");
     try {

@@ -85,7 +85,7 @@ describe("a round", () => {
 });
 
 describe("an attempt", () => {
-  it("is counted and logged by how it ended", () =>
+  it("an attempt is counted and logged by its outcome", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 3);
       const errors = [new Error("down"), new PermanentDeliveryError("gone")];
@@ -110,7 +110,7 @@ describe("an attempt", () => {
       expect(await storedDeliveries(store)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
     }));
 
-  it("is not made again before the first delay where its process ends during it", () =>
+  it("an attempt whose process ends during it is not repeated before the first delay", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const during: StoredDelivery[] = [];
@@ -120,7 +120,7 @@ describe("an attempt", () => {
       expect(during).toMatchObject([{ attempts: 1, nextAttemptAt: at(5).toISOString() }]);
     }));
 
-  it("on a receiver that hangs ends with the time limit of its channel, and counts", () =>
+  it("an attempt on a receiver that hangs ends with its channel's time limit, and counts", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const hanging: Deliver = (_notification, signal) =>
@@ -132,7 +132,7 @@ describe("an attempt", () => {
       ]);
     }));
 
-  it("that fails without a reason has not delivered anything", () =>
+  it("an attempt that fails without a reason does not count as delivered", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       await loopOf(channelOf(failing([undefined])), store).loop.round();
@@ -141,7 +141,7 @@ describe("an attempt", () => {
       ]);
     }));
 
-  it("whose end cannot be stored is logged, and ends no round", () =>
+  it("an attempt whose outcome cannot be stored is logged and does not stop the round", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
@@ -154,7 +154,7 @@ describe("an attempt", () => {
       expect(log.lines).toMatchObject([{ level: "error", fields: { err: away, channel: "shop" } }]);
     }));
 
-  it("is none where no attempt is left: the delivery is dead, with the error of the last one", () =>
+  it("a delivery without attempts left is dead, with the error of the last attempt", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       let now = T0;
@@ -171,7 +171,7 @@ describe("an attempt", () => {
       expect([counted, log.lines.map(({ level }) => level)]).toEqual([["shop dead"], ["error"]]);
     }));
 
-  it("is not put off by a clock that was set back since the one before failed", () =>
+  it("an attempt is not delayed by a clock that was set back since the previous failure", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       let now = at(3_600);
@@ -206,7 +206,7 @@ describe("the attempts of a channel", () => {
   }
 
   it.each(["before", "during"])(
-    "are never more at once than it takes, where other processes end %s a round and another one begins",
+    "a channel never has more attempts at once than its bound, where other processes end %s a round",
     (when) =>
       withStore("sqlite", async (store) => {
         await notify(store, 6);
@@ -249,7 +249,7 @@ describe("the attempts of a channel", () => {
       }),
   );
 
-  it("begin for all notifications of a round, also for more than are passed on at a time", () =>
+  it("the attempts of a round start for all its notifications, also for more than one batch", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 251);
       const log = recordedLog();
@@ -262,7 +262,7 @@ describe("the attempts of a channel", () => {
       expect(counted).toEqual(Array(251).fill("log delivered"));
     }));
 
-  it("begin with the next round where the database was away during one, which is logged", () =>
+  it("attempts continue with the next round after the database was unavailable during one, which is logged", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
@@ -282,7 +282,7 @@ describe("the attempts of a channel", () => {
       expect(log.lines[0]).toMatchObject({ level: "error", fields: { err: away, channel: "shop" } });
     }));
 
-  it("have ended when the outbox has stopped, then its channels are closed, and no timer is left", () =>
+  it("a stopped outbox has ended its attempts, closed its channels and left no timer", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;

@@ -77,7 +77,7 @@ describe("the e-mail channel", () => {
       expect(server.mails).toEqual([]);
     }));
 
-  it("trusts no certificate that nobody vouches for", () =>
+  it("the e-mail channel refuses a certificate that no authority signed", () =>
     withMailServer({ secure: true }, async ({ port }) => {
       const channel = emailChannel({
         url: `smtps://127.0.0.1:${port}`,
@@ -137,7 +137,7 @@ describe("the e-mail channel", () => {
       expect(server.mails).toHaveLength(1);
     }));
 
-  it("has a delivery for each recipient, whoever is named twice", () => {
+  it("the e-mail channel has one delivery for each recipient, also for one named twice", () => {
     const to = ["a@example.com", "b@example.com", "a@example.com"];
     const channel = emailChannel({ url: "smtps://x", from: "c@example.com", to, addresses: LOOPBACK });
     expect(channel.destinations).toEqual(["email:a@example.com", "email:b@example.com"]);

@@ -40,19 +40,19 @@ const UNREADABLE: [string, unknown][] = [
 ];
 
 describe("the text of an error", () => {
-  it.each(UNREADABLE)("is a text for %s", (_title, thrown) => {
+  it.each(UNREADABLE)("the error text is a string for %s", (_title, thrown) => {
     const text = errorText(thrown);
     expect(typeof text).toBe("string");
     expect(text).not.toBe("");
   });
 
-  it("has the first of the causes, and ends also where they go round in a circle", () => {
+  it("the error text has the first causes, and ends although the causes form a cycle", () => {
     const text = errorText(ownCause);
     expect(text).toMatch(/^Error: outer\n[\s\S]*\ncaused by: Error: inner\ncaused by: Error: outer/);
     expect(text.match(/caused by/g)).toHaveLength(4);
   });
 
-  it("has what can be read beside what cannot", () => {
+  it("the error text has the readable parts beside an unreadable one", () => {
     const error = withGetter("stack", new Error("the stock is empty", { cause: new Error("no parcels") }));
     expect(errorText(error)).toMatch(/the stock is empty\ncaused by: Error: no parcels/);
   });
@@ -68,7 +68,7 @@ describe("the log", () => {
 });
 
 describe.each(DIALECTS)("a handler on %s", (dialect) => {
-  it("that throws what cannot be read, itself or in its prepare step, has its failure kept, and others beside it are answered", () => {
+  it("a handler or prepare step that throws an unreadable value has its failure kept, and its group is answered", () => {
     const thrower = defineHandler({
       type: "thrower",
       data: z.object({ which: z.number() }),

@@ -8,7 +8,7 @@ const KEY = { source: "platform", eventId: "e1" };
 const END = performance.now() + 60_000;
 
 describe("the lock of an event", () => {
-  it("is waited for until the delivery's own deadline and no longer", async () => {
+  it("a delivery waits for the event lock until its own deadline and no longer", async () => {
     const lock = new EventLock();
     const first = Promise.withResolvers<void>();
     const running = lock.run(KEY, END, async () => {
@@ -51,7 +51,7 @@ describe("the lock of an event", () => {
     expect(order).toEqual(["0 starts", "0 ends", "1 starts", "1 ends", "2 starts", "2 ends"]);
   });
 
-  it("is free after each holder, whether one has held it or several", async () => {
+  it("the event lock is free after its holders, one or several", async () => {
     const lock = new EventLock();
     const run = () => lock.run(KEY, END, async () => success({}));
     await run();
@@ -61,7 +61,7 @@ describe("the lock of an event", () => {
     expect(lock.tryTake(KEY)).toBe(true);
   });
 
-  it("is passed on by a run that throws, whose error fails that delivery alone", async () => {
+  it("a run that throws passes the event lock on, and its error fails that delivery alone", async () => {
     const lock = new EventLock();
     const outcomes = await Promise.all([
       lock.run(KEY, END, () => Promise.reject(new Error("a fault outside the attempt"))),

@@ -58,7 +58,7 @@ describe("a number of a body", () => {
     )
     .map((parts) => parts.join(""));
 
-  it("is exact where the JavaScript number denotes the same value, and no other", () => {
+  it("a number is exact only where the JavaScript number denotes the same value", () => {
     fc.assert(
       fc.property(number, (text) => {
         expect(isExact(text)).toBe(isSame(text, String(Number(text))));
@@ -66,7 +66,7 @@ describe("a number of a body", () => {
     );
   });
 
-  it("is handed on with all its digits or as the same number, wherever it stands", () => {
+  it("a number is passed on with all its digits or as the same number, wherever it stands", () => {
     fc.assert(
       fc.property(fc.array(number, { maxLength: 8 }), fc.string(), (numbers, text) => {
         const list = numbers.join(" ,\n");

@@ -81,7 +81,7 @@ function rooms(store: Store, prepared: Promise<void> = Promise.resolve()) {
 }
 
 describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
-  it("is not run again where this process keeps the result of a save that failed", () =>
+  it("the prepare step does not run again where this process keeps a result that could not be saved", () =>
     withStore(dialect, async (store) => {
       const { counted, receiver, run } = rooms(store);
       receiver.unsavedPreparations.set(keyText(KEY), '{"token":"kept"}');
@@ -111,7 +111,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect([counted.prepared, receiver.unsavedPreparations.size]).toEqual([0, 0]);
     }));
 
-  it("is a duplicate's where another process completes the event between the look-up and the claim", () =>
+  it("a claim returns a duplicate where another process completes the event after the look-up", () =>
     withStore(dialect, async (store) => {
       const { counted, run } = rooms(store);
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
@@ -151,7 +151,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
   };
   const LEASE_MS = HANDLER_TIMEOUT_MS + LEASE_MARGIN_MS;
 
-  it("is not begun when the claim took so long that its lease is all but over", () =>
+  it("the prepare step does not start when a slow claim has almost used up its lease", () =>
     withStore(dialect, async (store) => {
       const { counted, outcome } = await runAfterClaim(store, LEASE_MS - 1_000);
       expect(outcome).toMatchObject({ kind: "failed", code: "handler_failed" });
@@ -173,7 +173,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
       expect(counted.prepared).toBe(1);
     }));
 
-  it("has the handler's whole time limit when the claim took no longer than its lease allows for", () =>
+  it("the prepare step has the handler's whole time limit when the claim was within the lease's margin", () =>
     withStore(dialect, async (store) => {
       const { counted, outcome } = await runAfterClaim(store, LEASE_MARGIN_MS - STORING_MS);
       expect(outcome).toMatchObject({ kind: "success" });

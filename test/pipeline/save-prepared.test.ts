@@ -35,7 +35,7 @@ async function claim(store: Store, owner: string, ms: number): Promise<{ owner: 
 }
 
 describe.each(DIALECTS)("what prepare gave, on %s", (dialect) => {
-  it("is stored in the end although the database refuses it at first", () =>
+  it("a prepared result is stored although the database first refuses it", () =>
     withStore(dialect, async (store) => {
       const held = await claim(store, "a", 5_000);
       const receiver = unreliable(store, { times: 3 }) as Receiver;

@@ -134,7 +134,7 @@ describe("the loop of bulk replays", () => {
       expect(await store.bulkReplays.get(id)).toMatchObject({ state: "running", succeeded: 1 });
     }));
 
-  it("begins eight replays at a time at most, whatever its rate", () =>
+  it("a bulk replay runs at most eight replays at a time, whatever its rate", () =>
     onSqlite(async (store) => {
       const batches: number[] = [];
       const inner = rooms(withBulk(store, counting(batches)), { times: 9 });

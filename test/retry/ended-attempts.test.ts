@@ -50,7 +50,7 @@ describe("a failure whose process ended during its attempt", () => {
     }),
   );
 
-  it("is discarded once the lease is over, also where no other process has looked at it", () =>
+  it("an abandoned failure can be discarded once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
@@ -59,7 +59,7 @@ describe("a failure whose process ended during its attempt", () => {
       expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("discarded");
     }));
 
-  it("is replayed once the lease is over, also where no other process has looked at it", () =>
+  it("an abandoned failure can be replayed once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
@@ -72,29 +72,31 @@ describe("a failure whose process ended during its attempt", () => {
     ["replay", 0, false, undefined],
     ["replay", 1, true, undefined],
     ["bulk", 0, false, 1],
-  ])("is known by the kind of its attempt, and by whether that ran alone: %s after %i ends", (...given) =>
-    withStore("sqlite", async (store, target) => {
-      const [kind, crashes, isAlone, bulkReplayId] = given;
-      // A process that ends is one that leases, and settles nothing.
-      const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
-        await store.failureLeases.leaseOne(...lease);
-        return "leased";
-      };
-      const inner = rooms(
-        { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
-        { times: 1 },
-      );
-      await failInline(inner);
-      await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
-      await store.bulkReplays.create(
-        { filter: {}, perSecond: 10, createdBy: "token" },
-        inner.receiver.clock.now(),
-      );
-      await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
-      const later = new Date(T0 + TIMING.leaseMs);
-      const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
-      expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
-    }),
+  ])(
+    "an abandoned failure shows the kind of its attempt, and whether that ran alone: %s after %i ends",
+    (...given) =>
+      withStore("sqlite", async (store, target) => {
+        const [kind, crashes, isAlone, bulkReplayId] = given;
+        // A process that ends is one that leases, and settles nothing.
+        const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
+          await store.failureLeases.leaseOne(...lease);
+          return "leased";
+        };
+        const inner = rooms(
+          { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
+          { times: 1 },
+        );
+        await failInline(inner);
+        await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
+        await store.bulkReplays.create(
+          { filter: {}, perSecond: 10, createdBy: "token" },
+          inner.receiver.clock.now(),
+        );
+        await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
+        const later = new Date(T0 + TIMING.leaseMs);
+        const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
+        expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+      }),
   );
 });
 
@@ -136,7 +138,7 @@ describe("the end of an attempt that cannot be stored", () => {
   const KEPT_LEASES = `CREATE TRIGGER kept_leases BEFORE UPDATE ON oncehook_failures WHEN NEW.lease_owner IS NULL
     BEGIN SELECT RAISE(ABORT, 'no lease ends'); END`;
 
-  it("is offered once for a replay, which reports the error", { timeout: 10_000 }, () =>
+  it("a replay tries once to store the end of its attempt, and reports the error", { timeout: 10_000 }, () =>
     withStore("sqlite", async (store, target) => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
@@ -145,7 +147,7 @@ describe("the end of an attempt that cannot be stored", () => {
     }),
   );
 
-  it("is offered no more when the process stops", { timeout: 10_000 }, () =>
+  it("a stop ends the retries to store the end of an attempt", { timeout: 10_000 }, () =>
     withStore("sqlite", async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();

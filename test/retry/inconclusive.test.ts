@@ -70,7 +70,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await again.stop();
     }));
 
-  it("has no attempt in its time line while no handler runs", () =>
+  it("an event has no attempt in its timeline while no handler runs", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
       const without = await startReceiver(target, retrying());
@@ -79,7 +79,7 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       await without.stop();
     }));
 
-  it("is named at the start when its type has no handler, and not when it has one", () =>
+  it("the start warns of a waiting event only where its type has no handler", () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
       const without = await startReceiver(target);

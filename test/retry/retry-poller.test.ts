@@ -206,7 +206,7 @@ describe.each(DIALECTS)("the retry loop on %s", (dialect) => {
       });
     }));
 
-  it("removes a failure whose event was completed by somebody else, without running it", () =>
+  it("the poller removes a failure whose event another process completed, without running it", () =>
     withStore(dialect, async (store, target) => {
       const failing = { times: 1 };
       const inner = rooms(store, failing);

@@ -29,7 +29,7 @@ describe("a round of retries", () => {
       expect([await loop.round(), await loop.round(), await loop.round()]).toEqual([8, 1, 0]);
     }));
 
-  it("begins no other suspect when the process stops", () =>
+  it("a round starts no other suspect when the process stops", () =>
     withStore("sqlite", async (store, target) => {
       const ran: string[] = [];
       const inner = rooms(store, { times: 2 }, async (eventId) => {
@@ -148,7 +148,7 @@ describe("a round of retries", () => {
 });
 
 describe("a replay", () => {
-  it("that fails leaves the schedule of the retries as it was", () =>
+  it("a replay that fails leaves the schedule of the retries unchanged", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
@@ -184,7 +184,7 @@ describe("a replay", () => {
 });
 
 describe("the stored body of an event", () => {
-  it("is handled as no other event's", () =>
+  it("a failure with another event's stored body is not handled", () =>
     withStore("sqlite", async (store, target) => {
       const inner = rooms(store, { times: 2 });
       for (const id of ["e1", "e2"]) await failInline(inner, id);
@@ -225,7 +225,7 @@ describe("the history of a retried event", () => {
       ]);
     }));
 
-  it("has the reason where a retry was rejected", () =>
+  it("the history of a rejected retry has its reason", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 1 }, () => Promise.reject(new Rejected("the order was cancelled")));
       await failInline(inner);

@@ -90,7 +90,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
   const processes = dialect === "postgres" ? 3 : 1;
 
   it(
-    "tell the webhook once that a failure is exhausted, and once that it is gone, whatever the number of processes",
+    "the webhook gets one alert for exhausted failures and one for their end, for any number of processes",
     () =>
       withDatabase(dialect, (target) =>
         withWebhookReceiver(async (webhook) => {
@@ -131,7 +131,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
   );
 
   it(
-    "tell once that signatures fail, and once that authentic callbacks arrive again",
+    "the webhook gets one alert for failing signatures and one when authentic callbacks arrive again",
     () =>
       withDatabase(dialect, async (target) => {
         const time = { ahead: 0 };
@@ -165,7 +165,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
   );
 
   it(
-    "tell once that an event type is silent, and once that it arrives again",
+    "the webhook gets one alert for a silent event type and one when it arrives again",
     () =>
       withDatabase(dialect, async (target) => {
         const now = Date.now();

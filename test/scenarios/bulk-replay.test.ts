@@ -116,7 +116,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("begins no other replay while it is paused, goes on when told to, and ends when it is cancelled", () =>
+  it("a bulk replay starts no replay while paused, continues when resumed, and ends when cancelled", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -141,7 +141,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("begins no more replays in a second than it may", () =>
+  it("a bulk replay starts no more replays a second than its rate", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -155,7 +155,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("waits for a failure that somebody else is running, without holding the others up", () =>
+  it("a bulk replay waits for a failure that another run has leased, without delaying the others", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -252,7 +252,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("is refused without a filter, with one that does not exist, and faster than it may be", () =>
+  it("a bulk replay is refused without a filter, with an unknown one, and above the permitted rate", () =>
     withReceiver(dialect, async (receiver) => {
       const bodies = [{}, { filter: { status: "waiting" } }, { filter: {}, per_second: 101 }, { filter: 1 }];
       for (const body of bodies) {

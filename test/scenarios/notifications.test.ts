@@ -117,7 +117,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       );
     }));
 
-  it("that nobody takes end as dead, are seen, and are delivered after a replay", () =>
+  it("notifications that the webhook refuses end as dead, are listed, and are delivered after a replay", () =>
     inFolder((folder) =>
       withWebhookReceiver(async (webhook) => {
         webhook.answers.push({ status: 410 });
@@ -161,7 +161,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       ),
     ));
 
-  it("are shared by two processes: each goes out once", () =>
+  it("two processes share the notifications and send each one once", () =>
     inFolder((folder) =>
       withWebhookReceiver(async (webhook) => {
         const options: ReceiverOptions = { env: await webhookEnv(folder, webhook), outboxPollMs: POLL };

@@ -34,7 +34,7 @@ async function send(receiver: TestReceiver, body: object) {
 }
 
 describe.each(DIALECTS)("the sandbox on %s", (dialect) => {
-  it("has a sample of each type and version that is handled when it is sent", () =>
+  it("the sandbox has a sample of each type and version that is handled when it is sent", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -281,7 +281,7 @@ describe("the sandbox", () => {
       },
     ));
 
-  it("is not there in production", () =>
+  it("the sandbox returns 404 in production", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -31,7 +31,7 @@ async function check(receiver: TestReceiver) {
 }
 
 describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
-  it("is told with the types of each address, and how handlers stand", () =>
+  it("the sources list has the types of each address and the state of the handlers", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -72,7 +72,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       },
     ));
 
-  it("is told with the last use of each secret, and never with the secret", () =>
+  it("the sources list has the last use of each secret, and never the secret", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -102,7 +102,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       { env: { SIGNING_SECRET_PREVIOUS: OLD_SECRET } },
     ));
 
-  it("is reached where it leads to the receiver itself, with a warning that nobody outside gets there", () =>
+  it("an address that leads to the receiver itself is reached, with a warning that outsiders cannot reach it", () =>
     withReceiver(dialect, async (receiver) => {
       const found = await check(receiver);
       const url = `${receiver.publicOrigin}/api/platform/callback`;
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       expect([mixed.status, mixed.body.error]).toEqual([400, expect.stringMatching(/^outcome: got /)]);
     }));
 
-  it("is reached where another process on the same database answers", () =>
+  it("an address is reached where another process on the same database responds", () =>
     withDatabase(dialect, async (target) => {
       const other = await startReceiver(target);
       const receiver = await startReceiver(target, { env: { CALLBACK_BASE_URL: other.publicOrigin } });
@@ -171,7 +171,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("keeps a refused callback among the refused ones, whatever a stranger sends that looks like a check", async () => {
+  it("a refused callback stays among the refused ones, although it imitates a check", async () => {
     const seen: string[] = [];
     let now = Date.now();
     await withHttpServer(
@@ -215,7 +215,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("tells a receiver of another database from this one", () =>
+  it("the check distinguishes a receiver with another database from this one", () =>
     withReceiver("sqlite", (other) =>
       withReceiver(
         "sqlite",
@@ -270,7 +270,7 @@ describe("the check of the registered addresses", () => {
       { env: { IP_ALLOW_LIST: "10.0.0.0/8" } },
     ));
 
-  it("says that the proxy does not tell of HTTPS", () =>
+  it("the check reports that the proxy does not announce HTTPS", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -311,7 +311,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("is made once at a time", async () => {
+  it("one check of the registered addresses runs at a time", async () => {
     const held = Promise.withResolvers<void>();
     const asked: string[] = [];
     await withHttpServer(
@@ -337,7 +337,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("knows no other source, and takes no address from whoever asks", () =>
+  it("the check knows no other source, and takes no address from its caller", () =>
     withHttpServer(
       () => expect.unreachable("nobody may be called but the configured address"),
       (origin) =>

@@ -40,7 +40,7 @@ describe("a token", () => {
   it.each([
     [TOKEN, 0],
     [OLD, 1],
-  ])("is accepted while it is configured: %s", (value, index) => {
+  ])("a configured token is accepted: %s", (value, index) => {
     expect(verify(value)).toEqual({ verified: [{ method: "token", index }] });
   });
 
@@ -52,11 +52,11 @@ describe("a token", () => {
     ["token_mismatch", [`${TOKEN} `]],
     ["token_mismatch", [TOKEN.toUpperCase()]],
     ["token_mismatch", [`${TOKEN},${OLD}`]],
-  ])("is refused with one message for all causes: %s", (code, values) => {
+  ])("a wrong token is refused with one message for all causes: %s", (code, values) => {
     expect(verify(...values)).toMatchObject({ kind: "refused", code, message: "invalid token" });
   });
 
-  it("in `Authorization` is a bearer token", () => {
+  it("a token in `Authorization` is a bearer token", () => {
     const bearer = createTokenScheme({ tokens: [TOKEN], header: "Authorization" });
     const under = (value: string) => bearer.verify({ body: BODY, headers: { authorization: [value] } });
     expect(under(`bearer ${TOKEN}`)).toHaveProperty("verified");
@@ -135,7 +135,7 @@ describe("two schemes", () => {
   );
 
   it.each([[["token", "jwt"]], [["jwt", "token"]]])(
-    "are undecided, and so worth a redelivery, where one refuses and the other's keys cannot be fetched: %j",
+    "two schemes are undecided where one refuses and the other's keys cannot be fetched: %j",
     async (order) => {
       // The discard port, where nothing listens.
       const jwt = jwtWith(jwksKeys("http://127.0.0.1:9/jwks"));

@@ -38,7 +38,7 @@ describe("the HMAC scheme", () => {
     );
   });
 
-  it("tells bytes apart that decode to the same text", () => {
+  it("the HMAC distinguishes bytes that decode to the same text", () => {
     expect(verify(Uint8Array.of(0xfe), signHmac(SECRET, Uint8Array.of(0xff)))).toMatchObject({
       code: "signature_mismatch",
     });

@@ -17,7 +17,7 @@ describe("keys in PEM", () => {
     ["PS256", RSA],
     ["ES256", pem(P256.publicKey)],
     ["EdDSA", ED25519],
-  ] as [JwtAlgorithm, string][])("are taken for %s, several in one text", (algorithm, text) => {
+  ] as [JwtAlgorithm, string][])("several PEM keys in one text are accepted for %s", (algorithm, text) => {
     expect(pemKeys(`a comment\n${text}\n${text}`, algorithm)).toHaveLength(2);
   });
 
@@ -29,9 +29,12 @@ describe("keys in PEM", () => {
     ["ES256", P384, "block 1: got ec secp384r1, expected an EC key on P-256"],
     ["EdDSA", ED448, "block 1: got ed448, expected an Ed25519 key"],
     ["EdDSA", `${ED25519}${RSA}`, "block 2: got rsa 2048 bits, expected an Ed25519 key"],
-  ] as [JwtAlgorithm, string, string][])("that do not fit %s are refused", (algorithm, text, problem) => {
-    expect(() => pemKeys(text, algorithm)).toThrow(problem);
-  });
+  ] as [JwtAlgorithm, string, string][])(
+    "a PEM key that does not fit %s is refused",
+    (algorithm, text, problem) => {
+      expect(() => pemKeys(text, algorithm)).toThrow(problem);
+    },
+  );
 
   it.each([
     ["no block", "no key", "holds no PEM block"],
@@ -53,7 +56,7 @@ describe("keys in PEM", () => {
       "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----",
       "holds a private key",
     ],
-  ])("are not left out in silence: %s", (_title, text, problem) => {
+  ])("a faulty PEM key is reported and not skipped: %s", (_title, text, problem) => {
     expect(() => pemKeys(text, "RS256")).toThrow(problem);
   });
 });

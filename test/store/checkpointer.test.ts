@@ -83,7 +83,7 @@ function rowsIn(path: string): number {
 }
 
 describe("the write-ahead log of SQLite", () => {
-  it("begins anew under writes that never stop", () =>
+  it("the WAL starts again under writes that never stop", () =>
     withWriter(async (parts) => {
       const longest = 20 * LONG_LOG * PAGE;
       let written = 0;
@@ -94,7 +94,7 @@ describe("the write-ahead log of SQLite", () => {
       expect((await stat(`${parts.path}-wal`)).size).toBeLessThan(longest);
     }));
 
-  it("gives back the room that it took for a reader who kept it from beginning anew", () =>
+  it("the WAL shrinks to its limit after a reader kept it from starting again", () =>
     withWriter(async (parts) => {
       const size = async () => (await stat(`${parts.path}-wal`)).size;
       const reader = new DatabaseSync(parts.path, { readOnly: true });
@@ -110,7 +110,7 @@ describe("the write-ahead log of SQLite", () => {
       await expect.poll(writeAndMeasure, { timeout: 10_000 }).toBeLessThanOrEqual(WAL_SIZE_LIMIT_BYTES);
     }));
 
-  it("is copied into the database soon after a commit, with nobody writing any more", () =>
+  it("the WAL is copied into the database soon after a commit, without further writes", () =>
     withWriter(async (parts) => {
       await write(parts);
       await expect.poll(async () => (await stat(parts.path)).size).toBeGreaterThan(5 * PAGE);
@@ -125,7 +125,7 @@ describe("the write-ahead log of SQLite", () => {
       expect(rowsIn(parts.path)).toBe(2);
     }, "folder-that-is-missing/x.db"));
 
-  it("holds up nobody when its thread ends while the writer rests for it", () =>
+  it("a checkpoint thread that ends while the writer rests for it delays no commit", () =>
     withWriter(
       async (parts) => {
         const writeAndCount = async () => {
@@ -152,7 +152,7 @@ describe("the write-ahead log of SQLite", () => {
       threadThat('parentPort.postMessage({ frames: 0, left: 0, flushFailed: "disk I/O error" })'),
     ));
 
-  it("is copied no further after a flush of the database failed, so that it cannot begin over what the disk may lack", async () => {
+  it("the WAL is copied no further after a failed flush, so that it cannot overwrite what the disk may lack", async () => {
     const failures: Error[] = [];
     const failed = Promise.withResolvers<void>();
     const checkpointer = new Checkpointer(

@@ -37,7 +37,7 @@ async function withWriter(use: (writer: Writer, disk: ReturnType<typeof slowDisk
 const SOON = () => performance.now() + 10_000;
 
 describe("a commit on SQLite", () => {
-  it("is answered when the disk has it, and not before", () =>
+  it("a commit is confirmed when the disk has it, and not before", () =>
     withWriter(async (writer, { flushes }) => {
       const ended: string[] = [];
       const work = writer.submit("e1", SOON(), () => ({ value: "done", keep: true }));
@@ -71,7 +71,7 @@ describe("a commit on SQLite", () => {
       expect(await Promise.all([second, third])).toEqual([2, 3]);
     }));
 
-  it("that the disk does not take is no success, and nothing is accepted after it", () =>
+  it("a commit that the disk refuses is no success, and later ones are refused", () =>
     withWriter(async (writer, { flushes }) => {
       const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
       const failed = expect(work).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
@@ -83,7 +83,7 @@ describe("a commit on SQLite", () => {
       await writer.drain();
     }));
 
-  it("has ended for whoever waits for the end of all work when the disk has it, and not before", () =>
+  it("a drain resolves when the disk has the commits, and not before", () =>
     withWriter(async (writer, { flushes }) => {
       const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
       await expect.poll(() => flushes.length).toBe(1);
@@ -101,7 +101,7 @@ describe("a commit on SQLite", () => {
       expect(ended).toEqual(["drained"]);
     }));
 
-  it("is asked of the disk no second time after a flush that failed, which would find nothing left to fail", () =>
+  it("a failed flush is not repeated, because a second one would report success for lost data", () =>
     withWriter(async (writer, { flushes }) => {
       const submit = (name: string) => writer.submit(name, SOON(), () => ({ value: name, keep: true }));
       const first = expect(submit("e1")).rejects.toMatchObject({ reason: "commit_unknown" });
@@ -124,7 +124,7 @@ describe("a commit on SQLite", () => {
     expect(await flusher.broken).toMatchObject({ cause: first });
   });
 
-  it("is not called durable where its log is there and cannot be opened", async () => {
+  it("a commit is not durable where its WAL exists and cannot be opened", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-flusher-"));
     const log = openWal(join(folder, "x.db"));
     try {

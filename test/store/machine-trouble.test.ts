@@ -53,7 +53,7 @@ it("a constraint that a statement breaks on SQLite is a failure of its event", a
   await expect(writer.submit("e1", soon(), () => Promise.reject(error))).rejects.toBe(error);
 });
 
-it("events that wait on SQLite hear that the database is unavailable where it takes no transaction", async () => {
+it("events that wait on SQLite fail as unavailable where the database accepts no transaction", async () => {
   const file = join(folder, "y.db");
   const troubled = new Connection(file);
   troubled.close();

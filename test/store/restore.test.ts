@@ -57,7 +57,7 @@ function change(path: string, statement: string): void {
 }
 
 describe("a restore of an SQLite database", () => {
-  it("is the owner's alone, whoever may read the copy, and leaves what was there free to be opened", async () => {
+  it("a restored database has mode 0600 whatever the copy's mode, and the replaced one can still be opened", async () => {
     chmodSync(at("copy.db"), 0o644);
     expect(await restore()).toMatchObject({ keptAs: at(KEPT), copy: { contents: { records: 1 } } });
     expect(statSync(live()).mode & 0o777).toBe(0o600);
@@ -123,7 +123,7 @@ describe("a restore of an SQLite database", () => {
     await expect(restore()).rejects.toThrow(/is damaged.*row 1 missing from index spoiled_a/);
   });
 
-  it("tells of rows that point to nothing, and takes the copy", async () => {
+  it("a restore reports rows that point to nothing, and accepts the copy", async () => {
     change(
       at("copy.db"),
       "PRAGMA foreign_keys = OFF; CREATE TABLE item (id integer PRIMARY KEY, box integer REFERENCES item); INSERT INTO item VALUES (1, 7)",
@@ -139,7 +139,7 @@ describe("a restore of an SQLite database", () => {
     expect(await records(live())).toBe(1);
   });
 
-  it("takes a copy in which an invariant does not hold, and tells which", async () => {
+  it("a restore accepts a copy that violates an invariant, and names the invariant", async () => {
     change(at("copy.db"), "UPDATE oncehook_records SET result = NULL");
     const { copy } = await restore();
     expect(copy.invariants.filter(({ violations }) => violations > 0)).toMatchObject([
@@ -198,7 +198,7 @@ describe("a backup of an SQLite database", () => {
   });
 
   it.each(["EPERM", "ENOTSUP", "ENOSYS"])(
-    "is made on a file system that says %s of a second name",
+    "a backup is made on a file system that answers a hard link with %s",
     async (code) => {
       linking(failing(code));
       await backupSqlite(live(), at("new.db"));
@@ -207,7 +207,7 @@ describe("a backup of an SQLite database", () => {
     },
   );
 
-  it("is given up where the disk fails, and leaves nothing", async () => {
+  it("a backup ends with an error where the disk fails, and leaves no file", async () => {
     linking(failing("EIO"));
     await expect(backupSqlite(live(), at("new.db"))).rejects.toMatchObject({ code: "EIO" });
     expect(names()).toEqual(["copy.db", "live.db"]);

@@ -11,7 +11,7 @@ const CLIENT = 3;
 const ERROR = 2;
 
 describe.each(DIALECTS)("the trace of a notification's delivery on %s", (dialect) => {
-  it("points to the callback, goes on at the receiver, and tells of an attempt that failed", () => {
+  it("a delivery's trace links to the callback, continues at the receiver, and shows a failed attempt", () => {
     const received: (string | string[] | undefined)[] = [];
     const answers = [503, 204];
     return withHttpServer(

@@ -54,11 +54,11 @@ describe("OpenTelemetry", () => {
       "OTEL_TRACES_EXPORTER is none",
       { OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://[::1]" },
     ],
-  ])("is not loaded by us, not one module of it, where %s", async (_case, env) => {
+  ])("no module of OpenTelemetry is loaded where %s", async (_case, env) => {
     expect(await loadedBy(env)).toEqual([]);
   });
 
-  it("is loaded where an endpoint is set, and sends what is left when the process stops", () =>
+  it("OpenTelemetry is loaded where an endpoint is set, and sends the remaining spans when the process stops", () =>
     withCollector(async (collector) => {
       const loaded = await loadedBy({
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.origin}/taken/as/it/is`,
@@ -110,7 +110,7 @@ describe("a request's traceparent", () => {
     ["is malformed", `00-${TRACE_ID}-b7ad6b7169203331-01-more`, {}],
     ["is all zeros", `00-${"0".repeat(32)}-b7ad6b7169203331-01`, {}],
     ["is not honoured", `00-${TRACE_ID}-b7ad6b7169203331-01`, { OTEL_PROPAGATORS: "none" }],
-  ])("begins a trace of its own where it %s", (_case, traceparent, env) =>
+  ])("a request starts a trace of its own where its traceparent %s", (_case, traceparent, env) =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -123,7 +123,7 @@ describe("a request's traceparent", () => {
     ),
   );
 
-  it("makes nobody's callback recorded where a ratio is, neither by its flag nor by its choice of the trace's id", () =>
+  it("a sampling ratio ignores the caller's flag and choice of trace id", () =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -141,7 +141,7 @@ describe("a request's traceparent", () => {
   it.each([
     ["the ratio picks it", "parentbased_traceidratio"],
     ["the caller is to decide", "parentbased_always_off"],
-  ])("is the parent of all that is recorded where %s", (_case, sampler) =>
+  ])("a request's traceparent is the parent of every recorded span where %s", (_case, sampler) =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -154,7 +154,7 @@ describe("a request's traceparent", () => {
     ),
   );
 
-  it("is not followed where the sampler decides by itself", () =>
+  it("a request's sampling decision is ignored where the sampler decides by itself", () =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -168,7 +168,7 @@ describe("a request's traceparent", () => {
 const quick = defineHandler({ type: "quick", data: z.object({}), handle: () => ({}) });
 
 describe("a collector", () => {
-  it("that hangs delays no callback, has a bounded number of spans wait for it, and holds up no stop", () =>
+  it("a collector that hangs delays neither callbacks nor a stop, and a bounded number of spans waits for it", () =>
     withTraced(
       "sqlite",
       async (receiver, collector) => {
@@ -201,7 +201,7 @@ describe("a collector", () => {
       },
     ));
 
-  it("that is not there is told of in the log, once, and fails no callback", async () => {
+  it("a missing collector is logged once and fails no callback", async () => {
     const origin = `http://127.0.0.1:${await freePort()}`;
     await withTraced(
       "sqlite",

@@ -98,7 +98,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [prepared] },
     ));
 
-  it("ends with the phase that refuses the callback, which is no error of ours", () =>
+  it("a refused callback's trace ends with the span that refuses it, which is no internal error", () =>
     withTraced(dialect, async (receiver, collector) => {
       expect((await receiver.send(payment(), { secret: "another-secret-of-32-bytes-long!" })).status).toBe(
         401,
@@ -121,7 +121,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       expect(root.attributes).toMatchObject({ "oncehook.outcome": "already_processed" });
     }));
 
-  it("tells the error of a handler where it was thrown, with its secrets masked", () =>
+  it("the trace shows a handler's error where it was thrown, with its secrets masked", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -143,7 +143,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(1, () => new Error(`signed with ${SECRET}`, { cause: new Error("why") }))] },
     ));
 
-  it("tells the error of each commit that failed, also where the handler then runs again by itself", () =>
+  it("the trace shows the error of each failed commit, also where the handler then runs again", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -209,7 +209,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(1)], env: { RETRY_MAX: "0" } },
     ));
 
-  it("has the spans that a handler begins below that handler's, also of events at work together", () =>
+  it("the spans that a handler starts are children of that handler's span, also for concurrent events", () =>
     withTraced(
       dialect,
       async (receiver, collector) => {
@@ -243,7 +243,7 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
       { handlers: [failing(0)] },
     ));
 
-  it("of an OAuth redirect holds its path and nothing of its query", () =>
+  it("the trace of an OAuth redirect has its path and nothing of its query", () =>
     withTraced(dialect, async (receiver, collector) => {
       const path = "/api/platform/oauth-callback";
       const answer = await fetch(`${receiver.publicOrigin}${path}?code=canary-91c2&state=canary-91c2`);
