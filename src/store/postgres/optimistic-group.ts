@@ -20,8 +20,8 @@ import { dropPreparedName, preparedName } from "./prepared-names.ts";
 import { sendBatch } from "./statement.ts";
 import { StatementBatch, type StatementResult, toWireValue, type WireStatement } from "./statement-batch.ts";
 
-/** A member that takes longer leaves the group, since the others wait for it. */
-const MAX_GROUP_MS = 30;
+/** A handler that takes longer, apart from the database's part, leaves the group, since the others wait for it. */
+const MAX_HANDLERS_MS = 30;
 
 /** Why an event cannot stay in an optimistic group. */
 export type Unfit =
@@ -55,6 +55,8 @@ export class OptimisticGroup {
   #queue: QueuedStatement[] = [];
   #queued = Promise.withResolvers<void>();
   #hasBegun = false;
+  /** Whether a statement was refused, and the transaction with it. */
+  #isLost = false;
 
   /** @param events in one order for all processes, so that two groups with the same events do not deadlock */
   constructor(
@@ -78,11 +80,11 @@ export class OptimisticGroup {
     const startedAt = this.#clock.now();
     try {
       const running = Promise.all(this.#members.map((member) => member.run()));
-      await withTimeout(this.#sendUntilEnded(running), MAX_GROUP_MS, undefined);
+      await this.#sendUntilEnded(running);
       // What a handler started without awaiting it arrives by now.
       await nextTurn();
       const unfit = this.#close();
-      if (unfit.size === 0) return await this.#commit(startedAt);
+      if (unfit.size === 0 && !this.#isLost) return await this.#commit(startedAt);
       await rollback(this.#client);
       return { kind: "unfit", reasons: unfit };
     } catch (error) {
@@ -93,19 +95,22 @@ export class OptimisticGroup {
     }
   }
 
-  /** Sends what the handlers ask for, until all of them have ended. */
+  /** Sends what the handlers ask for, until all of them have ended or one is late. */
   async #sendUntilEnded(running: Promise<unknown>): Promise<void> {
     let hasEnded = false;
     const ended = running.then(() => {
       hasEnded = true;
     });
-    while (!hasEnded) {
+    let leftMs = MAX_HANDLERS_MS;
+    while (!hasEnded && leftMs > 0) {
       // A handler that asks later than the others joins the next round trip.
       if (this.#queue.length < this.#members.length) await nextTurn();
       if (this.#queue.length > 0) await this.#send(this.#queue.splice(0));
       else if (!hasEnded) {
         this.#queued = Promise.withResolvers();
-        await Promise.race([ended, this.#queued.promise]);
+        const since = performance.now();
+        await withTimeout(Promise.race([ended, this.#queued.promise]), leftMs, undefined);
+        leftMs -= performance.now() - since;
       }
     }
   }
@@ -118,6 +123,7 @@ export class OptimisticGroup {
       await sendBatch(this.#client, batch);
     } catch (error) {
       const failed = statements[batch.results.length - opening.length];
+      this.#isLost = true;
       if (failed !== undefined) failed.member.statementFailed(failed.statement, error);
       for (const { reject } of statements) reject(error);
       return;
@@ -130,7 +136,7 @@ export class OptimisticGroup {
   #close(): Map<PendingEvent, Unfit> {
     const unfit = new Map<PendingEvent, Unfit>();
     for (const member of this.#members) {
-      const reason = member.close();
+      const reason = member.close(this.#isLost);
       if (reason !== undefined) unfit.set(member.event, reason);
     }
     return unfit;
@@ -201,15 +207,19 @@ class OptimisticMember {
     this.#isRunning = false;
   }
 
-  /** Ends the handle. @returns why the member cannot stay in the group */
-  close(): Unfit | undefined {
+  /**
+   * Ends the handle.
+   * @param isLost whether another member's statement was refused, so that the failure of this one says nothing
+   * @returns why the member cannot stay in the group
+   */
+  close(isLost: boolean): Unfit | undefined {
     try {
       endHandlerTransaction(this.transaction);
     } catch (error) {
       this.failure ??= { error };
       this.completion = undefined;
     }
-    if (this.#unfit !== undefined) return this.#unfit;
+    if (this.#unfit !== undefined || isLost) return this.#unfit;
     if (this.#isRunning) return "late";
     return this.failure !== undefined && this.#hasSent ? "failed" : undefined;
   }
