@@ -40,7 +40,7 @@ function cellsOf(csv: string): string[][] {
 }
 
 describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
-  it("has all that matches as NDJSON, in the shape of the list, newest first", () =>
+  it("an export has all matching rows as NDJSON, in the list's shape, newest first", () =>
     withReceiver(dialect, async (receiver) => {
       await append(receiver.target, 430, { eventType: "other" });
       await receiver.send(payment({ event_id: "paid" }));
@@ -58,7 +58,7 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
       expect(lines.map((line) => JSON.parse(line))).toEqual(items);
     }));
 
-  it("has the same as CSV, in which no cell is run by a spreadsheet", () =>
+  it("an export as CSV has the same rows, and a spreadsheet runs no cell of it", () =>
     withReceiver(dialect, async (receiver) => {
       const nasty = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", 'a"b,c\r\nd', "plain = not"];
       // Full-width signs, a sign behind what is not seen, and parts that are cells where a spreadsheet splits at `;` or tabs.
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
       expect(cells[0]?.[head.indexOf("error")]).toBe("");
     }));
 
-  it("is an empty file where nothing matches", () =>
+  it("an export without matching rows is an empty file", () =>
     withReceiver(dialect, async (receiver) => {
       expect(await (await exporting(receiver, "?outcome=handler_failed")).text()).toBe("");
       const csv = await (await exporting(receiver, "?outcome=handler_failed&format=csv")).text();
@@ -149,7 +149,7 @@ describe("an export of the callback log", () => {
       expect(searches).toHaveLength(3);
     }));
 
-  it("is given to so many at once, and to the next one when one has ended", () =>
+  it("a fifth simultaneous export is rejected, and another one runs when one has ended", () =>
     withReceiver("sqlite", async (receiver) => {
       await append(receiver.target, 300, { requestBody: "x".repeat(60_000) });
       const unread = async () => {

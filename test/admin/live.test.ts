@@ -307,7 +307,7 @@ describe.concurrent("a live stream", () => {
 });
 
 describe("a live stream", () => {
-  it("is given to so many at once, and to another one when one has gone", () =>
+  it("a client beyond the limit of streams is rejected, and gets one when another client disconnects", () =>
     withReceiver("sqlite", async (receiver) => {
       const overs: AbortController[] = [];
       const open = async () => {
@@ -348,7 +348,7 @@ describe("a live stream", () => {
     ["outcome=signature_mismatched", /^outcome: there is no "signature_mismatched"; expected success/],
     ["status=6xx", /^status: got "6xx", expected a value such as 401 or 4xx$/],
     ["colour=red", /^there is no query parameter "colour"; there are from, to, source/],
-  ])("is refused with ?%s, which says why", (query, says) =>
+  ])("a stream request with ?%s is rejected with the reason", (query, says) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(`/api/v1/live?${query}`);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);

@@ -65,7 +65,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
     );
   });
 
-  it("has what several processes count, and what they had counted when they stopped", () =>
+  it("the overview includes the counts of several processes, also those that have stopped", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, { rollupPollMs: 20 });
       const second = await startReceiver(target);

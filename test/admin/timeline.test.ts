@@ -84,7 +84,7 @@ describe("the time line of an event", () => {
     expect(pages(known, 1).flat()).toEqual([10, 20, 30, 35, 40, 50]);
   });
 
-  it("has the failure that is kept for a person after the retry that led there, and one that waits where it began", () => {
+  it("the time line shows an exhausted failure after its last retry, and a waiting one at its start", () => {
     const failure = (state: "waiting" | "exhausted") => ({
       state,
       code: "handler_failed",

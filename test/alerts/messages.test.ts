@@ -36,7 +36,7 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
 });
 
 describe("the example in docs/alerts.md", () => {
-  it("is the message of three exhausted failures, shortened", () => {
+  it("the example is the message of three exhausted failures, shortened", () => {
     const [, block = ""] = /```json\n([\s\S]*?)```/.exec(docs) ?? [];
     const example = JSON.parse(block) as { type: string; data: Record<string, unknown> };
     const { topic, payload } = messageOf(KEYS[0], "started", SINCE, 3);

@@ -52,7 +52,7 @@ function failing(perQuarter: number, from: number, to: number, share = 1): Sourc
 }
 
 describe("the alert on failing signatures", () => {
-  it("is not started by any number of forged callbacks while the platform's callbacks arrive as usual", () => {
+  it("no number of forged callbacks starts the alert while the platform's callbacks arrive as usual", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 600 }),
@@ -94,7 +94,7 @@ describe("the alert on failing signatures", () => {
     expect(changesOf(onFirstDay, at(0, 0, 0), at(0, 1, 0)).started).toEqual([]);
   });
 
-  it("is not started for a source that never had an authentic callback", () => {
+  it("the alert does not start for a source that never had an authentic callback", () => {
     expect(changesOf(() => ({ wrong: 50, unsigned: 50 }), at(0, 0, 0), at(2, 0, 0)).started).toEqual([]);
   });
 
@@ -104,14 +104,14 @@ describe("the alert on failing signatures", () => {
     ["as many authentic callbacks as wrong signatures", { usual: 100, authentic: 10, wrong: 10 }],
     ["a quarter of the authentic callbacks of a week ago", { usual: 40, authentic: 10, wrong: 11 }],
     ["unsigned requests beside one authentic callback", { authentic: 1, wrong: 0, unsigned: 500 }],
-  ])("is not started by %s", (_cause, over) => {
+  ])("the alert does not start with %s", (_cause, over) => {
     expect(startsWith(over)).toBe(false);
   });
 
   it.each([
     ["30 authentic callbacks a week ago, and 7 of them beside 10 wrong signatures now", { authentic: 7 }],
     ["unsigned requests alone, as behind a proxy that drops the header", { wrong: 0, unsigned: 10 }],
-  ])("is started by %s", (_cause, over) => {
+  ])("the alert starts with %s", (_cause, over) => {
     expect(startsWith(over)).toBe(true);
   });
 

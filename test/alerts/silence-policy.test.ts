@@ -63,18 +63,18 @@ describe("the alert on silence", () => {
     expect(limitOf(dense)?.limitMs).toBe(HOUR);
   });
 
-  it("has a longer limit for a source that rests on weekends", () => {
+  it("a source that rests on weekends has a longer limit", () => {
     const fridays = regular(HOUR, 2, [8, 20], 4);
     expect(limitOf(fridays)?.limitMs).toBe(4 * 60 * HOUR);
   });
 
-  it("is not started in the first week of an event type", () => {
+  it("the alert does not start in the first week of an event type", () => {
     expect(limitOf(regular(HOUR, 1, [8, 20]))).toBeUndefined();
     expect(limitOf([...regular(HOUR, 1, [8, 20]), MONDAY + 7 * DAY])).toBeDefined();
     expect(silenceLimit([], FLOOR)).toBeUndefined();
   });
 
-  it("is not started for an event type with fewer callbacks than the floor in seven days", () => {
+  it("the alert does not start for an event type with fewer callbacks than the floor in seven days", () => {
     const perDay = regular(5 * HOUR, 2, [8, 20]);
     expect(silenceLimit(daysOf(perDay), 21)).toBeDefined();
     expect(silenceLimit(daysOf(perDay), 22)).toBeUndefined();
@@ -96,7 +96,7 @@ describe("the alert on silence", () => {
     expect(isSilent(limit, new Date(MONDAY + 9 * HOUR), now)).toBe(true);
   });
 
-  it("is not started by callbacks that arrive by chance at a constant rate", () => {
+  it("callbacks that arrive at random at a constant rate do not start the alert", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer(), (perHour, seed) => {
         const chance = createChance(seed);

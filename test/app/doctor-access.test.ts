@@ -37,7 +37,7 @@ describe("doctor", () => {
     });
   });
 
-  it("has nothing to ask where the token alone signs in", async () => {
+  it("doctor finds nothing to check where the token is the only sign-in", async () => {
     expect(await findingsFor({})).toMatchObject([{ level: "ok" }]);
   });
 });

@@ -343,18 +343,18 @@ describe("oncehook listen says what to do", () => {
     return listening.stderr();
   }
 
-  it("with another token than the receiver's", () =>
+  it("oncehook listen names a token that differs from the receiver's", () =>
     withDeployed(async (_receiver, from) => {
       const words = await refusal(["--from", from, ...TO], { ADMIN_TOKEN: "another-token-of-some-length" });
       expect(words).toContain("answered 401: ADMIN_TOKEN here is another than the receiver's");
     }));
 
-  it("where the receiver lets nobody listen", () =>
+  it("oncehook listen says that the receiver has CAPTURE switched off", () =>
     withReceiver("sqlite", async ({ publicOrigin }) => {
       expect(await refusal(["--from", publicOrigin, ...TO])).toContain("start that receiver with CAPTURE=on");
     }));
 
-  it("where something else answers", () =>
+  it("oncehook listen says that another program answers", () =>
     withHttpServer(
       (_request, response) => response.end("<html>"),
       async (origin) => {
@@ -362,12 +362,12 @@ describe("oncehook listen says what to do", () => {
       },
     ));
 
-  it("where nobody listens, and where there is no such host", async () => {
+  it("oncehook listen names a closed port and an unknown host", async () => {
     expect(await refusal(["--from", "http://127.0.0.1:9", ...TO])).toContain("Does the receiver run there?");
     expect(await refusal(["--from", "https://nobody.invalid", ...TO])).toMatch(/there is no host|EAI_AGAIN/);
   });
 
-  it("where TLS does not fit", () =>
+  it("oncehook listen says that TLS does not match", () =>
     withHttpServer(
       (_request, response) => response.end(),
       async (origin) => {
@@ -395,11 +395,11 @@ describe("oncehook listen says what to do", () => {
     [["--from", "http://127.0.0.1:9", "--to", "3000"], "--to: got"],
     [["--from", "http://127.0.0.1:9", ...TO, "--since", "2d"], "--since: got"],
     [["--from", "http://127.0.0.1:9", ...TO, "--since", "25h"], "--since: got"],
-  ])("with arguments such as %s", async (args, words) => {
+  ])("oncehook listen refuses arguments such as %s", async (args, words) => {
     expect(await refusal(args, undefined, undefined, 2)).toContain(words);
   });
 
-  it("with a state file of another receiver, or one that is none", () =>
+  it("oncehook listen refuses a state file of another receiver, and a file that is none", () =>
     withFolder(async (folder) => {
       const state = join(folder, "state.json");
       await writeFile(state, JSON.stringify({ from: "https://other.example.com/", place: "p" }));

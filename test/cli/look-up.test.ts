@@ -90,7 +90,7 @@ describe("an operator at the command line", () => {
     }
   });
 
-  it("is told where a longer list goes on", () =>
+  it("a list that is longer than its page says how to read on", () =>
     withRunning(async (receiver, run) => {
       for (const id of ["evt_1", "evt_2"]) await receiver.send(payment({ event_id: id }));
       const first = (await run("events", "--limit", "1")).stdout;
@@ -218,13 +218,13 @@ describe("an operator at the command line", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  it("is told that the token is another", () =>
+  it("a look-up with another token says that the token is wrong", () =>
     withRunning(async (receiver) => {
       const stranger = asking(new URL(receiver.adminOrigin).port, "another-token-of-some-length");
       expect((await stranger("events")).stderr).toContain("ADMIN_TOKEN here is another than the receiver's");
     }));
 
-  it("is told when another program answers in the receiver's place", async () => {
+  it("a look-up says that another program answers in the receiver's place", async () => {
     const other = createServer((_request, response) => response.end("<html>hello</html>"));
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     try {

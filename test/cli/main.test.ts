@@ -68,7 +68,7 @@ it.each(["--help", "doctor --help", "oauth --help", "demo"])(
   },
 );
 
-it("is given the same options of Node by npm start, by the installed command and as the documentation has it", () => {
+it("npm start, the installed command and docs/deploy.md give the same options of Node", () => {
   const options = /--max-semi-space-size=\d+ --v8-pool-size=\d+/;
   const [command = ""] = readFileSync("src/cli/main.js", "utf8").split("\n");
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));

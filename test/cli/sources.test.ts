@@ -38,7 +38,7 @@ describe("oncehook sources", () => {
       expect(stdout).toMatch(/^user_authorized +v1, v2 +yes$/m);
     }));
 
-  it("has the receiver check its addresses, and exits 0 where each of them is reached", () =>
+  it("sources --check has the receiver check its addresses, and exits 0 where each is reached", () =>
     withCommand(async (receiver, run) => {
       const { code, stdout } = await run("--check");
       expect(code).toBe(0);

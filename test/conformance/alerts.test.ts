@@ -45,7 +45,7 @@ async function brokenIn(target: Target): Promise<string[]> {
 }
 
 describe.each(DIALECTS)("alerts on %s", (dialect) => {
-  it("are evaluated by one of many processes in each minute, and each kind by itself", () =>
+  it("one of many processes evaluates alerts in each minute, each kind separately", () =>
     withTwoStores(dialect, async (stores) => {
       const claims = async (kind: AlertKind, now: Date) => {
         const asked = stores.flatMap((store) =>
@@ -59,7 +59,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await claims("silence", later(MINUTE))).toEqual([NOON]);
     }));
 
-  it("are evaluated again after the clock was set back", () =>
+  it("alerts are evaluated again after the clock was set back", () =>
     withStore(dialect, async ({ alerts }) => {
       expect(await alerts.claimEvaluation("silence", later(HOUR), MINUTE)).toEqual(later(HOUR));
       expect(await alerts.claimEvaluation("silence", NOON, MINUTE)).toEqual(NOON);
@@ -73,7 +73,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await claim(12 * MINUTE + 1)).toEqual(later(12 * MINUTE + 1));
     }));
 
-  it("are changed and notified by one of many processes that evaluated the same state", () =>
+  it("one of many processes that evaluated the same state changes and notifies alerts", () =>
     withTwoStores(dialect, async (stores, target) => {
       const attempt = (from: number, isOpen: boolean) =>
         Promise.all(
@@ -100,7 +100,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       ]);
     }));
 
-  it("are delivered as notifications with ids of their own that the integrity check accepts", () =>
+  it("alerts become notifications with ids of their own, which the integrity check accepts", () =>
     withStore(dialect, async (store, target) => {
       await store.alerts.change(CHANGE);
       await store.alerts.change({ ...CHANGE, from: 1, isOpen: false });
@@ -115,7 +115,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await brokenIn(target)).toEqual([]);
     }));
 
-  it("are changed independently of each other", () =>
+  it("two alerts change independently of each other", () =>
     withStore(dialect, async ({ alerts }) => {
       const others = [
         { subject: "another type" },

@@ -34,7 +34,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       expect(await attempts.list({ ...KEY, eventId: "e2" }, ALL)).toMatchObject([{ error: "a NUL \uFFFD" }]);
     }));
 
-  it("has its callbacks oldest first, the one that committed with its record among them", () =>
+  it("the history has an event's callbacks oldest first, including the one that committed with its record", () =>
     withStore(dialect, async (store) => {
       const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
       await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
@@ -150,7 +150,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("is told nothing of an event that has none", () =>
+  it("the history of an event without attempts is empty", () =>
     withStore(dialect, async (store) => {
       const never = { ...KEY, createdAt: T0.toISOString(), processedAt: T0.toISOString() };
       expect(await store.notifications.ofEvent(never, 10)).toEqual([]);

@@ -71,7 +71,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e1"]);
     }));
 
-  it("are not given again what they have tried, and another one is", () =>
+  it("a bulk replay gets no failure again that it has tried, but another bulk replay does", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const bulk = await begin(store);
@@ -126,7 +126,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(bulkReplayId)).toMatchObject(NOTHING);
     }));
 
-  it("are worked on by one owner at a time, the oldest first, and by another where he let the time pass", () =>
+  it("a bulk replay has one owner at a time, and another takes it over after the lease", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const asked = { filter: {}, perSecond: 1, createdBy: "token" };
       const [first, second] = [await bulkReplays.create(asked, T0), await bulkReplays.create(asked, T0)];
@@ -144,7 +144,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await bulkReplays.lease(lease("e", at(60)))).toMatchObject({ id: first.id });
     }));
 
-  it("are leased to one of many owners who ask at once", () =>
+  it("one of many owners that ask at once leases a bulk replay", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       const owners = Array.from({ length: 8 }, (_, index) => lease(`owner-${index}`, T0));
@@ -169,7 +169,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
         expect(await bulkReplays.change(id, to, at(7))).toBe("ended");
     }));
 
-  it("are done in the end, with what was gone counted as such", () =>
+  it("a bulk replay ends as done, and counts events that were already handled", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const { id } = await begin(store);
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.change(id, "paused", at(12))).toBe("ended");
     }));
 
-  it("are swept when they ended long ago, the newest excepted, whose number shall not be given again", () =>
+  it("the retention job deletes old bulk replays except the newest, whose number must not be used again", () =>
     withStore(dialect, async (store) => {
       const bulks = [await begin(store), await begin(store), await begin(store)];
       for (const { id } of [bulks[0]!, bulks[2]!]) await store.bulkReplays.change(id, "cancelled", at(11));

@@ -187,7 +187,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await idsOf({ eventId: "e3" })).toEqual([]);
     }));
 
-  it("has one row by its id, the newest ids, and what came after one", () =>
+  it("a search returns one row by its id, the newest ids, and the rows after an id", () =>
     withStore(dialect, async (store) => {
       const all = await fill(store, mixed(30));
       const [newest, second] = all;

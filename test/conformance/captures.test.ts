@@ -37,7 +37,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await store.after(0, { rows: 100, bytes: 5 })).toHaveLength(1);
     }));
 
-  it("is not stored again when the same request is appended again", () =>
+  it("a request that is appended again is not stored again", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1"), heard("r2")]);
       await store.append([heard("r2"), heard("r3")]);
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     ["in number", { rows: 3, bytes: 1_000_000, since: T0 }, 7],
     ["in bytes", { rows: 1_000, bytes: 400, since: T0 }, 6],
     ["by age", { rows: 1_000, bytes: 1_000_000, since: at(9) }, 8],
-  ])("is bounded %s, the newest kept", (_title, limits, gone) =>
+  ])("the store bounds captures %s and keeps the newest", (_title, limits, gone) =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 10).map((name, index) => heard(name, index + 1, 100)));
       const [, , , , , , , last] = await store.after(0, ALL);
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store, newestId)).toEqual(["r3"]);
     }));
 
-  it("is swept in steps when it is much", () =>
+  it("the retention job deletes many captures in steps", () =>
     withStore(dialect, async ({ captures: store }, target) => {
       for (let from = 1; from <= 2_400; from += 200)
         await store.append(named(from, from + 199).map((name) => heard(name)));
@@ -111,7 +111,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await countOf(target, "oncehook_captured_requests")).toBe(50);
     }));
 
-  it("has a name that lasts until all of it is deleted", () =>
+  it("the store's name for its captures lasts until all of them are deleted", () =>
     withStore(dialect, async ({ captures: store }) => {
       const [one, other] = await Promise.all([store.extent(), store.extent()]);
       await store.append([heard("r0"), heard("r1")]);
@@ -124,7 +124,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(deletedTo).toBe(0);
     }));
 
-  it("is found by the time at which it came", () =>
+  it("captures are found by the time at which they arrived", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 5).map((name, index) => heard(name, index + 1)));
       expect(await names(store, await store.idBefore(at(3)))).toEqual(["r3", "r4", "r5"]);

@@ -143,7 +143,7 @@ describe("the target of a copy", () => {
       expect(await target.completed([pair], expected(rows))).toMatchObject([{ rows: 120 }]);
     }));
 
-  it("is compared after the last write of another session, whose table it locks until the end", () =>
+  it("the comparison waits for another session's last write, and locks its table until the end", () =>
     withTarget(async (target) => {
       const pair = pairOf(target);
       await target.write(pair, ROWS, PROGRESS);

@@ -24,7 +24,7 @@ async function fail({ failures }: Store, eventId: string, over: Partial<NewFailu
 }
 
 describe.each(DIALECTS)("a failure on %s whose process ended during its attempt", (dialect) => {
-  it("has its attempt counted when it was leased, and given back with the lease", () =>
+  it("a failure counts its attempt when it is leased, and uncounts it when the lease is released", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       const [leased] = await store.failureLeases.leaseDue(lease("a", 60), 1);
@@ -45,7 +45,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       }
     }));
 
-  it("is a suspect once its lease has expired, and comes back alone after the delay", () =>
+  it("a failure is a suspect once its lease expires, and is leased alone after the delay", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(130) });
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(await store.failureLeases.leaseDue(lease("b", 191), 10)).toHaveLength(1);
     }));
 
-  it("is exhausted after as many retries as are allowed, with the cause that its process ended", () =>
+  it("a failure is exhausted after the allowed retries, with process_ended as its cause", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), 1);
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(told[0]).toMatchObject({ startedAt: at(60).toISOString() });
     }));
 
-  it("is never exhausted by an attempt that others ran beside", () =>
+  it("a failure is never exhausted by an attempt that ran beside others", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), 1);
@@ -136,7 +136,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(await store.failureLeases.leaseOne(key("e1"), lease("b", 36))).toMatchObject({ eventId: "e1" });
     }));
 
-  it("is left alone by its bulk replay after three process ends, and counted there once", () =>
+  it("a bulk replay leaves a failure alone after three process ends, and counts it once", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: null });
       const bulk = await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(1));
@@ -150,7 +150,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect((await store.bulkReplays.get(bulk.id))?.failed).toBe(1);
     }));
 
-  it("is given back at once where each process is known to have ended", () =>
+  it("the lease of a failure ends at once where its process is known to have ended", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), 1);

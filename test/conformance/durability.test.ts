@@ -33,7 +33,7 @@ async function pretend(client: pg.Client, name: string, setting: string): Promis
 }
 
 describe("what PostgreSQL must promise", () => {
-  it("is warned about outside production and refused in production", () =>
+  it("an unsafe setting is warned of outside production and refused in production", () =>
     withDatabase("postgres", async (target) => {
       const name = new URL(target.url).pathname.slice(1);
       await execute(target, `ALTER DATABASE ${name} SET synchronous_commit = off`);
@@ -74,7 +74,7 @@ describe("what PostgreSQL must promise", () => {
       }),
   );
 
-  it("is version 14 or newer", () =>
+  it("a server older than version 14 is refused", () =>
     withClient(async (client) => {
       await pretend(client, "server_version_num", "139999");
       await expect(warningsOf(client)).rejects.toThrow("the server is older than PostgreSQL 14");

@@ -23,7 +23,7 @@ const complete = (store: Store, source: string) =>
   store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
 
 describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialect) => {
-  it("are leased, given back, put off and removed one by one", () =>
+  it("two failures of one event id are leased, released, postponed and removed independently", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       for (const source of ["platform", "oauth"]) await fail({ failures }, of(source));
       expect(await failureLeases.leaseOne(of("platform"), lease("a", 60))).toMatchObject(of("platform"));
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
       expect(await store.failures.get(of("third"))).toBeDefined();
     }));
 
-  it("are found by that id in pages, of one source, state or code where that is asked for", () =>
+  it("failures are found by that id in pages, filtered by source, state or code", () =>
     withStore(dialect, async ({ failures }) => {
       await fail({ failures }, of("platform"));
       await fail({ failures }, { ...of("oauth"), nextAttemptAt: null });
@@ -96,7 +96,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(due.map(({ eventId }) => eventId)).toEqual(["first", "second"]);
     }));
 
-  it("that are suspects come by how few processes ended with them, and then as they became due", () =>
+  it("suspects are leased by the number of their process ends, then by the time they are due", () =>
     withStore(dialect, async ({ failures, failureLeases }, target) => {
       for (const [eventId, ends, due] of [
         ["e1", 2, 10],
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(order).toEqual(["e3", "e2", "e1", undefined]);
     }));
 
-  it("that wait are counted in the order of their types, and of the versions of each", () =>
+  it("waiting failures are counted in the order of their types and versions", () =>
     withStore(dialect, async ({ failures }) => {
       for (const [eventId, eventType, version] of [
         ["e1", "b", "v1"],

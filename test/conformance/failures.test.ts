@@ -44,13 +44,13 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(Buffer.from(stored!.encryptedBody)).toEqual(Buffer.from([0, 1, 255]));
     }));
 
-  it("is exhausted from the start where no retry is allowed", () =>
+  it("a failure is exhausted at once where no retry is allowed", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
       expect((await failures.get(key("e1")))?.state).toBe("exhausted");
     }));
 
-  it("is not left behind for an event that another delivery has handled meanwhile", () =>
+  it("a failure is not recorded for an event that another delivery has handled meanwhile", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       await store.failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
@@ -59,7 +59,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.get(key("e2"))).toBeDefined();
     }));
 
-  it("is removed in place of being put off when another delivery has completed its event", () =>
+  it("a failure is removed instead of postponed when another delivery has completed its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failureLeases.leaseDue(lease("a", at(60)), 1);
@@ -167,7 +167,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failureLeases.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
     }));
 
-  it("is put off when its lease is given back unused, so that others come first", () =>
+  it("a failure whose lease is released unused is postponed, so that others come first", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("blocked"), T0);
       await failures.record(newFailure("other", { nextAttemptAt: at(61) }), T0);
@@ -183,7 +183,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("is deleted by the commit that completes its event", () =>
+  it("the commit that completes an event deletes its failure", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failures.record(newFailure("e2"), T0);

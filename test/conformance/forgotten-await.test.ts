@@ -100,7 +100,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
   });
 
-  it("is found behind functions of the handler's own", async () => {
+  it("an unawaited call is found behind functions of the handler's own", async () => {
     const inner = async ({ tx }: OnceScope) => {
       await tx.query.insertInto("effects").values(row).execute();
     };
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     await nothingIsLeft();
   });
 
-  it("is found wherever in a chain of statements the handler returns", async () => {
+  it("an unawaited call is found wherever in a chain of statements the handler returns", async () => {
     const chain = async (scope: OnceScope, length: number) => {
       for (let step = 0; step < length; step += 1) await addEffect(scope, "forgotten");
     };
@@ -126,7 +126,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     }
   });
 
-  it("is found where it begins in a microtask after the handler has returned", async () => {
+  it("an unawaited call is found where it starts in a microtask after the handler has returned", async () => {
     const late = async (scope: OnceScope, turns: number) => {
       for (let turn = 0; turn < turns; turn += 1) await null;
       await scope.tx.query.insertInto("effects").values(row).execute();
@@ -137,7 +137,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     }
   });
 
-  it("has no effect where the handler throws while it is under way", async () => {
+  it("an unawaited call has no effect where the handler throws while it runs", async () => {
     const early = ({ tx }: OnceScope) =>
       Promise.all([
         tx.query.insertInto("effects").values(row).execute(),

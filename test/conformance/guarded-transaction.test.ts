@@ -92,7 +92,7 @@ describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => 
 });
 
 describe("the transaction lent to a handler on sqlite", () => {
-  it("that SQLite ended by itself commits nothing statement by statement, even when the error is swallowed", () =>
+  it("a transaction that SQLite ended commits nothing statement by statement, even where the handler swallows the error", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -209,7 +209,7 @@ describe("the transaction lent to a handler on sqlite", () => {
 });
 
 describe("the transaction lent to a handler on postgres", () => {
-  it("is not committed while a statement of its connection is under way that nobody awaits", () =>
+  it("a transaction is not committed while an unawaited statement runs on its connection", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -254,7 +254,7 @@ describe("the transaction lent to a handler on postgres", () => {
       { ...OPTIONS, poolSize: 1 },
     ));
 
-  it("whose statement its own limit cancelled is the handler's failure, and is not run again", () =>
+  it("a statement that the handler's own limit cancels fails the handler, and is not run again", () =>
     withStore(
       "postgres",
       async (store, target) => {

@@ -28,7 +28,7 @@ async function run(store: Store, eventId: string, ...statements: string[]): Prom
 }
 
 describe("a statement that is kept parsed on postgres", () => {
-  it("is parsed anew where the table was changed meanwhile", () =>
+  it("a kept statement is parsed again where its table was changed", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -44,7 +44,7 @@ describe("a statement that is kept parsed on postgres", () => {
       { migrations: [SETUP], poolSize: 1 },
     ));
 
-  it("is parsed anew, and runs once, on a connection that was reset after a COMMIT that was refused", () =>
+  it("a kept statement is parsed again, and runs once, on a connection that was reset after a refused COMMIT", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -64,7 +64,7 @@ describe("a statement that is kept parsed on postgres", () => {
       { migrations: [EFFECTS], poolSize: 1 },
     ));
 
-  it("is parsed anew where another session has changed the table", () =>
+  it("a kept statement is parsed again where another session has changed the table", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -93,7 +93,7 @@ describe("a statement that is kept parsed on postgres", () => {
 });
 
 describe("a statement of the store's own, which is kept parsed on postgres", () => {
-  it("is parsed anew where the store's table was changed meanwhile, as a newer version does at its start", () =>
+  it("a kept statement of the store is parsed again where a newer version has changed its table", () =>
     withStore(
       "postgres",
       async (store) => {

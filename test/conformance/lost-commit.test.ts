@@ -107,7 +107,7 @@ describe("a connection that breaks before the answer to a statement of the store
 });
 
 describe("a server that falls silent without closing its connections", () => {
-  it("is asked again over new connections, and the silent ones are never used again", () =>
+  it("a silent server is asked again over new connections, and the silent ones are never used again", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };

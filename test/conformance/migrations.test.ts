@@ -24,7 +24,7 @@ function creating(name: string, statement: string): Migration {
 }
 
 describe.each(DIALECTS)("migrations on %s", (dialect) => {
-  it("are applied in order, once", () =>
+  it("migrations are applied in order, once", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [
         creating("one", "CREATE TABLE one (n integer)"),
@@ -39,7 +39,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await countOf(target, "one")).toBe(1);
     }));
 
-  it("are applied by one of several processes that start at once", () =>
+  it("several processes that start at once apply migrations once", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [creating("one", "CREATE TABLE one (n integer)")];
       const opened = await Promise.all([1, 2, 3, 4].map(() => openTarget(target, { migrations })));
@@ -70,7 +70,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
     await store.close();
     return report.applied;
   };
-  it("of two handlers that name one alike are both applied, once", () =>
+  it("migrations of one name by two handlers are both applied, once", () =>
     withDatabase(dialect, async (target) => {
       const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
       expect(await applied(target, both)).toEqual([...SCHEMA, "parcels", "parcels"]);
@@ -79,7 +79,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await countOf(target, "two")).toBe(0);
     }));
 
-  it("that several handlers list are applied once, whichever of the handlers is left", () =>
+  it("migrations that several handlers list are applied once, whichever handler remains", () =>
     withDatabase(dialect, async (target) => {
       const shared = (...handlers: string[]) => ({ ...ofHandler("", "one"), handlers });
       expect(await applied(target, [shared("shipped", "returned")])).toEqual([...SCHEMA, "parcels"]);

@@ -180,7 +180,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       ]);
     }));
 
-  it("is swept of what is delivered and old, and of nothing else", () =>
+  it("the retention job deletes old delivered notifications from the outbox, and nothing else", () =>
     withStore(dialect, async (store, target) => {
       for (const id of ["done", "open", "dead"]) await notify(store, id);
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -249,7 +249,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
     return store.deliveries.leaseDue(["webhook"], given, 9);
   };
 
-  it("is tried again by one of many processes, of its channel, when its next attempt comes", () =>
+  it("one of many processes tries a delivery again, on its channel, when its next attempt is due", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"], at(300));
       const left = (seconds: number, channel = "webhook") =>
@@ -269,7 +269,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect([left?.notification.eventId, left?.attempts]).toEqual(["e2", 1]);
     }));
 
-  it("is charged for no attempt among others, also after one that it had alone", () =>
+  it("a delivery is charged for no attempt beside others, also after one that it had alone", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
       const alone = await store.deliveries.leaseExpired(["webhook"], lease("b", at(60)));
@@ -282,7 +282,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       });
     }));
 
-  it("is not given up by a process that has lost its lease", () =>
+  it("a process that has lost its lease does not give a delivery up", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
       await store.deliveries.markDead(due?.id ?? 0, "b", "late");

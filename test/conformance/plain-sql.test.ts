@@ -81,7 +81,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       { migrations },
     ));
 
-  it("is refused after the end of its transaction", () =>
+  it("plain SQL is refused after the end of its transaction", () =>
     withStore(
       dialect,
       async (store, target) => {

@@ -88,7 +88,7 @@ describe("a PostgreSQL over TLS", () => {
     });
 
   it.skipIf(ca === undefined)(
-    "is used where its certificate is for its name and from the given authority",
+    "a connection is made where the server's certificate fits its name and the given authority",
     async () => {
       const { store } = await connectStore(configOf(over("localhost", ca ?? "")), [], systemClock);
       const [row] = await rowsOf(
@@ -102,7 +102,7 @@ describe("a PostgreSQL over TLS", () => {
   );
 
   it.skipIf(ca === undefined)(
-    "is refused at once under another name, and by another authority, and says why",
+    "a certificate of another name or another authority is refused at once with the cause",
     () =>
       withFolder(async (folder) => {
         const other = join(folder, "other.pem");
@@ -130,7 +130,7 @@ describe("a PostgreSQL over TLS", () => {
 });
 
 describe.each(DIALECTS)("a table of the user's own on %s that a built-in handler would make", (dialect) => {
-  it("is told before the start by doctor, and by the start, with how to leave the handler out", () =>
+  it("doctor names the table before the start, the start does too, and both say how to leave the handler out", () =>
     withDatabase(dialect, async (fresh) => {
       // A file that holds other tables and none of Oncehook's is refused for that.
       if (dialect === "sqlite") await migrating(testConfig(fresh, { HANDLERS: "none" }));
@@ -211,7 +211,7 @@ describe("DATABASE_SCHEMA", () => {
       );
     }));
 
-  it("is made once by processes that start at the same time", () =>
+  it("processes that start at the same time create the schema once", () =>
     withDatabase("postgres", async (fresh) => {
       const config = testConfig(fresh, { DATABASE_SCHEMA: "oncehook" });
       await Promise.all([migrating(config), migrating(config), migrating(config)]);

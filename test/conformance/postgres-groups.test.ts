@@ -223,7 +223,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("of one process and of another with the same events in another order end, each event once", () =>
+  it("groups of two processes with the same events in opposite orders end, and handle each event once", () =>
     withDatabase("postgres", async (target) => {
       const opened = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
       const stores = opened.map(({ store }) => store);
@@ -244,7 +244,7 @@ describe("a group of events on postgres", () => {
   it.each<[string, Loss, number, string]>([
     ["the answer of its COMMIT", "answer", FEW, "duplicate"],
     ["its COMMIT on the way", "commit", 0, "completed"],
-  ])("that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
+  ])("a group that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });

@@ -64,7 +64,7 @@ describe("a handler on postgres", () => {
     ["DISCARD", ({ tx }) => tx.execute("DISCARD TEMP"), 'may not run "DISCARD'],
     ["DEALLOCATE", ({ tx }) => tx.execute("DEALLOCATE ALL"), 'may not run "DEALLOCATE'],
     ["SET SESSION", ({ tx }) => tx.execute("SET SESSION lock_timeout = 1"), "use SET LOCAL"],
-  ])("is refused %s of its connection", async (_what, run, why) => {
+  ])("a handler is refused %s of its connection", async (_what, run, why) => {
     await expect(handled(run)).rejects.toThrow(why);
   });
 
@@ -145,7 +145,7 @@ describe("a handler on postgres", () => {
   });
 
   it.each(["pg_current_xact_id()", "txid_current()"])(
-    "has a %s that no other event has, also where they come at the same time",
+    "each event has a %s of its own, also among simultaneous events",
     async (id) => {
       const ids: unknown[] = [];
       const all = [1, 2, 3, 4].map(() =>

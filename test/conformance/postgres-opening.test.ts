@@ -69,7 +69,7 @@ describe("a start on postgres", () => {
 });
 
 describe("a statement on postgres", () => {
-  it("of a handler is cancelled by the server at its time limit, as the handler's failure", () =>
+  it("the server cancels a handler's statement at its time limit, and the handler fails", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -82,7 +82,7 @@ describe("a statement on postgres", () => {
       { statementTimeoutMs: 100 },
     ));
 
-  it("of the store's own waits for a table that is locked longer than one wait for a lock may be", () =>
+  it("a statement of the store waits for a locked table longer than one lock timeout", () =>
     withStore(
       "postgres",
       async (store, target) =>

@@ -90,7 +90,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
 });
 
 describe("a claim on postgres", () => {
-  it("that waited for the commit which completes the event says so", () =>
+  it("a claim that waited for the commit which completes the event reports that", () =>
     withStore("postgres", async (store, target) => {
       await store.preparations.claim(key, lease("dead"));
       const client = new pg.Client({ connectionString: target.url });

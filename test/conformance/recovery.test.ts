@@ -29,7 +29,7 @@ const leaseOf = ({ failureLeases }: Store, seconds: number, over: Partial<Failur
   failureLeases.leaseOne(KEY, { ...lease("ended", seconds), ...over });
 
 describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dialect) => {
-  it.each([false, true])("is settled by one of many processes; alone: %s", (isAlone) =>
+  it.each([false, true])("one of many processes settles the lease, with the attempt alone: %s", (isAlone) =>
     withStore(dialect, async (store) => {
       await fail(store);
       await leaseOf(store, 5, { kind: "replay", isAlone });
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
 describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
   const ASKED = { filter: {}, perSecond: 1, createdBy: "token" };
 
-  it("are given back by their owner alone, one by one", () =>
+  it("the owner alone releases its leases of bulk replays, one by one", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const [first, second] = [await bulkReplays.create(ASKED, T0), await bulkReplays.create(ASKED, T0)];
       await bulkReplays.lease(lease("a", 0));
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the retry of a failure on %s that is further away than 
   it.each([
     [70, 70, "stays where it is: the clocks of two machines may differ by ten seconds"],
     [71, 60, "comes after the delay, since the clock was set back by more than ten seconds"],
-  ])("in %d s comes in %d s: it %s", (before, after) =>
+  ])("a retry in %d s comes in %d s: it %s", (before, after) =>
     withStore(dialect, async (store) => {
       await fail(store, { nextAttemptAt: at(before) });
       await recover(store, 0);

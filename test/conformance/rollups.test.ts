@@ -8,7 +8,7 @@ const seconds = (text: string) => Date.parse(text) / 1_000;
 const DONE = { source: "platform", outcome: "success", bucket: 3 };
 
 describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
-  it("are added up, in periods of each span, whichever process counted them", () =>
+  it("the counts of all processes are added up, in periods of each span", () =>
     withStore(dialect, async ({ rollups }) => {
       await rollups.add(NOON, [
         { ...DONE, count: 2 },

@@ -41,7 +41,7 @@ async function go(page: Page, [path, heading]: (typeof PAGES)[number]): Promise<
 }
 
 it.each(["light", "dark"] as const)(
-  "has nothing that axe objects to, on any page: %s",
+  "axe finds no violation on any page: %s",
   { timeout: LIMIT_MS },
   (colorScheme) =>
     withDashboard(

@@ -11,7 +11,7 @@ async function newestVerdict({ admin }: TestReceiver): Promise<string> {
   return authenticityOf(callback!);
 }
 
-it("has decided of every ending what it tells of who sent the callback", () => {
+it("the page knows for every outcome whether the callback is authentic", () => {
   expect(Object.keys(AUTHENTICITY).sort()).toEqual([...OUTCOMES].sort());
 });
 

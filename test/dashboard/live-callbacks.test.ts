@@ -30,7 +30,7 @@ async function listed(receiver: TestReceiver): Promise<string> {
   return JSON.stringify((await receiver.admin("/api/v1/callbacks")).body);
 }
 
-it("has every callback on a row, however many have come since it was opened", { timeout: LIMIT_MS }, () =>
+it("the live list has a row for every callback since it was opened", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await sendMany(receiver, "before", 5);

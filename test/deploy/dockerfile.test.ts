@@ -14,7 +14,7 @@ const copies = (build?.instructions ?? [])
 const nodeOptions = (line: string) => line.match(/--(?:max|v8)-[\w-]+=\d+/g);
 
 describe("deploy/Dockerfile", () => {
-  it("has nothing that the linter objects to, which objects to a mistake", () => {
+  it("the linter finds no fault in the Dockerfile, and finds one in a faulty copy", () => {
     expect(validate(DOCKERFILE).map(({ message }) => message)).toEqual([]);
     expect(
       validate(DOCKERFILE.replace("HEALTHCHECK --interval=10s", "HEALTHCHECK --interval=10")),

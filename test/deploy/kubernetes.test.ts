@@ -126,7 +126,7 @@ describe("deploy/kubernetes", () => {
     expect(told).toEqual([["create"], ["create"]]);
   });
 
-  it("is told of in an order that works: the namespace, the Secret in it, and what needs both", () => {
+  it("docs/deploy.md applies the namespace first, then the Secret, then what needs both", () => {
     const steps = [
       "kubectl apply -f deploy/kubernetes/namespace.yaml",
       "the Secret",

@@ -94,7 +94,7 @@ if (MISSING.length > 0) {
       ["test", "rules", "oncehook.rules.test.yml"],
       ["test", "rules", "oncehook.rules.weeks.test.yml"],
     ])(
-      "has nothing to say against %s %s %s",
+      "promtool accepts %s %s %s",
       async (...args) => {
         const { stdout } = await run("promtool", args, { cwd: FOLDER });
         expect(stdout).toContain("SUCCESS");

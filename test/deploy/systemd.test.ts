@@ -71,7 +71,7 @@ describe("deploy/oncehook.service", () => {
     return;
   }
 
-  it("is a unit with which systemd finds no fault", async () => {
+  it("systemd finds no fault in the unit", async () => {
     expect(await complaints(UNIT)).toEqual([]);
   });
 

@@ -149,7 +149,7 @@ describe("the check of a registered address with a certificate that no platform 
       else process.env[NAME] = before;
     });
 
-    it("is carried out all the same", async () =>
+    it("the check of the address itself is done all the same", async () =>
       expect(await unreached({ isBelieved: false })).toMatchObject(notReached(/is self-signed/)));
   });
 });
