@@ -126,7 +126,7 @@ describe("deploy/kubernetes", () => {
     expect(told).toEqual([["create"], ["create"]]);
   });
 
-  it("docs/deploy.md applies the namespace first, then the Secret, then what needs both", () => {
+  it("docs/production.md applies the namespace first, then the Secret, then what needs both", () => {
     const steps = [
       "kubectl apply -f deploy/kubernetes/namespace.yaml",
       "the Secret",
