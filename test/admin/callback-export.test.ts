@@ -193,7 +193,7 @@ describe("an export of the callback log", () => {
   it.each([
     ["?format=xml", /^format: got "xml", expected one of /],
     ["?limit=10", /^there is no query parameter "limit"; there are format, from, to/],
-  ])("refuses %s and says why", (query, says) =>
+  ])("an export with %s is rejected with the reason", (query, says) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(`/api/v1/callbacks/export${query}`);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);

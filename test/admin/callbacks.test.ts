@@ -77,7 +77,7 @@ describe("GET /api/v1/callbacks", () => {
     ["text=", /^text: got "", expected a text of 1 to 200 characters$/],
     ["text=a%00b", /^text: got .+, expected a text without NUL characters$/],
     ["type=payment_notify", /^there is no query parameter "type"; there are limit, cursor, from, to, source/],
-  ])("refuses ?%s and says why", (query, says) =>
+  ])("a list with ?%s is rejected with the reason", (query, says) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(`${LIST}?${query}`);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);

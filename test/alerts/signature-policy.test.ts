@@ -151,7 +151,7 @@ function startsWith(over: Partial<SignatureCounts & { usual: number }>): boolean
 }
 
 describe("an outcome", () => {
-  it("says of each callback whether its signature was valid, wrong or missing", () => {
+  it("an outcome states for each callback whether its signature was valid, wrong or missing", () => {
     const codesOf = (signature: string | undefined) =>
       Object.keys(FAULTS).filter((code) => signatureOf(code) === signature);
     expect([signatureOf("success"), signatureOf("already_processed")]).toEqual(["authentic", "authentic"]);

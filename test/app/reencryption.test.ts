@@ -22,7 +22,7 @@ async function fail(store: Store, number: number, encryptor: Encryptor): Promise
 }
 
 describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) => {
-  it("everything is encrypted anew, and the old key is needed no more", () =>
+  it("all data is encrypted again, and the old key is not needed", () =>
     withStore(dialect, async (store) => {
       const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
       const before = createEncryptor(oldKey);

@@ -105,7 +105,7 @@ function withoutLinks(target: Target, ...args: string[]): Promise<Ended> {
 }
 
 describe("on a file system without links", () => {
-  it("a backup is made all the same, and writes over nothing", () =>
+  it("a backup succeeds, and overwrites nothing", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");
@@ -117,7 +117,7 @@ describe("on a file system without links", () => {
       expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
     }));
 
-  it("a restore says what to do, and changes nothing", () =>
+  it("a restore names the remedy, and changes nothing", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");
@@ -226,7 +226,7 @@ describe("a restore", () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining("is the database itself")]);
     }));
 
-  it("takes a copy in which a row of the user's own points to nothing, and says so", () =>
+  it("a restore accepts a copy with a dangling foreign key in the user's own table, and reports it", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       const database = new DatabaseSync(join(folder, "live.db"), { enableForeignKeyConstraints: false });
@@ -252,7 +252,7 @@ describe("a restore", () => {
 });
 
 describe.runIf(process.getuid?.() === 0)("a restore by root", () => {
-  it("leaves the database to whom it belonged", () =>
+  it("a restore keeps the owner of the database", () =>
     withPlace(async ({ folder, oncehook }) => {
       const live = join(folder, "live.db");
       await oncehook("migrate");

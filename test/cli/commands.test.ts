@@ -90,7 +90,7 @@ describe("the command line", () => {
       );
     }));
 
-  it("says that a port is taken, without a stack", () =>
+  it("a start reports a taken port without a stack", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target);
       await inFolder(async (_folder, run) => {
@@ -118,7 +118,7 @@ describe("the command line", () => {
       },
     ],
     ["a server that is not there", { DATABASE_URL: "postgres://127.0.0.1:1/x" }],
-  ])("says without a stack that the database cannot be opened: %s", (_title, env) =>
+  ])("a start reports a database that cannot be opened, without a stack: %s", (_title, env) =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(["migrate"], env as Record<string, string>);
       expect(code).toBe(1);
@@ -182,7 +182,7 @@ describe("the command line", () => {
     [["send", "payment_notify", "--url", "http://localhost:3/x"], "on port 3: connect ECONNREFUSED", 1],
     [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n', 1],
     [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n', 1],
-  ])("tells what was wrong with %j", (args, message, exits) =>
+  ])("the command line reports what was wrong with %j", (args, message, exits) =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(args);
       expect(code).toBe(exits);
@@ -230,7 +230,7 @@ describe("oncehook doctor", () => {
       await expect(stat(join(folder, "data", "oncehook.db"))).rejects.toThrow();
     }));
 
-  it("compares the registered address to the letter", () =>
+  it("doctor compares the registered address exactly", () =>
     inFolder(async (_folder, run) => {
       const env = { CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
       const right = await run(
@@ -266,7 +266,7 @@ describe("oncehook doctor", () => {
       expect(stdout).not.toContain("one-and-the-same-secret");
     }));
 
-  it("tells of a database of another environment, and of one that does not answer", () =>
+  it("doctor reports a database of another environment, and one that does not respond", () =>
     inFolder(async (_folder, run) => {
       await run(["migrate"]);
       const other = await run(["doctor"], { APP_ENV: "development" });
@@ -281,7 +281,7 @@ describe("oncehook doctor", () => {
       ]);
     }));
 
-  it("looks into PostgreSQL and says that it is up to date", () =>
+  it("doctor reports that PostgreSQL is up to date", () =>
     withDatabase("postgres", (target) =>
       inFolder(async (_folder, run) => {
         await run(["migrate"], { DATABASE_URL: target.url });

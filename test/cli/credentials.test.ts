@@ -195,7 +195,7 @@ describe("oncehook doctor", () => {
     }
   });
 
-  it("says when the platform's keys cannot be fetched", () =>
+  it("doctor reports when the platform's keys cannot be fetched", () =>
     withCommand(
       {
         ...JWT_ENV,

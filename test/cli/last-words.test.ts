@@ -105,7 +105,7 @@ describe("a promise that nobody awaits", () => {
 });
 
 describe("a disk that does not flush", () => {
-  it("ends the process, which acknowledges nothing more, and the next one goes on", async (context) => {
+  it("a failed flush ends the process before it acknowledges anything more, and the next process continues", async (context) => {
     let disk: FaultyDisk;
     try {
       disk = new FaultyDisk();

@@ -119,7 +119,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("waits for a server that does not run yet, says so once, and delivers what came meanwhile", () =>
+  it("oncehook listen waits for a server that is not running, reports it once, and delivers the callbacks afterwards", () =>
     withDeployed(async (receiver, from) => {
       const port = await freePort();
       const gone = `http://127.0.0.1:${port}`;
@@ -136,7 +136,7 @@ describe("oncehook listen", () => {
       });
     }));
 
-  it("takes any answer for delivered and goes on", () =>
+  it("oncehook listen counts any response as delivered and continues", () =>
     withDeployed((receiver, from) =>
       withLaptop((laptop) =>
         withListening(["--from", from, "--to", `${laptop.origin}/hook`, "--json"], async (listening) => {
@@ -157,7 +157,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("begins with what comes from now on, or with what came lately", () =>
+  it("oncehook listen starts with new callbacks, or with recent ones", () =>
     withDeployed((receiver, from) =>
       withLaptop(async (laptop) => {
         await receiver.send(payment({ event_id: "before" }), { path: PATH });
@@ -175,7 +175,7 @@ describe("oncehook listen", () => {
       }),
     ));
 
-  it("goes on with --state where the run before has stopped, which lets its delivery end", () =>
+  it("oncehook listen continues with --state where the previous run stopped, after the delivery that was running", () =>
     withFolder((folder) =>
       withDeployed((receiver, from) =>
         withLaptop(async (laptop) => {
@@ -265,7 +265,7 @@ describe("oncehook listen", () => {
       },
     ));
 
-  it("begins with the first callback of a database that is not the one it knows", () =>
+  it("oncehook listen starts with the first callback of an unknown database", () =>
     withFolder((folder) =>
       withLaptop(async (laptop) => {
         const state = join(folder, "state.json");
@@ -286,7 +286,7 @@ describe("oncehook listen", () => {
       }),
     ));
 
-  it("goes on when its receiver was stopped and started again", () =>
+  it("oncehook listen continues after its receiver restarts", () =>
     withDatabase("sqlite", (target) =>
       withLaptop(async (laptop) => {
         const env = { ...LISTEN, PORT: String(await freePort()) };
@@ -307,7 +307,7 @@ describe("oncehook listen", () => {
     ));
 
   it(
-    "notices a connection over which nothing comes any more, though nobody has ended it",
+    "oncehook listen detects a silent connection that was not closed",
     () =>
       withDeployed((receiver, from) =>
         withWire(from, (wire) =>

@@ -69,7 +69,7 @@ describe("an operator at the command line", () => {
     "const timeout = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = (ms) => timeout(ms / 20);",
   )}`;
 
-  it("waits for a replay as long as it may take, though that is longer than a look-up may", async () => {
+  it("a replay is awaited for its own time limit, which is longer than a look-up's", async () => {
     const slow = createServer((_request, response) => {
       setTimeout(() => {
         response.setHeader("content-type", "application/json");
@@ -213,7 +213,7 @@ describe("an operator at the command line", () => {
     ],
     [["events", "--admin-port", "65536"], "'65536' is invalid. Expected a whole number from 1 to 65535"],
     [["send", "payment_notify", "--api", "v3"], "argument 'v3' is invalid. Allowed choices are v1, v2"],
-  ])("exits 2 for %j, and says what was expected, without a receiver", async (args, words) => {
+  ])("a command exits 2 for %j, with the expected value, without a receiver", async (args, words) => {
     const { code, stderr } = await asking("1")(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { unfitNode } from "../../src/cli/unfit-node.js";
 import { runChild } from "../support/child.ts";
 
-it.each(["20.19.0", "22.20.0", "24.9.1"])("refuses Node %s and says what is needed", (version) => {
+it.each(["20.19.0", "22.20.0", "24.9.1"])("Node %s is refused with the required version", (version) => {
   expect(unfitNode(version, [])).toMatch(
     `this is Node ${version}, and 24.10 or newer is needed: install it from`,
   );

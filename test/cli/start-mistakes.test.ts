@@ -179,7 +179,7 @@ describe("a start in development", () => {
     }));
 });
 
-it("tells at a start that it made a new database, and where", () =>
+it("a start reports the new database that it made, and its path", () =>
   withDatabase("sqlite", async (target) => {
     const file = target.url.slice("sqlite:".length);
     const made = { file, msg: expect.stringContaining("created a new, empty database") };

@@ -47,7 +47,7 @@ async function withTail(
 }
 
 describe("oncehook tail", () => {
-  it("shows what has come, then each callback once as it is answered, and ends well", () =>
+  it("tail shows past callbacks, then each new one once, and exits 0", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment({ event_id: "before-1" }));
       await receiver.send(payment({ event_id: "before-2" }));
@@ -130,7 +130,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("says what is wrong where no receiver answers, and exits 2 for a filter that the receiver refuses", async () => {
+  it("tail reports a missing receiver, and exits 2 for a filter that the receiver refuses", async () => {
     await withTail("9", [], async (tail) => {
       await until(() => tail.stderr().includes("did not answer. Is the receiver running"), 20_000);
       expect(tail.stderr()).not.toContain("    at ");

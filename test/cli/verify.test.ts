@@ -138,7 +138,7 @@ it.each([
   }),
 );
 
-it("says of a file that cannot be read that it is not intact", () =>
+it("verify reports a file that cannot be read as not intact", () =>
   inFolder(async (folder) => {
     const file = join(folder, "data.db");
     writeFileSync(file, "nothing that can be read\n".repeat(1_000));

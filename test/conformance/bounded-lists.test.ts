@@ -34,7 +34,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
   it.each([
     ["failures", rareFailures, ["second", "first"]],
     ["notifications that are delivered", delivered, ["seed-2", "seed-1"]],
-  ])("ends with its time for %s, and goes on from there", (_, searching, meant) =>
+  ])("a list ends at its time limit for %s, and continues from there", (_, searching, meant) =>
     withStore(dialect, async (store, target) => {
       await seed(store, target);
       const first = await searching(store, { limit: 5, budgetMs: 0 });

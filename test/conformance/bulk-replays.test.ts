@@ -108,7 +108,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(await store.bulkReplays.next(later, 9))).toEqual(["e2"]);
     }));
 
-  it("do not count a failure whose lease was lost to somebody else", () =>
+  it("a bulk replay does not count a failure whose lease was lost to another owner", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       const { id: bulkReplayId } = await begin(store);
@@ -152,7 +152,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(leased.filter((one) => one !== undefined)).toHaveLength(1);
     }));
 
-  it("pause, go on and are cancelled, and an ended one does not change any more", () =>
+  it("a bulk replay pauses, resumes and is cancelled, and an ended one does not change", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const { id } = await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       expect(await bulkReplays.change(999, "paused", at(1))).toBe("absent");

@@ -106,7 +106,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       ]);
     }));
 
-  it("ends with its time, says how far it has come, and goes on from there", () =>
+  it("a search ends at its time limit, reports its position, and continues from there", () =>
     withStore(dialect, async (store) => {
       await fill(store, [logRow({ requestId: "first", eventType: "rare" }), ...mixed(400)]);
       const filter = { eventType: "rare" };
@@ -205,7 +205,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
 });
 
 describe("a search for a text on sqlite", () => {
-  it("holds nobody up for bodies that nearly match at each of their letters", () =>
+  it("a search does not block for bodies that nearly match at each character", () =>
     withStore("sqlite", async (store) => {
       await fill(
         store,

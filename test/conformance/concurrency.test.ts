@@ -74,7 +74,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       { migrations },
     ));
 
-  it("tells a duplicate that waits past its deadline that the event is in progress, and writes nothing for it", () =>
+  it("a duplicate that waits past its deadline is in progress, and nothing is written for it", () =>
     withStore(dialect, async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();

@@ -122,7 +122,7 @@ describe("the target of a copy", () => {
       expect(own[1]?.pointsTo).toEqual([]);
     }));
 
-  it("tells a copy that has finished from one of which a row differs, or is missing", () =>
+  it("the comparison distinguishes a finished copy from one with a differing or missing row", () =>
     withTarget(async (target) => {
       const pair = pairOf(target);
       await target.write(pair, ROWS, PROGRESS);

@@ -6,7 +6,7 @@ import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 const CHILD = "test/support/once-child.ts";
 
 describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
-  it("leaves nothing of an event whose process dies before the commit, and runs its redelivery", () =>
+  it("an event whose process dies before the commit leaves nothing, and its redelivery runs", () =>
     withDatabase(dialect, async (target) => {
       expect((await runChild(CHILD, [target.url, "crash-before"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });

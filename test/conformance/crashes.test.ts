@@ -121,7 +121,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       });
     }));
 
-  it("keeps its state after a replay, which counts as an attempt and says what ended it", () =>
+  it("a failure keeps its state after a replay, which counts as an attempt with its cause", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: null });
       await store.failureLeases.leaseOne(key("e1"), lease("ended", 5));

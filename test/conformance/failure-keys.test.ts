@@ -82,7 +82,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("come in the order in which they became due, and the first of them is told", () =>
+  it("failures are leased in the order in which they became due, and the first due time is known", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       expect(await failures.nextAttemptAt()).toBeNull();
       for (const [eventId, nextAttemptAt] of [

@@ -96,7 +96,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ]);
     }));
 
-  it("gives each due failure to one of many owners who ask at once", () =>
+  it("one of many owners that ask at once leases each due failure", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       for (let index = 0; index < 20; index += 1) await failures.record(newFailure(`e${index}`), T0);
       const owners = Array.from({ length: 8 }, (_, index) => `owner-${index}`);
@@ -157,7 +157,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failures.get(key("e1"))).toMatchObject({ state: "waiting", attempts: 2, retriesDone: 0 });
     }));
 
-  it("leases one failure whatever its state, and tells an absent one from a leased one", () =>
+  it("a failure is leased whatever its state, and the result names an absent or a leased one", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
       expect(await failureLeases.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");

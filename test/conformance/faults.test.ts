@@ -143,7 +143,7 @@ describe("faults that only PostgreSQL has", () => {
       { migrations },
     ));
 
-  it("tells that the handler ran where its own statement cuts its connection off each time, whatever it throws then", () =>
+  it("a handler whose statement ends its connection each time counts as run, whatever it throws then", () =>
     withStore(
       "postgres",
       async (store, target) => {

@@ -168,7 +168,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     await nothingIsLeft();
   });
 
-  it("makes no unhandled rejection where its statement fails, and the event tells of it", async () => {
+  it("an unawaited call whose statement fails makes no unhandled rejection, and the event reports it", async () => {
     const unhandled: unknown[] = [];
     const listener = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", listener);

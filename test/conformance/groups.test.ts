@@ -42,7 +42,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("do not suffer from one whose statement fails and who goes on in vain", () =>
+  it("an event whose statement fails and whose handler continues does not affect the others", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -194,7 +194,7 @@ describe("a group of events on sqlite", () => {
       { migrations },
     ));
 
-  it("ends after 20 ms, so that its first members do not wait for all who came with them", () =>
+  it("a group ends after 20 ms, so that its first members do not wait for all later ones", () =>
     withStore(
       "sqlite",
       async (store, target) => {

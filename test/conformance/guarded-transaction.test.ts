@@ -16,7 +16,7 @@ async function nothingIsLeft(target: Target): Promise<void> {
   expect(await countOf(target, "oncehook_records")).toBe(0);
 }
 
-describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => {
+describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
   it("takes one statement at a time, so that none is dropped and none hides a COMMIT", () =>
     withStore(
       dialect,
@@ -91,7 +91,7 @@ describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => 
     ));
 });
 
-describe("the transaction lent to a handler on sqlite", () => {
+describe("the transaction of a handler on sqlite", () => {
   it("a transaction that SQLite ended commits nothing statement by statement, even where the handler swallows the error", () =>
     withStore(
       "sqlite",
@@ -130,7 +130,7 @@ describe("the transaction lent to a handler on sqlite", () => {
       OPTIONS,
     ));
 
-  it("refuses what would stay on the one connection of all events, and says why", () =>
+  it("a statement that would outlast its event on the shared connection is refused with the reason", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -188,7 +188,7 @@ describe("the transaction lent to a handler on sqlite", () => {
       OPTIONS,
     ));
 
-  it("lends no statement of its connection beyond the transaction", () =>
+  it("no statement of the connection is usable after the transaction", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -208,7 +208,7 @@ describe("the transaction lent to a handler on sqlite", () => {
     ));
 });
 
-describe("the transaction lent to a handler on postgres", () => {
+describe("the transaction of a handler on postgres", () => {
   it("a transaction is not committed while an unawaited statement runs on its connection", () =>
     withStore(
       "postgres",
@@ -276,7 +276,7 @@ describe("the transaction lent to a handler on postgres", () => {
       OPTIONS,
     ));
 
-  it("says whether the handler had begun when it could not be committed in time", () =>
+  it("the error reports whether the handler had started when it could not be committed in time", () =>
     withStore(
       "postgres",
       async (store) => {

@@ -76,7 +76,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.records.list({ limit: 9 }, { eventId: "e2" })).toHaveLength(1);
     }));
 
-  it("counts every one of many hits at once, and anew in the next window", () =>
+  it("simultaneous hits are all counted, and a new window starts at zero", () =>
     withStore(dialect, async (store) => {
       const counts = await Promise.all(
         Array.from({ length: 50 }, () => store.rateCounters.hit("k", 60_000, T0)),
@@ -88,7 +88,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.rateCounters.hit("other", 60_000, at(60))).points).toBe(1);
     }));
 
-  it("begins a new window of a limit when the clock was set back, and not for clocks that are seconds apart", () =>
+  it("a limit's window restarts when the clock was set back, and not for clocks that differ by seconds", () =>
     withStore(dialect, async (store) => {
       await store.rateCounters.hit("k", 60_000, at(21_600));
       expect(await store.rateCounters.hit("k", 60_000, at(21_593))).toEqual({
@@ -124,7 +124,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.retention.sweep(sweeping)).toMatchObject({ stale: 1 });
     }));
 
-  it("sweeps what is past its time and keeps the rest, records only when told to", () =>
+  it("the retention job deletes what has expired and keeps the rest, and deletes records only when configured", () =>
     withStore(
       dialect,
       async (store) => {
@@ -151,7 +151,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       { clock: { now: () => T0 } },
     ));
 
-  it("keeps the records of redirects, which alone tell a replay", () =>
+  it("the retention job keeps the records of redirects, which alone detect a replay", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());

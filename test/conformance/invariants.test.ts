@@ -163,7 +163,7 @@ describe.each(DIALECTS)("what verify finds on %s", (dialect) => {
     return { counts: Object.fromEntries(found.map((one) => [one.name, one.violations])), found };
   }
 
-  it.each(BROKEN)("tells where %s", async (_title, invariant, statements) => {
+  it.each(BROKEN)("verify reports where %s", async (_title, invariant, statements) => {
     expect((await broken(statements)).counts).toEqual({ [invariant]: 1 });
   });
 

@@ -62,7 +62,7 @@ const END_COMMIT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`;
 
 describe("a session that the server ends during COMMIT on postgres", () => {
-  it("says nothing of whether the event was committed", () =>
+  it("a lost session leaves unknown whether the event was committed", () =>
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
       try {

@@ -137,7 +137,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       );
     }));
 
-  it("tell the base address that the database had before", () =>
+  it("migrations return the base address that the database had before", () =>
     withDatabase(dialect, async (target) => {
       const first = await openTarget(target);
       await first.store.settings.noteBaseUrl("http://127.0.0.1:8080");

@@ -127,7 +127,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(2);
     }));
 
-  it("leaves nothing of a dry run", () =>
+  it("a dry run leaves nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("does not commit while a statement that nobody awaits is under way", () =>
+  it("a transaction with an unawaited statement does not commit", () =>
     withStore(
       "postgres",
       async (store, target) => {

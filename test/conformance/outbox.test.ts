@@ -110,7 +110,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
-  it("settles each channel by itself, and lets nobody settle a lease that was lost", () =>
+  it("each channel settles separately, and a lost lease settles nothing", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["email", "webhook"], T0, 10);
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(again?.attempts).toBe(2);
     }));
 
-  it("keeps a dead delivery until a person revives it, from its first attempt", () =>
+  it("a dead delivery stays until an operator revives it, and starts at its first attempt", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -201,7 +201,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
 });
 
 describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
-  it("spreads and passes on the oldest notifications first, as many as it is asked for", () =>
+  it("the outbox fans out and leases the oldest notifications first, up to the limit", () =>
     withStore(dialect, async (store) => {
       const { outbox, deliveries } = store;
       for (const id of ["e1", "e2", "e3"]) await notify(store, id);
@@ -213,7 +213,7 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
       expect(taken).toEqual(["e2"]);
     }));
 
-  it("spreads a notification whose process ended before it was marked to the channels that it lacks", () =>
+  it("a notification whose process ended during the fan-out is fanned out to the missing channels", () =>
     withStore(dialect, async (store, target) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 9);
@@ -289,7 +289,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
-  it("shows no error any more once a later attempt was taken", () =>
+  it("a delivery shows no error after a later attempt was delivered", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
       await store.deliveries.markFailed(due?.id ?? 0, "a", "down", at(5), T0);

@@ -7,7 +7,7 @@ const migrations = [EFFECTS];
 const mark = (tx: Transaction) => (tx.dialect === "sqlite" ? "?" : "$1");
 
 describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
-  it("binds its values, tells what it changed and returns rows", () =>
+  it("plain SQL binds its values, returns the number of changes and the rows", () =>
     withStore(
       dialect,
       async (store, target) => {

@@ -57,7 +57,7 @@ describe("a PostgreSQL that cannot be used", () => {
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
-  it("names a port that nothing listens on, and one where nothing answers, within three seconds", async () => {
+  it("the error names a port without a listener, and one without a response, within three seconds", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as { port: number };
@@ -159,7 +159,7 @@ describe.each(DIALECTS)("a table of the user's own on %s that a built-in handler
 describe("DATABASE_SCHEMA", () => {
   const schema = 'my "own" Schema';
 
-  it("holds every table, beside a user's own of the same names, for all who open the database", () =>
+  it("DATABASE_SCHEMA holds every table, beside a user's own of the same names, for every client", () =>
     withDatabase("postgres", async (fresh) => {
       await execute(fresh, "CREATE TABLE users (id integer); CREATE TABLE effects (mine text)");
       const config = testConfig(fresh, { DATABASE_SCHEMA: schema });

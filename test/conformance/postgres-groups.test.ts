@@ -82,7 +82,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("ends after 80 ms, so that its first members do not wait for all who came with them", () =>
+  it("a group ends after 80 ms, so that its first members do not wait for all later ones", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -98,7 +98,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("does not wait for a member that takes long, and keeps nothing of its first run", () =>
+  it("a group does not wait for a slow member, and keeps nothing of its first run", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -119,7 +119,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("ends when it has gone on for long, so that who is done is answered before all others have begun", () =>
+  it("a long group ends early, so that finished members get their responses before the others start", () =>
     withStore("postgres", async (store) => {
       const order: string[] = [];
       const run: Run = async (scope) => {

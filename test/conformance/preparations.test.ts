@@ -22,7 +22,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(claims.filter(({ state }) => state === "leased")).toHaveLength(19);
     }));
 
-  it("hands the stored result to whoever comes later", () =>
+  it("a later delivery gets the stored result", () =>
     withStore(dialect, async ({ preparations }) => {
       await preparations.claim(key, lease("a"));
       expect(await preparations.save(key, "a", Buffer.from([1, 0, 2]))).toBe(true);
@@ -57,7 +57,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect((await preparations.claim(key, lease("b"))).state).toBe("prepared");
     }));
 
-  it("says that the event has its record, and leaves no claim behind", () =>
+  it("a claim reports that the event has its record, and leaves no claim behind", () =>
     withStore(dialect, async (store, target) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       expect((await store.preparations.claim(key, lease("a"))).state).toBe("completed");

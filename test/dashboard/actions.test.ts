@@ -27,7 +27,7 @@ async function withTwoDead(receiver: TestReceiver): Promise<void> {
 }
 
 it(
-  "says which channels a notification was not delivered to again, and that others are due",
+  "the page names the channels that got no redelivery, and reports that others are due",
   {
     timeout: LIMIT_MS,
   },
@@ -121,7 +121,7 @@ it("goes back to the button of a dry run when its result is closed", { timeout: 
   );
 });
 
-it("tells whether the menu is open", { timeout: LIMIT_MS }, () =>
+it("the menu exposes whether it is open", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page }) => {
       await page.goto("/callbacks");

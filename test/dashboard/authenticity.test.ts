@@ -23,7 +23,7 @@ it("calls what is signed authentic, whether it is handled or refused afterwards"
     expect(await newestVerdict(receiver)).toMatch(/^Authentic:/);
   }));
 
-it("says of a stranger's redirect that nothing is known, and not that it is authentic", () =>
+it("the page says of an unauthenticated redirect that nothing is known, not that it is authentic", () =>
   withReceiver("sqlite", async (receiver) => {
     const redirect = `${receiver.publicOrigin}/api/platform/oauth-callback?code=a&code=b`;
     const answer = await fetch(redirect);

@@ -29,7 +29,7 @@ it("keeps the headers readable beside one whose name is long", { timeout: LIMIT_
   ),
 );
 
-it("offers no command for an OAuth redirect, and says why", { timeout: LIMIT_MS }, () =>
+it("the page offers no command for an OAuth redirect, and states the reason", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver }) => {
     await fetch(`${receiver.publicOrigin}/api/platform/oauth-callback?code=a&state=b`);
     await page.goto("/callbacks/1");

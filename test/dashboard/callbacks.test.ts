@@ -7,7 +7,7 @@ const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it("says of an empty list what would fill it", { timeout: LIMIT_MS }, () =>
+it("an empty list states what would fill it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/callbacks");
     await signIn(page);

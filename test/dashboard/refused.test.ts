@@ -6,7 +6,7 @@ const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 
 it(
-  "lists as refused each callback that was answered 4xx with its error, no endpoint check, and narrows to one status",
+  "the page lists as refused each callback with a 4xx response and its error, no endpoint check, and filters by status",
   {
     timeout: LIMIT_MS,
   },
@@ -35,7 +35,7 @@ it(
     ),
 );
 
-it("does not call authentic what came where nothing was refused", { timeout: LIMIT_MS }, () =>
+it("an empty page of refused callbacks calls nothing authentic", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/refused");
     await signIn(page);

@@ -73,13 +73,13 @@ it("answers the addresses of its pages with the page, and every other one with 4
     }
   }));
 
-it("keeps what the page shows for those who have the token", () =>
+it("the page shows its data only with the token", () =>
   withReceiver("sqlite", async ({ adminOrigin }) => {
     const response = await fetch(`${adminOrigin}/api/v1/callbacks`);
     expect(response.status).toBe(401);
   }));
 
-it("says where the page is not built which command builds it", async () => {
+it("a page that was not built names the command that builds it", async () => {
   const folder = mkdtempSync(join(tmpdir(), "oncehook-no-dashboard-"));
   const app = Fastify();
   try {

@@ -20,7 +20,7 @@ it("does not say for ever that nothing needs attention when the overview hangs",
   }),
 );
 
-it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () =>
+it("the page reports a receiver that hangs", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await inItsOwnTime(page);
     await page.goto("/sources");
@@ -74,7 +74,7 @@ it("shows the page at the second try when the session could not be read", { time
   }),
 );
 
-it("goes on to other pages while the session cannot be read again", { timeout: LIMIT_MS }, () =>
+it("other pages open while the session cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.clock.install();
     await page.goto("/failures");

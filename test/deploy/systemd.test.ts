@@ -97,7 +97,7 @@ describe("deploy/oncehook.service", () => {
     expect(await complaints(`${UNIT}\n${lines}`)).toEqual([]);
   });
 
-  it("leaves the receiver little to do harm with, and would be told so if it left more", async () => {
+  it("the unit restricts the receiver, and systemd reports a looser one", async () => {
     const verb = ["security", "--offline=true", `--threshold=${THRESHOLD}`];
     expect(await analyze(verb, UNIT)).toMatchObject({ code: 0, output: expect.stringContaining("OK") });
     const open = UNIT.replaceAll(/^(SystemCallFilter|CapabilityBoundingSet|ProtectSystem)=.*\n/gm, "");
