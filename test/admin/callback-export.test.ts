@@ -117,7 +117,7 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
 });
 
 describe("an export of the callback log", () => {
-  it("reads no further ahead than its reader, and holds up no callback", { timeout: 120_000 }, () =>
+  it("an export reads no further ahead than its reader, and holds up no callback", { timeout: 120_000 }, () =>
     withReceiver("sqlite", async (receiver) => {
       // 60 MB, far more than the system keeps for a reader.
       await append(receiver.target, 1_000, { requestBody: "x".repeat(60_000) });
@@ -134,7 +134,7 @@ describe("an export of the callback log", () => {
     }),
   );
 
-  it("looks no further once its reader has gone, also where it finds nothing", () =>
+  it("an export stops when its reader disconnects, also where it finds nothing", () =>
     withStore("sqlite", async (store) => {
       await store.appendCallbacks(Array.from({ length: 700 }, () => logRow()));
       const [reader, searches] = [new AbortController(), [] as number[]];
@@ -171,7 +171,7 @@ describe("an export of the callback log", () => {
       for (const response of open) response.destroy();
     }));
 
-  it("ends with its reader, and with the process", () =>
+  it("an export ends with its reader and with the process", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);
       await append(target, 300, { requestBody: "x".repeat(60_000) });

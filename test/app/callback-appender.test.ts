@@ -41,7 +41,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
       expect(await found(store, during)).toEqual(waited);
     }));
 
-  it("lead no search astray for those that came while they waited, or long after", () =>
+  it("delayed callbacks do not change the search results for other times", () =>
     withStore(dialect, async (store) => {
       // Another process had its database all the time.
       await fresh(store, 0, 40);
@@ -94,7 +94,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
 });
 
 describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
-  it("take no more than an eighth beyond their bytes, however many are stored between two retention jobs", () =>
+  it("refused requests exceed their bytes by an eighth at most, however many arrive between two retention jobs", () =>
     withStore(dialect, async (store) => {
       const refusedBytes = 160_000;
       const append = createCallbackAppender({

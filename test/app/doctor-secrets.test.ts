@@ -51,7 +51,7 @@ const signed = (secret: string, now: Date) => (receiver: TestReceiver) =>
   use(receiver.target, now, () => receiver.send(payment(), { secret }));
 
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
-  it("lets a previous secret go after a week of silence, and not before", () =>
+  it("doctor reports a previous secret as unused after a week without use, and not before", () =>
     withDatabase(dialect, async (target) => {
       const env = { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A };
       const name = "SIGNING_SECRET_PREVIOUS";
@@ -80,7 +80,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
 describe("doctor", () => {
   const onSqlite = (test: (target: Target) => Promise<void>) => withDatabase("sqlite" as Dialect, test);
 
-  it("does not let a secret go that was in daily use until a rotation was taken back", () =>
+  it("doctor does not report a secret as unused that was in daily use until its rotation was undone", () =>
     onSqlite(async (target) => {
       const [forth, back] = [
         { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A },

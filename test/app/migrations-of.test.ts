@@ -11,7 +11,7 @@ const listed = (handlers: ReturnType<typeof handler>[], own: readonly Migration[
   migrationsOf(createRegistry([], handlers), own).map(({ name, handlers: owners }) => [name, owners]);
 
 describe("the migrations of the handlers and of the configuration file", () => {
-  it("stand side by side where two handlers name one alike", () => {
+  it("migrations of one name by two handlers stay separate", () => {
     const two = [handler("shipped", [migration("parcels")]), handler("returned", [migration("parcels")])];
     expect(listed(two, [migration("parcels")])).toEqual([
       ["parcels", ["shipped"]],

@@ -85,7 +85,7 @@ describe("a backup", () => {
       expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
     }));
 
-  it("does not write over a file, and leaves nothing behind where it cannot be made", () =>
+  it("a backup does not overwrite a file, and leaves nothing behind where it fails", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       const copy = join(folder, "copy.db");
@@ -239,7 +239,7 @@ describe("a restore", () => {
       expect([code, stdout]).toEqual([0, expect.stringContaining("FAILURE foreign-keys: ")]);
     }));
 
-  it("leaves a link to the database a link", () =>
+  it("a restore keeps a link to the database a link", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       await oncehook("backup", join(folder, "copy.db"));
@@ -282,7 +282,7 @@ describe("what was there before a restore", () => {
       expect((await oncehook("verify")).code).toBe(0);
     }));
 
-  it("may be damaged beyond reading", () =>
+  it("the kept database may be unreadable", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");

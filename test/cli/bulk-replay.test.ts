@@ -81,7 +81,7 @@ describe("many failures at the command line", () => {
       expect(await receiver.count("oncehook_bulk_replays")).toBe(0);
     }));
 
-  it("shows of a dry run its statements and notifications, a line each", () =>
+  it("a dry run prints its statements and notifications, a line each", () =>
     withFailures(async (run) => {
       plan.broken = () => false;
       const { code, stdout } = await run("replay", "evt_1", "--dry-run");

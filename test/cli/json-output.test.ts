@@ -39,14 +39,14 @@ describe("--json", () => {
       });
     }));
 
-  it("prints a refusal as well, with exit code 1", () =>
+  it("--json prints a refusal as well, with exit code 1", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("send", "nobody_knows", "--data", "{}", "--json");
       expect(code).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject({ status: 400, answer: { error: expect.any(String) } });
     }));
 
-  it("prints the doctor's findings, with exit code 1 for a failure among them", () =>
+  it("--json prints the doctor's findings, with exit code 1 for a failure among them", () =>
     withCommands(async (run) => {
       const well = await run("doctor", "--json");
       expect(well.code).toBe(0);
@@ -57,13 +57,13 @@ describe("--json", () => {
       expect(JSON.parse(ill.stdout)).toContainEqual(expect.objectContaining({ level: "failure" }));
     }));
 
-  it("prints which migrations were applied", () =>
+  it("--json prints which migrations were applied", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("migrate", "--json");
       expect([code, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);
     }));
 
-  it("prints until when a state is expected", () =>
+  it("--json prints until when a state is expected", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("oauth", "state", "a-state-of-some-length", "--json");
       expect([code, JSON.parse(stdout)]).toEqual([0, { expires_at: expect.stringMatching(/^20\S+Z$/) }]);

@@ -76,7 +76,7 @@ describe("a log that nobody reads", () => {
   it.each([
     ["SIGTERM", "it is asked to"],
     ["ledger_crashing", "nobody can catch an error"],
-  ])("does not keep the process alive after %s", (how) =>
+  ])("a log without a reader does not keep the process alive after %s", (how) =>
     withDatabase("sqlite", async (target) => {
       const { child, ended, ready } = await launchServer(target, NO_LIMITS, LEDGER);
       const server = await ready;

@@ -61,7 +61,7 @@ const came = ({ arrived }: Laptop, count: number) => until(() => arrived.length 
 const ids = ({ arrived }: Laptop) => arrived.map(({ eventId }) => eventId);
 
 describe("oncehook listen", () => {
-  it("brings the same bytes and headers, in their order and spelling, without those of the connection", () =>
+  it("oncehook listen delivers the same bytes and headers, in order and spelling, without the connection's own", () =>
     withDeployed((receiver, from) =>
       withLaptop((laptop) =>
         withListening(["--from", from, "--to", `${laptop.origin}/hook?a=b`], async () => {
@@ -95,7 +95,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("brings what the receiver refused, and its own path and query where --to has no path", () =>
+  it("oncehook listen delivers refused callbacks too, with their own path and query where --to has no path", () =>
     withDeployed((receiver, from) =>
       withLaptop((laptop) =>
         withListening(["--from", from, "--to", laptop.origin], async (listening) => {
@@ -201,7 +201,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("ends at the second Ctrl-C where the server never answers, and delivers that one again", () =>
+  it("oncehook listen ends at the second Ctrl-C where the server does not respond, and delivers that callback again", () =>
     withFolder((folder) =>
       withDeployed((receiver, from) =>
         withLaptop(async (laptop) => {
@@ -223,7 +223,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("hands a receiver on this machine what it can verify and handle", () =>
+  it("oncehook listen forwards to a local receiver what it can verify and handle", () =>
     withDeployed((receiver, from) =>
       withReceiver(
         "sqlite",
@@ -238,7 +238,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("takes the token that was generated in its folder, where none is set", () =>
+  it("oncehook listen uses the token generated in its folder, where none is set", () =>
     withFolder((folder) =>
       withDeployed(async (_receiver, from) => {
         await writeGeneratedToken(folder);
@@ -252,7 +252,7 @@ describe("oncehook listen", () => {
       }),
     ));
 
-  it("waits as long as the receiver asks it to", () =>
+  it("oncehook listen waits as long as the receiver's Retry-After", () =>
     withHttpServer(
       (_request, response) => response.writeHead(429, { "retry-after": "3600" }).end(),
       async (origin) => {

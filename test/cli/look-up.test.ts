@@ -47,7 +47,7 @@ function withRunning(use: (receiver: TestReceiver, run: Run) => Promise<void>): 
 }
 
 describe("an operator at the command line", () => {
-  it("finds an event by its id, as a table and as JSON", () =>
+  it("a look-up finds an event by its id, as a table and as JSON", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(payment({ event_id: "evt_a" }));
       await receiver.send(payment({ event_id: "evt_b" }));
@@ -99,7 +99,7 @@ describe("an operator at the command line", () => {
       expect((await run("events", "--limit", "1", "--cursor", cursor)).stdout).toContain("evt_1");
     }));
 
-  it("sees characters that turn the text around, or are not seen, as escapes, in lists and in JSON", () =>
+  it("lists and JSON escape characters that reorder text or are invisible", () =>
     withRunning(async (receiver, run) => {
       const id = "evt_\u202efdp.exe\u2066\u200b\u00ad";
       expect((await receiver.send(payment({ event_id: id }))).status).toBe(200);
@@ -110,7 +110,7 @@ describe("an operator at the command line", () => {
       expect(JSON.parse(stdout).items[0].event_id).toBe(id);
     }));
 
-  it("sees a failure in one plain line, tries its replay, and replays it", () =>
+  it("a failure is shown in one line, its replay tried as a dry run, and then replayed", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt/é" }));
       const { stdout } = await run("failures", "--state", "waiting");
@@ -141,7 +141,7 @@ describe("an operator at the command line", () => {
       ]);
     }));
 
-  it("finds a failure by its event, reads the event's time line, and discards the failure", () =>
+  it("a failure is found by its event, its time line read, and the failure discarded", () =>
     withRunning(async (receiver, run) => {
       for (const id of ["evt_1", "evt_2"]) await receiver.send(event("unreliable", {}, { event_id: id }));
       const [found, { code, stdout }] = await Promise.all([
@@ -168,7 +168,7 @@ describe("an operator at the command line", () => {
       expect(await receiver.count("oncehook_failures")).toBe(1);
     }));
 
-  it("lists notifications by the state of their deliveries, and discards a failed delivery", () =>
+  it("notifications are listed by the state of their deliveries, and a failed delivery is discarded", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(event("notifying", {}, { event_id: "evt_1" }));
       expect((await run("notifications")).stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +waiting +0$/m);

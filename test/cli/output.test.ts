@@ -34,7 +34,7 @@ describe("what a terminal is shown", () => {
     expect([escapeControls(text), escapeLines(`${text}\n\t`)]).toEqual([text, `${text}\n\t`]);
   });
 
-  it("keeps the lines of a text that has several, and escapes a lone carriage return", () => {
+  it("a terminal gets the lines of a multi-line text, and a lone carriage return as an escape", () => {
     expect(escapeLines("one\n\ttwo\rthree\u001b[2J")).toBe("one\n\ttwo\\u000dthree\\u001b[2J");
   });
 

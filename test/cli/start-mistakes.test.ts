@@ -149,7 +149,7 @@ describe("a start that is refused says why without a stack", () => {
 describe("a start in development", () => {
   const development = { APP_ENV: "development", RATE_LIMIT_DEFAULT: "off" };
 
-  it("warns of a changed base address only where it is set, not where it follows the port", () =>
+  it("a start warns of a changed base address only where it is set, not where it follows the port", () =>
     withDatabase("sqlite", async (target) => {
       const warnings: boolean[] = [];
       for (const given of [undefined, undefined, "http://127.0.0.1:9", "http://127.0.0.1:8"]) {
@@ -162,7 +162,7 @@ describe("a start in development", () => {
       expect(warnings).toEqual([false, false, true, true]);
     }));
 
-  it("proposes the callback that it can handle", () =>
+  it("a start proposes the callback that it can handle", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target, development);
       server.child.kill("SIGTERM");
@@ -170,7 +170,7 @@ describe("a start in development", () => {
       expect(server.stderr()).toContain("Try it: npm run oncehook -- send payment_notify");
     }));
 
-  it("does not propose a callback that nothing would handle", () =>
+  it("a start does not propose a callback without a handler", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target, { ...development, HANDLERS: "none" });
       server.child.kill("SIGTERM");

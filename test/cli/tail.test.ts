@@ -74,7 +74,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("shows those alone that its filters mean, of what has come and of what comes", () =>
+  it("tail shows only callbacks that match its filters, past and new", () =>
     withReceiver("sqlite", async (receiver) => {
       const wrong = { secret: "z".repeat(32) };
       await receiver.send(payment(), wrong);
@@ -93,7 +93,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("prints one JSON value a line for scripts, in order, though more come than a page holds", () =>
+  it("tail prints one JSON value a line for scripts, in order, though more come than a page holds", () =>
     withReceiver("sqlite", async (receiver) => {
       await withTail(new URL(receiver.adminOrigin).port, ["--json", "--last", "1"], async (tail) => {
         await receiver.send(payment({ event_id: "first" }));
@@ -108,7 +108,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("waits for a receiver that is started again, and shows what came meanwhile", () =>
+  it("tail waits for a receiver that restarts, and shows the callbacks of the meantime", () =>
     withDatabase("sqlite", async (target) => {
       const first = await startReceiver(target);
       await first.send(payment({ event_id: "one" }));

@@ -65,7 +65,7 @@ const BREAKS = [
 ] as const;
 
 describe.each(DIALECTS)("verify on %s", (dialect) => {
-  it("finds nothing where the receiver is at work, and exits 0", () =>
+  it("verify finds nothing where the receiver is at work, and exits 0", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -82,7 +82,7 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
       { handlers: [failing] },
     ));
 
-  it.each(BREAKS)("finds what breaks %s, names it and exits 1", (name, statement) =>
+  it.each(BREAKS)("verify finds what breaks %s, names it and exits 1", (name, statement) =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -85,7 +85,7 @@ describe("traces", () => {
     expect({ ...others, warnings: [] }).toEqual(usual);
   });
 
-  it("keep what opens the collector out of every log", () => {
+  it("the collector's credentials are masked in every log", () => {
     const { secretValues } = loadConfig({
       ...BASE,
       ...ON,

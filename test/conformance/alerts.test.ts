@@ -65,7 +65,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await alerts.claimEvaluation("silence", NOON, MINUTE)).toEqual(NOON);
     }));
 
-  it("remember since when they have been evaluated without an interruption of five minutes", () =>
+  it("alerts have a start time of evaluation, which an interruption of five minutes resets", () =>
     withStore(dialect, async ({ alerts }) => {
       const claim = (ms: number) => alerts.claimEvaluation("silence", later(ms), MINUTE);
       expect(await claim(0)).toEqual(NOON);
@@ -128,14 +128,14 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(open).toHaveLength(others.length);
     }));
 
-  it("can be changed without a notification", () =>
+  it("an alert can be changed without a notification", () =>
     withStore(dialect, async (store, target) => {
       const { message: _, ...silent } = CHANGE;
       expect(await store.alerts.change(silent)).toBe(true);
       expect(await countOf(target, "oncehook_notifications")).toBe(0);
     }));
 
-  it("adds the arrivals that several processes count on one day, with the longest gap between them", () =>
+  it("the store adds the arrivals that several processes count on one day, with the longest gap", () =>
     withTwoStores(dialect, async (stores) => {
       const other = { source: "platform", eventType: "parcel" };
       const both = [
@@ -170,7 +170,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(listed).toContainEqual({ ...other, day, count: 60, longestGapMs: 2 * HOUR, lastAt });
     }));
 
-  it("deletes the arrivals of the days before a day", () =>
+  it("the store deletes the arrivals of the days before a day", () =>
     withStore(dialect, async ({ alerts }) => {
       for (const days of [3, 2, 1]) await alerts.addArrivals(later(-days * DAY), [{ ...TYPE, count: 1 }]);
       const day = Math.floor(NOON.getTime() / DAY);
@@ -178,7 +178,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect((await alerts.listArrivals()).map((row) => row.day).toSorted()).toEqual([day - 2, day - 1]);
     }));
 
-  it("reads the outcomes of quarter-hours from the counts of the overview", () =>
+  it("the store reads the outcomes of quarter-hours from the counts of the overview", () =>
     withStore(dialect, async ({ alerts, rollups }) => {
       expect(await alerts.firstOutcomeSlot()).toBeUndefined();
       const start = NOON.getTime() / 1_000 - 0.25;
@@ -193,7 +193,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await alerts.firstOutcomeSlot()).toBe(start);
     }));
 
-  it("count exhausted failures by type, and report when there are more than were counted", () =>
+  it("exhausted failures are counted by type, with a flag where there are more than were counted", () =>
     withStore(dialect, async ({ alerts, failures }) => {
       for (const [eventId, eventType, isExhausted] of [
         ["e1", "a", true],

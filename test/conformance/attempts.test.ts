@@ -20,7 +20,7 @@ const attempt = (over: Partial<NewAttempt> = {}): NewAttempt => ({
 });
 
 describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
-  it("keeps its attempts oldest first, in stretches, and no other event's", () =>
+  it("the history keeps its attempts oldest first, in stretches, and no other event's", () =>
     withStore(dialect, async ({ attempts }) => {
       await attempts.append(attempt());
       await attempts.append(attempt({ trigger: "bulk", outcome: "success", error: null, startedAt: at(60) }));
@@ -50,7 +50,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       expect(last.map(({ requestId }) => requestId)).toEqual(["again"]);
     }));
 
-  it("finds its notifications among those of other times", () =>
+  it("the history finds its notifications among those of other times", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("finds its notifications by its source, also where clocks are seconds apart or its handler took long", () =>
+  it("the history finds notifications by their source, also with clocks seconds apart or a slow handler", () =>
     withStore(
       dialect,
       async (store) => {
@@ -111,7 +111,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("finds them beside those that a handler asked for long before it ended", () =>
+  it("the history finds notifications that a handler requested long before it ended", () =>
     withStore(
       dialect,
       async (store) => {
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       expect(await store.attempts.list(KEY, ALL)).toEqual([]);
     }));
 
-  it("goes with the callback log", () =>
+  it("the history is deleted with the callback log", () =>
     withStore(dialect, async (store) => {
       await store.attempts.append(attempt());
       await store.attempts.append(attempt({ startedAt: at(100), outcome: "success", error: null }));

@@ -46,7 +46,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       expect(await found({ limit: 9 }, { actor: "nobody" })).toEqual([]);
     }));
 
-  it("takes what PostgreSQL's text cannot hold", () =>
+  it("the audit log stores text that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async ({ audit }) => {
       await audit.begin({
         ...ENTRY,

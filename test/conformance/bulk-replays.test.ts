@@ -22,7 +22,7 @@ const begin = (store: Store, filter = {}, perSecond = 10) =>
 const idsOf = (due: readonly { eventId: string }[]) => due.map(({ eventId }) => eventId);
 
 describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
-  it("count at the beginning what the filter finds, and are listed newest first", () =>
+  it("bulk replays count at the start what the filter finds, and are listed newest first", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(60) });
@@ -50,7 +50,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(999)).toBeUndefined();
     }));
 
-  it("walk along the failures of both states by their ids, those of the filter alone", () =>
+  it("a bulk replay visits the failures of both states by id, and only those of its filter", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e3", "e5"]) await fail(store, id);
       for (const id of ["e2", "e4"]) await fail(store, id, { nextAttemptAt: at(60) });
@@ -62,7 +62,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(rest)).toEqual(["e2", "e4"]);
     }));
 
-  it("leave failures alone that came later, also where one is given the id of one that is gone", () =>
+  it("a bulk replay does not touch later failures, even one that reuses a deleted id", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"]) await fail(store, id);
       const bulk = await begin(store);
@@ -93,7 +93,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(other.id)).toMatchObject(NOTHING);
     }));
 
-  it("do not try what a later one has tried: of two that go on side by side, none undoes what the other noted", () =>
+  it("a bulk replay skips what a later one has tried, and neither undoes the other's notes", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"]) await fail(store, id);
       const earlier = await begin(store);

@@ -18,7 +18,7 @@ const names = async (store: Captures, id = 0) =>
   (await store.after(id, ALL)).map(({ requestId }) => requestId);
 
 describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
-  it("comes back in its order, whole, after any id", () =>
+  it("captured requests are returned in order, complete, after any id", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1", 1), heard("r2", 2)]);
       await store.append([heard("r3", 3)]);
@@ -29,7 +29,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store, first?.id)).toEqual(["r2", "r3"]);
     }));
 
-  it("comes in bounded portions, and one request at least however long it is", () =>
+  it("captured requests are returned in bounded portions of at least one request", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 5).map((name) => heard(name, 0, 100)));
       expect(await store.after(0, { rows: 2, bytes: 1_000_000 })).toHaveLength(2);
@@ -44,7 +44,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store)).toEqual(["r1", "r2", "r3"]);
     }));
 
-  it("never appears behind a reader, though several processes write at the same time", () =>
+  it("a captured request never appears behind a reader, though several processes write at the same time", () =>
     withDatabase(dialect, async (target) => {
       const stores = await Promise.all([1, 2, 3].map(async () => (await openTarget(target)).store));
       const [reader, ...writers] = stores;
@@ -94,7 +94,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     }),
   );
 
-  it("keeps the newest one however old it is, so that no id comes again", () =>
+  it("the retention job keeps the newest capture however old it is, so that no id is reused", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1"), heard("r2")]);
       const { newestId } = await store.extent();

@@ -163,7 +163,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
 });
 
 describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
-  it("keeps no failure for longer than a lease from now, and settles it as if its time were over", () =>
+  it("a lease of a failure is shortened to one lease from now, and settled as expired", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: at(3_600) });
       await store.failureLeases.leaseDue(lease("ended", 3_600), 1);
@@ -173,7 +173,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       expect((await store.failures.get(key("e1")))?.nextAttemptAt).toBe(at(90).toISOString());
     }));
 
-  it("puts no retry off for longer than the delay from now", () =>
+  it("a retry is due at the latest after its delay from now", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: at(7_200) });
       await fail(store, "e2", { nextAttemptAt: at(60) });
@@ -201,7 +201,7 @@ const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: D
   );
 
 describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
-  it("delays no delivery and keeps none leased for longer than its channel's lease", () =>
+  it("a delivery is due and its lease over at the latest after its channel's lease", () =>
     withStore(dialect, async (store) => {
       const { outbox, deliveries } = store;
       const leaseMs = LEASE_SECONDS * 1_000;
@@ -222,7 +222,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       });
     }));
 
-  it("keeps no bulk replay and no prepare step for longer than a lease from now", () =>
+  it("a bulk replay and a prepare step are leased for no longer than one lease from now", () =>
     withStore(dialect, async ({ bulkReplays, preparations }) => {
       await bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(0));
       await bulkReplays.lease(lease("ended", 3_600));
@@ -235,7 +235,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       expect((await preparations.claim(key("e1"), lease("a", LEASE_SECONDS))).state).toBe("claimed");
     }));
 
-  it("refreshes the tokens of users as long after now as they were to be refreshed after then", () =>
+  it("a user's tokens are refreshed after the same interval from now as before", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", at(3_900), at(3_600));
       await addTokens(target, "bob", at(0), at(0));
@@ -255,7 +255,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
 });
 
 describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
-  it("survives the commit that completes the event of that id of another source", () =>
+  it("a failure survives the commit that completes the event of that id of another source", () =>
     withStore(dialect, async (store) => {
       const other = { source: "oauth", eventId: "e1" };
       const claim = lease("a", 0);
@@ -275,7 +275,7 @@ describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
 describe("a row on postgres that another session holds", () => {
   const SHORT = { lockTimeoutMs: 200 };
 
-  it("keeps no process from leasing the other failures that are due", () =>
+  it("a locked row does not stop a process from leasing the other due failures", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -291,7 +291,7 @@ describe("a row on postgres that another session holds", () => {
       SHORT,
     ));
 
-  it("keeps no process from leasing the other deliveries and tokens that are due", () =>
+  it("a locked row does not stop a process from leasing the other due deliveries and tokens", () =>
     withStore(
       "postgres",
       async (store, target) => {

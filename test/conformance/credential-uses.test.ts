@@ -40,7 +40,7 @@ describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
       );
     }));
 
-  it("begin to be those of a previous one at the first start, and end when it is current again", () =>
+  it("the uses of a previous secret count from the first start with it, until it is current again", () =>
     withStore(dialect, async (store, target) => {
       const since = async () => {
         const found = await inspectTarget(target);

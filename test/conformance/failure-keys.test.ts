@@ -35,7 +35,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
       expect(await failures.get(of("oauth"))).toMatchObject(of("oauth"));
     }));
 
-  it("go with the record of their own source, and with no other one", () =>
+  it("a failure is deleted with the record of its own source, and with no other", () =>
     withStore(dialect, async (store) => {
       await complete(store, "oauth");
       await fail(store);
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
 });
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
-  it("say when and why they failed last, also with what PostgreSQL's text cannot hold", () =>
+  it("failures state when and why they failed last, also with text that PostgreSQL cannot hold", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await fail({ failures }, { error: "a NUL \u0000" });
       expect(await failures.get(of("platform"))).toMatchObject({ error: "a NUL \uFFFD" });

@@ -29,7 +29,7 @@ function lease(owner: string, now: Date, seconds = 30): Lease {
 const key = (eventId: string) => ({ source: "platform", eventId });
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
-  it("keeps a failed event with its encrypted body and its schedule", () =>
+  it("a failure keeps its encrypted body and its schedule", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       const stored = await failures.get(key("e1"));
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.get(key("e1"))).toBeUndefined();
     }));
 
-  it("counts a second failure as an attempt and leaves the schedule as it is", () =>
+  it("a second failure counts as an attempt and leaves the schedule unchanged", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       await failures.record(newFailure("e1", { error: "again", nextAttemptAt: at(999) }), at(10));
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("leases only what is due, oldest first, up to the limit", () =>
+  it("due failures are leased oldest first, up to the limit", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("later", { nextAttemptAt: at(90) }), T0);
       await failures.record(newFailure("second", { nextAttemptAt: at(61) }), T0);
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(ids.length + rest.length).toBe(20);
     }));
 
-  it("reschedules for its owner only, and is exhausted after the last retry", () =>
+  it("only the owner reschedules a failure, which is exhausted after the last retry", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
       await failureLeases.leaseDue(lease("a", at(60)), 1);
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failureLeases.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
     }));
 
-  it("does not count a replay against the retries, nor change the schedule", () =>
+  it("a replay counts against no retry, and does not change the schedule", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
       await failureLeases.leaseOne(key("e1"), lease("operator", at(5)));
@@ -193,7 +193,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.remove(key("e2"))).toBe(false);
     }));
 
-  it("counts what waits for a retry by event type and version, and leaves out what is exhausted", () =>
+  it("waiting failures are counted by event type and version, without exhausted ones", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       await failures.record(newFailure("e2"), T0);
@@ -205,7 +205,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ]);
     }));
 
-  it("lists newest first in pages, by state, and counts", () =>
+  it("failures are listed newest first in pages, by state, and counted", () =>
     withStore(dialect, async ({ failures }) => {
       for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);
       await failures.record(newFailure("e4", { nextAttemptAt: null }), T0);
@@ -219,7 +219,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ).toEqual(["e4"]);
     }));
 
-  it("lists what a filter finds, newest first in pages, whatever else there is", () =>
+  it("failures are listed by a filter, newest first in pages", () =>
     withStore(dialect, async ({ failures }) => {
       const exhausted = { nextAttemptAt: null };
       await failures.record(newFailure("e1", { ...exhausted, code: "handler_timed_out" }), T0);

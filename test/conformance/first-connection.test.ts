@@ -66,12 +66,12 @@ describe("the first connection to PostgreSQL", () => {
       undefined,
       /none of the schemas in its search_path \(absent\)/,
     ],
-  ])("fails at once where %s", async (_title, change, schema, why) => {
+  ])("a connection fails at once where %s", async (_title, change, schema, why) => {
     await expect(firstConnection(asRole(change), schema, LONG)).rejects.toThrow(why);
   });
 
   it.skipIf(inject("postgresCaFile") === undefined)(
-    "fails at once where the certificate is another one's",
+    "a connection fails at once where the certificate is for another name",
     async () => {
       const url = asRole((address) => {
         address.hostname = "127.0.0.1";

@@ -89,16 +89,19 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     expect(await countOf(target, "oncehook_notifications")).toBe(0);
   };
 
-  it.each(CALLS)("fails the event and is named in its error: %s", async (_way, call, shown) => {
-    const hasty = (scope: OnceScope) => void call(scope);
-    const alone = await run(hasty).catch((error: unknown) => error);
-    expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
-    await nothingIsLeft();
-    const grouped = await runInGroup(hasty);
-    expect(grouped).toMatchObject({ status: "rejected" });
-    expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
-    expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
-  });
+  it.each(CALLS)(
+    "an unawaited call fails the event and is named in its error: %s",
+    async (_way, call, shown) => {
+      const hasty = (scope: OnceScope) => void call(scope);
+      const alone = await run(hasty).catch((error: unknown) => error);
+      expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
+      await nothingIsLeft();
+      const grouped = await runInGroup(hasty);
+      expect(grouped).toMatchObject({ status: "rejected" });
+      expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
+      expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
+    },
+  );
 
   it("an unawaited call is found behind functions of the handler's own", async () => {
     const inner = async ({ tx }: OnceScope) => {
@@ -150,7 +153,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     await nothingIsLeft();
   });
 
-  it("fails the event where its statement failed earlier, unseen by the handler", async () => {
+  it("an unawaited call fails the event where its statement failed earlier, unseen by the handler", async () => {
     const others = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection");
     // As `oncehook serve` does.
@@ -183,7 +186,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
   });
 
   if (dialect === "postgres") {
-    it("fails the event and is named in its error: tx.connection", async () => {
+    it("an unawaited call fails the event and is named in its error: tx.connection", async () => {
       const hasty = ({ tx }: OnceScope) => void (tx.connection as pg.ClientBase).query(insert);
       await expect(run(hasty)).rejects.toThrow("INSERT INTO effects");
       await nothingIsLeft();

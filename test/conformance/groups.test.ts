@@ -26,7 +26,7 @@ const rejected = (ended: PromiseSettledResult<unknown>[]) =>
   ended.flatMap((one, number) => (one.status === "rejected" ? [number] : []));
 
 describe.each(DIALECTS)("events that are handled at the same time on %s", (dialect) => {
-  it("do not suffer from one among them that fails", () =>
+  it("an event that fails does not affect the others", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -56,7 +56,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("do not suffer from one that breaks a constraint which only COMMIT checks", () =>
+  it("an event that breaks a constraint at COMMIT does not affect the others", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -114,7 +114,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("wait for one that takes its time, and are all kept", () =>
+  it("events wait for a slow one, and all are kept", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -182,7 +182,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
 });
 
 describe("a group of events on sqlite", () => {
-  it("shares one commit", () =>
+  it("a group has one commit", () =>
     withStore(
       "sqlite",
       async (store, target) => {

@@ -17,7 +17,7 @@ async function nothingIsLeft(target: Target): Promise<void> {
 }
 
 describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
-  it("takes one statement at a time, so that none is dropped and none hides a COMMIT", () =>
+  it("a handler's transaction takes one statement at a time, so that none is dropped and none hides a COMMIT", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -46,7 +46,7 @@ describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
       OPTIONS,
     ));
 
-  it("serves the next event after a handler that misused it", () =>
+  it("the transaction serves the next event after a handler that misused it", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -169,7 +169,7 @@ describe("the transaction of a handler on sqlite", () => {
       OPTIONS,
     ));
 
-  it("may look at its schema and defer its foreign keys by PRAGMA", () =>
+  it("PRAGMA may read the schema and defer the foreign keys", () =>
     withStore(
       "sqlite",
       async (store) => {
@@ -229,7 +229,7 @@ describe("the transaction of a handler on postgres", () => {
       OPTIONS,
     ));
 
-  it("leaves its connection to no other event while its rollback waits behind a statement", () =>
+  it("a connection is given to no other event while its rollback waits behind a statement", () =>
     withStore(
       "postgres",
       async (store) => {

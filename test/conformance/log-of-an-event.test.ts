@@ -36,7 +36,7 @@ describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
       expect(await logOf(store, "e1")).toEqual(["handled e1"]);
     }));
 
-  it("never has a row of another event that got the id of its own, which is gone", () =>
+  it("the log of an event never has a row of another event that reuses its deleted record's id", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
       expect(await store.retention.sweep({ callbacks: LATER, refusedRowsKept: 10, now: NOW })).toMatchObject({

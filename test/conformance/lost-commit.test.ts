@@ -13,7 +13,7 @@ const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] 
 
 describe("a connection that breaks around COMMIT on postgres", () => {
   it.each(LOSSES)(
-    "never guesses after losing %s: it fails, and the redelivery finds out",
+    "a delivery that loses %s fails without a guess, and the redelivery finds out",
     (_, loss, kept, next) =>
       withDatabase("postgres", (target) =>
         withWire(target.url, async (wire) => {
@@ -77,7 +77,7 @@ describe("a session that the server ends during COMMIT on postgres", () => {
 });
 
 describe("a connection that breaks before the answer to a statement of the store's own", () => {
-  it("fails it and does not send it again, since it may have happened", () =>
+  it("the statement fails and is not sent again, since it may have run", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) });
@@ -128,7 +128,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("holds up no event past its deadline, neither before its handler nor at its COMMIT", () =>
+  it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         // So few connections serve each event by itself.

@@ -48,7 +48,7 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.among([], NOON)).toEqual(new Set());
     }));
 
-  it("end at once, for every process, and one that is none may be ended too", () =>
+  it("a session ends at once, for every process, and an unknown one may be ended too", () =>
     withStore(dialect, async ({ sessions }, target) => {
       await sessions.create(ID, SESSION);
       const { store: other } = await openTarget(target);
@@ -58,7 +58,7 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find(ID, NOON)).toBeUndefined();
     }));
 
-  it("go with the retention job once they have expired, and not before", () =>
+  it("the retention job deletes sessions once they have expired, and not before", () =>
     withStore(dialect, async (store, target) => {
       await store.sessions.create(ID, SESSION);
       await store.sessions.create("b".repeat(64), { ...SESSION, expiresAt: later(600) });

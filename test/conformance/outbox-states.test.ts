@@ -104,7 +104,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
 
 describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
   it.each([undefined, "waiting", "dead"] as const)(
-    "name each notification once, newest first, and end with the last one: state %s",
+    "pages name each notification once, newest first, and end with the last one: state %s",
     (state) =>
       withStore(dialect, async (store) => {
         const events = ["e1", "e2", "e3"];

@@ -51,7 +51,7 @@ describe("a PostgreSQL that cannot be used", () => {
     ],
     ["an unknown database", (address) => (address.pathname = "/absent"), /database "absent" does not exist/],
     ["an unknown host", (address) => (address.host = "absent.invalid:5432"), /ENOTFOUND absent.invalid/],
-  ])("names %s as the cause at once", async (_, change, cause) => {
+  ])("the error names %s as the cause at once", async (_, change, cause) => {
     const begun = performance.now();
     await expect(migrating(configOf(on(target.url, change)))).rejects.toThrow(cause);
     expect(performance.now() - begun).toBeLessThan(3_000);
@@ -218,7 +218,7 @@ describe("DATABASE_SCHEMA", () => {
       expect(await countOf(fresh, "oncehook.oncehook_schema")).toBeGreaterThan(0);
     }));
 
-  it("refuses a start behind a pooler that drops it, and makes no table elsewhere", () =>
+  it("a start refuses a pooler that drops DATABASE_SCHEMA, and makes no table elsewhere", () =>
     withDatabase("postgres", (fresh) =>
       withWire(fresh.url, async (wire) => {
         // The start of a session alone is changed: a setting of the same length that nothing reads.
@@ -232,14 +232,14 @@ describe("DATABASE_SCHEMA", () => {
       }),
     ));
 
-  it("refuses a start where no schema is there to make tables in, instead of making them temporary", () =>
+  it("a start refuses a missing schema instead of making its tables temporary", () =>
     withDatabase("postgres", async (fresh) => {
       await execute(fresh, "DROP SCHEMA public");
       await expect(migrating(testConfig(fresh))).rejects.toThrow("set DATABASE_SCHEMA");
       await migrating(testConfig(fresh, { DATABASE_SCHEMA: "oncehook" }));
     }));
 
-  it("keeps the options that the address has already", () =>
+  it("a start keeps the options that the address already has", () =>
     withDatabase("postgres", async (fresh) => {
       const url = on(fresh.url, (address) => address.searchParams.set("options", "-c timezone=Asia/Tokyo"));
       const { store } = await openTarget({ ...fresh, url }, { schema: "oncehook" });

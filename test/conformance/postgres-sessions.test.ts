@@ -164,12 +164,12 @@ describe("a handler that ends the transaction through the driver on postgres", (
     "SELECT ';COMMIT;' AS \";commit\", $$; COMMIT; $$ /* ; COMMIT */ -- ; COMMIT",
     "SAVEPOINT a; -- the end",
     "CREATE OR REPLACE FUNCTION one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 1; END",
-  ])("may run %j, which ends nothing", async (text) => {
+  ])("a handler may run %j, which ends nothing", async (text) => {
     const id = await handled((scope) => driver(scope).query(text));
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
   });
 
-  it("fails where the guard did not see it, and no delivery of the event is acknowledged from then on", async () => {
+  it("a handler that evades the guard fails, and no delivery of its event is acknowledged from then on", async () => {
     const committed = handled(async (scope) => {
       await sendUnseen(scope, "COMMIT; BEGIN");
     });
@@ -185,7 +185,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     await execute(target, "DELETE FROM oncehook_records WHERE status = 'processing'");
   });
 
-  it("fails where it rolled the record back unseen, and the redelivery has its one effect", async () => {
+  it("a handler that rolled its record back unseen fails, and the redelivery has its one effect", async () => {
     const undone = handled(async (scope) => {
       await sendUnseen(scope, "ROLLBACK; BEGIN");
     });
@@ -204,7 +204,7 @@ describe("what a handler leaves on its connection to postgres", () => {
     "CREATE TEMP TABLE oncehook_records (LIKE oncehook_records)",
     "SELECT 'x' AS event_id, '' AS note INTO TEMP effects",
     "SELECT shadow()",
-  ])("hides no table from its own event or from the next: %s", async (statement) => {
+  ])("a handler hides no table from its own event or from the next: %s", async (statement) => {
     const ids = [await handled(({ tx }) => tx.execute(statement)), await handled(async () => {})];
     for (const id of ids) {
       expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
@@ -246,7 +246,7 @@ describe("what a handler leaves on its connection to postgres", () => {
     "SELECT set_config('synchronous_commit', 'off', true)",
     "DO $$BEGIN SET synchronous_commit = off; END$$",
     "SELECT hasten()",
-  ])("lets no COMMIT go without its flush: %s", async (statement) => {
+  ])("a handler lets no COMMIT skip its flush: %s", async (statement) => {
     await execute(target, "TRUNCATE commits");
     await handled(({ tx }) => tx.execute(statement));
     expect(await rowsOf(target, "SELECT DISTINCT synchronous FROM commits")).toEqual([{ synchronous: "on" }]);
@@ -377,7 +377,7 @@ describe("a store on a postgres that takes no writes", () => {
 });
 
 describe("a group of events on postgres whose connection is dead without a word", () => {
-  it("ends in its members' time, each with its effect or as unavailable", () =>
+  it("a group ends within its members' time, each with its effect or as unavailable", () =>
     withStore("postgres", (_, fresh) =>
       withWire(fresh.url, async (wire) => {
         const through = await openTarget({ ...fresh, url: wire.through(fresh.url) }, { lockTimeoutMs: 500 });

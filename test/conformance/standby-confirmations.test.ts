@@ -56,7 +56,7 @@ const change = (to: string) => execute(target, `UPDATE pretended.server SET ${to
 const commits = () => countOf(target, "pretended.commits");
 
 describe("what was seen on a PostgreSQL", () => {
-  it("needs no commit more where the server has no synchronous standby", async () => {
+  it("a confirmation needs no further commit where the server has no synchronous standby", async () => {
     await standbys.confirm(within(5_000));
     expect(await commits()).toBe(0);
   });

@@ -56,7 +56,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await userTokens.get("ada")).toBeUndefined();
     }));
 
-  it("say why they cannot be refreshed, until they are", () =>
+  it("tokens state why they cannot be refreshed, until they are", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", 10);
       await userTokens.leaseOne("ada", lease("a", 10));
@@ -69,7 +69,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await userTokens.leaseDue(lease("a", 7_000), 9)).toHaveLength(1);
     }));
 
-  it("keep their times where the clocks of two processes are seconds apart", () =>
+  it("tokens keep their times where the clocks of two processes are seconds apart", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", 60);
       // Of a process whose clock is 50 seconds ahead.

@@ -79,7 +79,7 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     expect(connections.used).toBe(1);
   });
 
-  it("does not promise by a dry run what COMMIT would refuse", () =>
+  it("a dry run promises nothing that COMMIT would refuse", () =>
     withStore(
       dialect,
       async (store) => {

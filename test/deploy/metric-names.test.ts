@@ -78,7 +78,7 @@ describe("an alert rule", () => {
     },
   );
 
-  it("exists for each one that the documentation describes", () => {
+  it("an alert rule exists for each one that the documentation describes", () => {
     const described = anchors.filter((anchor) => anchor.startsWith("oncehook"));
     expect(described.toSorted()).toEqual(
       alertRules()

@@ -45,7 +45,7 @@ async function complaints(unit: string): Promise<string[]> {
 }
 
 describe("docs/hardening.md", () => {
-  it("puts the unit's files where the unit looks for them, on a machine that has no such folder yet", async () => {
+  it("docs/hardening.md puts the unit's files where the unit looks for them, on a fresh machine", async () => {
     const [, block = ""] = /```\n(useradd [\s\S]*?)```/.exec(HARDENING) ?? [];
     const root = await mkdtemp(join(tmpdir(), "oncehook-root-"));
     try {
@@ -82,7 +82,7 @@ describe("deploy/oncehook.service", () => {
     expect(await complaints(unit)).not.toEqual([]);
   });
 
-  it("can be given ports below 1024 by the lines of docs/hardening.md, and by nothing less", async () => {
+  it("the unit gets ports below 1024 by the lines of docs/hardening.md, and by nothing less", async () => {
     const lines = /```ini\n(\[Service\]\n[\s\S]*?)```/.exec(HARDENING)?.[1] ?? "";
     const set = Object.fromEntries(
       [...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),

@@ -197,7 +197,7 @@ describe.concurrent("the check of a registered address where somebody else answe
       },
     ));
 
-  it("reads no more than the beginning of an answer that has no end", ({ expect }) =>
+  it("the check reads only the beginning of an endless response", ({ expect }) =>
     withHttpServer(
       (request, response) => {
         const more = () => {

@@ -62,7 +62,7 @@ describe("a sample made from a JSON Schema", () => {
     expect(sampleOfSchema(schemaOf(schema))).toEqual({ id: "parcel-1" });
   });
 
-  it("comes to an end with references that lead round in a circle", () => {
+  it("a sample ends with circular references", () => {
     const list = {
       type: "object",
       properties: { next: { $ref: "#" }, self: { $ref: "#/$defs/a" } },

@@ -59,7 +59,7 @@ describe("a sample of an event", () => {
     expect(await dataOf([], own)).toEqual({ "plain v1": {}, "broken v1": {} });
   });
 
-  it("leaves out what JSON does not have, and describes the rest", async () => {
+  it("a sample omits what JSON does not have, and describes the rest", async () => {
     const data = z.object({ at: z.date(), name: z.string(), size: z.string().transform(Number) });
     const own = defineHandler({ type: "dated", versions: ["v1"], data, handle });
     expect(await dataOf([], [own])).toEqual({
