@@ -376,13 +376,13 @@ describe("oncehook listen says what to do", () => {
       },
     ));
 
-  it("without a token, and leaves no generated one behind", () =>
+  it("oncehook listen without a token fails, and generates none", () =>
     withFolder(async (folder) => {
       const words = await refusal(["--from", "http://127.0.0.1:9", ...TO], {}, folder);
       expect(words).toContain("ADMIN_TOKEN: is not set");
     }));
 
-  it("without a token for a receiver elsewhere, which is not sent the one that was generated here", () =>
+  it("oncehook listen requires a token for a remote receiver, and does not send it the generated one", () =>
     withFolder(async (folder) => {
       await writeGeneratedToken(folder);
       const words = await refusal(["--from", "https://nobody.invalid", ...TO], {}, folder);

@@ -102,7 +102,7 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
   );
 });
 
-it("looks at a backup by its name, and makes nothing beside it", () =>
+it("verify reads a backup by its name, and makes no file beside it", () =>
   inFolder(async (folder) => {
     const live = `sqlite:${join(folder, "live.db")}`;
     const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: live };
@@ -123,7 +123,7 @@ it.each([
   ["there is none", () => {}, "there is no file"],
   ["there is a folder", (file: string) => mkdirSync(file), "is a folder; name a file in it"],
   ["another program's lies", otherProgramsDatabase, "holds none of Oncehook's tables"],
-])("says so, and changes nothing, where %s", (_title, make, words) =>
+])("verify reports it, and changes nothing, where %s", (_title, make, words) =>
   inFolder(async (folder) => {
     const file = join(folder, "data.db");
     make(file);
@@ -148,7 +148,7 @@ it("verify reports a file that cannot be read as not intact", () =>
     expect(stdout).toContain('1 of 1 do not hold; docs/reliability.md, "What verify finds"');
   }));
 
-it("names a server that does not answer, and what it tried", async () => {
+it("verify names a server that does not respond, and the address that it tried", async () => {
   const url = `postgres://nobody:secret@127.0.0.1:${await freePort()}/nowhere`;
   const { code, stderr } = await runChild("src/cli/main.js", ["verify"], { ...BARE, DATABASE_URL: url });
   expect(code).toBe(1);

@@ -152,7 +152,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("on two of them keeps no look-up from the others", () =>
+  it("silent connections delay no look-up on the others", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget(

@@ -47,7 +47,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(opened.flatMap(({ report }) => report.applied).sort()).toEqual([...SCHEMA, "one"]);
     }));
 
-  it("change nothing when one of them fails, and say which", () =>
+  it("a migration that fails is named, and none of them changes anything", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [
         creating("good", "CREATE TABLE good (n integer)"),
@@ -186,7 +186,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await opened(target, keyed("key-3"));
     }));
 
-  it("let one of two keys win where two processes start at once on a new database", () =>
+  it("one of two keys wins where two processes start at once on a new database", () =>
     withDatabase(dialect, async (target) => {
       const ends = await Promise.allSettled([opened(target, keyed("key-1")), opened(target, keyed("key-2"))]);
       expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);

@@ -173,7 +173,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 1 });
     }));
 
-  it("delivered ones are not revived, on a configured channel or any other", () =>
+  it("successful deliveries are not revived, on a configured channel or any other", () =>
     withStore(dialect, async (store) => {
       for (const { id, channel } of await leased(store, ["e1"], ["email", "log", "sms", "webhook"])) {
         const isDead = channel === "sms" || channel === "email";

@@ -65,7 +65,7 @@ it.each(["light", "dark"] as const)(
     ),
 );
 
-it("fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>
+it("the dashboard fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "e".repeat(200) }));

@@ -32,7 +32,7 @@ async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 it(
-  "copies a callback as a command that signs and sends it again, and holds no secret",
+  "a callback is copied as a command that signs and sends it again, without a secret",
   { timeout: LIMIT_MS },
   () =>
     withReceiver("sqlite", async (receiver) => {

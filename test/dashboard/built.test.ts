@@ -23,7 +23,7 @@ it("the build is below 400 kB compressed, all pages together", () => {
   expect(sizes(".gz")).toBeLessThan(MOST_BYTES);
 });
 
-it("loads nothing from another host: no font, no script, no picture", () => {
+it("the build loads nothing from another host: no font, no script, no picture", () => {
   const loaded = files.flatMap((file) => {
     const text = readFileSync(file, "utf8");
     const urls = [...text.matchAll(/https?:\/\/[\w.-]+(?:\/[\w./%-]*)?/g)].map(([url]) => url);

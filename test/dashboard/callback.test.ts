@@ -13,7 +13,7 @@ async function valueWidth(page: Page): Promise<number> {
   return (await value.boundingBox())?.width ?? 0;
 }
 
-it("keeps the headers readable beside one whose name is long", { timeout: LIMIT_MS }, () =>
+it("the headers stay readable beside one with a long name", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment(), { headers: { [`x-${"n".repeat(2_000)}`]: "1", "user-agent": "me" } });

@@ -83,7 +83,7 @@ it("a relative time updates as time passes", { timeout: LIMIT_MS }, () =>
   ),
 );
 
-it("shows a minute between empty ones in the chart of durations", { timeout: LIMIT_MS }, () =>
+it("the chart of durations shows a minute between empty ones", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment());

@@ -21,7 +21,7 @@ async function signInAtProvider(
   await page.locator("button[type=submit]").click();
 }
 
-it("signs an operator in by the provider's button, and shows under whose name", { timeout: LIMIT_MS }, () =>
+it("the provider's button signs an operator in, and the page shows the name", { timeout: LIMIT_MS }, () =>
   withOperators("sqlite", (test) =>
     withPage(test.base, async ({ page }) => {
       await signInAtProvider(page, test, "ada");

@@ -60,7 +60,9 @@ it("the page of an event shows its whole history, and what a dry run would write
   );
 });
 
-it("replays all failures of a filter, and shows how far that is", { timeout: LIMIT_MS }, () => {
+it("the failures page replays all failures of a filter, and shows the progress", {
+  timeout: LIMIT_MS,
+}, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
@@ -97,7 +99,7 @@ it("the page states why a signature failed, and never shows one", { timeout: LIM
   ),
 );
 
-it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS }, () =>
+it("the sandbox sends what the receiver then handles", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
       await page.goto("/sandbox");
@@ -135,7 +137,7 @@ it("the page states whether the registered address leads here", { timeout: LIMIT
   }),
 );
 
-it("shows to a viewer everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
+it("a viewer sees everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {

@@ -46,7 +46,7 @@ it("an empty page of refused callbacks calls nothing authentic", { timeout: LIMI
 );
 
 it.each([1_280, 780])(
-  "leaves times and addresses a line beside a long diagnosis, and scrolls nowhere sideways: %i pixels",
+  "times and addresses keep a line beside a long diagnosis, and nothing scrolls sideways: %i pixels",
   { timeout: LIMIT_MS },
   (width) =>
     withDashboard(

@@ -24,7 +24,7 @@ it("a wrong token is reported, and shows nothing", { timeout: LIMIT_MS }, () =>
   }),
 );
 
-it("keeps the token nowhere that outlives the page, and in no address", { timeout: LIMIT_MS }, () =>
+it("the token is kept nowhere that outlives the page, and in no address", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/");
     await signIn(page);
@@ -37,7 +37,7 @@ it("keeps the token nowhere that outlives the page, and in no address", { timeou
   }),
 );
 
-it("holds the session in a cookie that no script reads, over a reload", { timeout: LIMIT_MS }, () =>
+it("a cookie that no script reads keeps the session over a reload", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/failures");
     await signIn(page);
@@ -59,7 +59,7 @@ it("the sign-in leads to no other host", { timeout: LIMIT_MS }, () =>
   }),
 );
 
-it("forgets everything when one signs out", { timeout: LIMIT_MS }, () =>
+it("signing out clears all data", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/notifications");
     await signIn(page);

@@ -78,7 +78,7 @@ describe("deploy/oncehook.service", () => {
   it.each([
     ["a setting that does not exist", UNIT.replace("ProtectSystem=", "ProtectSytem=")],
     ["a value that does not exist", UNIT.replace("Restart=always", "Restart=allways")],
-  ])("would be found fault with for %s", async (_title, unit) => {
+  ])("systemd finds a fault with %s", async (_title, unit) => {
     expect(await complaints(unit)).not.toEqual([]);
   });
 

@@ -27,7 +27,7 @@ const notReached = (says: RegExp, status: number | null = null) => ({
   status,
 });
 
-it("finds the row of its request below those of a busy log", () =>
+it("the check finds its own row below those of a busy log", () =>
   withStore("sqlite", async (store) => {
     await withHttpServer(
       (request, response) => {
