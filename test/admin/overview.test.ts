@@ -24,7 +24,7 @@ const overviewOf = ({ adminOrigin }: TestReceiver, span: "hour" | "day" | "month
   createAdminClient({ origin: adminOrigin, token: TOKEN }).overview(span);
 
 describe.each(DIALECTS)("the overview on %s", (dialect) => {
-  it("counts how callbacks ended and how long they took, in every period of the span", () => {
+  it("the overview counts outcomes and latencies, in every period of the span", () => {
     let now = Date.parse("2026-03-04T12:34:20.000Z");
     const clock = { now: () => new Date(now) };
     return withReceiver(
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
     );
   });
 
-  it("has what several processes count, and what they had counted when they stopped", () =>
+  it("the overview includes the counts of several processes, also those that have stopped", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, { rollupPollMs: 20 });
       const second = await startReceiver(target);
@@ -81,7 +81,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       await second.stop();
     }));
 
-  it("counts later what the database did not take", () =>
+  it("the overview adds counts later that the database did not take", () =>
     withReceiver(dialect, async (receiver) => {
       const rename = (from: string, to: string) =>
         execute(receiver.target, `ALTER TABLE ${from} RENAME TO ${to}`);
@@ -95,7 +95,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       expect((await overviewOf(receiver)).totals.outcomes).toEqual({ success: 3 });
     }));
 
-  it("says what needs attention: failures, dead notifications, open alerts, a previous secret in use", () =>
+  it("the overview shows failures, dead notifications, open alerts and a previous secret in use", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       { handlers: [broken], env: { RETRY_MAX: "0", SIGNING_SECRET_PREVIOUS: "p".repeat(32) } },
     ));
 
-  it("says when the next retry comes", () =>
+  it("the overview shows the time of the next retry", () =>
     withReceiver(
       dialect,
       async (receiver) => {

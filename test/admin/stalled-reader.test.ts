@@ -32,7 +32,7 @@ async function withAnswer(
 }
 
 describe("a reader of a long answer", () => {
-  it("is cut off who takes nothing", () =>
+  it("a reader that takes no bytes is cut off", () =>
     withAnswer(
       200,
       (response) => response.write(MUCH),
@@ -43,7 +43,7 @@ describe("a reader of a long answer", () => {
       },
     ));
 
-  it("is not cut off where nothing is there to be taken", () =>
+  it("a reader is not cut off while there is nothing to read", () =>
     withAnswer(
       20,
       (response) => {
@@ -61,7 +61,7 @@ describe("a reader of a long answer", () => {
       },
     ));
 
-  it("has gone when it has hung up", () =>
+  it("a reader that hangs up aborts the signal", () =>
     withAnswer(
       60_000,
       (response) => response.write("first"),

@@ -72,7 +72,7 @@ const NOTHING: EventHistory = {
 };
 
 describe("the time line of an event", () => {
-  it("goes through callbacks and attempts together, and what happened once stands between them", () => {
+  it("the time line merges callbacks and attempts, and shows what both record once", () => {
     const known = {
       ...NOTHING,
       callbacks: [callback(1, 10), callback(2, 20), callback(3, 50)],
@@ -84,7 +84,7 @@ describe("the time line of an event", () => {
     expect(pages(known, 1).flat()).toEqual([10, 20, 30, 35, 40, 50]);
   });
 
-  it("has the failure that is kept for a person after the retry that led there, and one that waits where it began", () => {
+  it("the time line shows an exhausted failure after its last retry, and a waiting one at its start", () => {
     const failure = (state: "waiting" | "exhausted") => ({
       state,
       code: "handler_failed",
@@ -104,7 +104,7 @@ describe("the time line of an event", () => {
     expect(kinds("waiting")).toEqual(["attempt", "failure", "attempt", "attempt"]);
   });
 
-  it("shows each row once also where a clock was set back", () => {
+  it("the time line shows each row once also where a clock was set back", () => {
     const callbacks = [callback(1, 50), callback(2, 10), callback(3, 60)];
     const known = { ...NOTHING, callbacks, attempts: [attempt(1, 20)], record: RECORD };
     for (const limit of [1, 2, 3, 4]) {
@@ -123,10 +123,13 @@ describe("the time line of an event", () => {
     ["signature_mismatch", 401, "delivery"],
     ["event_in_progress", 503, "delivery"],
     ["overloaded", 503, "delivery"],
-  ] as const)("takes a callback that ended as %s, %i, for an %s", (outcome, responseStatus, kind) => {
-    const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
-    const { entries, next } = timelineAfter(TIMELINE_START, known, 10);
-    expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
-    expect(next).toBeNull();
-  });
+  ] as const)(
+    "the time line reads a callback that ended as %s, %i, for an %s",
+    (outcome, responseStatus, kind) => {
+      const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
+      const { entries, next } = timelineAfter(TIMELINE_START, known, 10);
+      expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
+      expect(next).toBeNull();
+    },
+  );
 });

@@ -8,7 +8,7 @@ const DAY = 86_400_000;
 const daysAgo = (days: number) => new Date(NOW.getTime() - days * DAY);
 
 describe("the alert on silence", () => {
-  it("is not started for a type without a handler, nor while the signatures of its source fail", () =>
+  it("the alert does not start for a type without a handler, nor while its source's signatures fail", () =>
     withStore("sqlite", async ({ alerts }) => {
       for (let days = 20; days >= 8; days -= 1) {
         for (const source of ["platform", "failing"]) {

@@ -12,7 +12,7 @@ const open = (notified: number): NotifiedFailures => ({
 const found = (count: number, isComplete = true) => ({ count, isComplete });
 
 describe("the alert on exhausted failures", () => {
-  it("starts with the first exhausted failure and resolves when none is left", () => {
+  it("the alert starts with the first exhausted failure and resolves when none is left", () => {
     const none = { isOpen: false, notifiedCount: 0, notifiedAt: NOON };
     expect(evaluateFailures(none, found(0), minutes(1))).toBe("unchanged");
     expect(evaluateFailures(none, found(1), minutes(1))).toBe("starts");
@@ -20,22 +20,22 @@ describe("the alert on exhausted failures", () => {
     expect(evaluateFailures(open(1), found(0), minutes(1))).toBe("resolves");
   });
 
-  it("grows when more failures are exhausted, an hour after the last notification at the earliest", () => {
+  it("the alert grows when more failures are exhausted, an hour after the last notification at the earliest", () => {
     expect(evaluateFailures(open(1), found(9), minutes(59))).toBe("unchanged");
     expect(evaluateFailures(open(1), found(9), minutes(60))).toBe("grows");
   });
 
-  it("shrinks without a notification, and grows again with the next failure", () => {
+  it("the alert shrinks without a notification, and grows again with the next failure", () => {
     expect(evaluateFailures(open(9), found(2), minutes(1))).toBe("shrinks");
     expect(evaluateFailures(open(2), found(3), minutes(60))).toBe("grows");
   });
 
-  it("does not resolve while there are too many failures to count", () => {
+  it("the alert does not resolve while there are too many failures to count", () => {
     expect(evaluateFailures(open(9), found(0, false), minutes(1))).toBe("unchanged");
     expect(evaluateFailures(open(9), found(2, false), minutes(1))).toBe("unchanged");
   });
 
-  it("sends at most one notification an hour, however the number of failures changes", () => {
+  it("the alert sends at most one notification an hour, however the number of failures changes", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 600 }), (counts) => {
         let notified: NotifiedFailures = { isOpen: false, notifiedCount: 0, notifiedAt: NOON };

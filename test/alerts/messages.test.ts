@@ -16,7 +16,7 @@ const anchors = [...docs.matchAll(/^### (.+)$/gm)].map(([, title = ""]) =>
 );
 
 describe.each(KEYS)("the message of an alert: $kind", (key) => {
-  it("names its source, its remedy and its section of docs/alerts.md", () => {
+  it("the message names its source, its remedy and its section of docs/alerts.md", () => {
     const { topic, payload } = messageOf(key, "started", SINCE, 3);
     expect(docs).toContain(`| \`${topic}\` |`);
     expect(payload).toMatchObject({ state: "started", source: "platform", since: SINCE.toISOString() });
@@ -26,7 +26,7 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
     expect(anchors).toContain(anchor);
   });
 
-  it("ends its topic with .resolved when the alert is resolved, since the topic is the subject of a mail", () => {
+  it("the message ends its topic with .resolved when the alert is resolved, since the topic is the subject of a mail", () => {
     const { topic } = messageOf(key, "started", SINCE, 1);
     expect(messageOf(key, "resolved", SINCE, 0)).toMatchObject({
       topic: `${topic}.resolved`,
@@ -36,7 +36,7 @@ describe.each(KEYS)("the message of an alert: $kind", (key) => {
 });
 
 describe("the example in docs/alerts.md", () => {
-  it("is the message of three exhausted failures, shortened", () => {
+  it("the example is the message of three exhausted failures, shortened", () => {
     const [, block = ""] = /```json\n([\s\S]*?)```/.exec(docs) ?? [];
     const example = JSON.parse(block) as { type: string; data: Record<string, unknown> };
     const { topic, payload } = messageOf(KEYS[0], "started", SINCE, 3);

@@ -52,7 +52,7 @@ function failing(perQuarter: number, from: number, to: number, share = 1): Sourc
 }
 
 describe("the alert on failing signatures", () => {
-  it("is not started by any number of forged callbacks while the platform's callbacks arrive as usual", () => {
+  it("no number of forged callbacks starts the alert while the platform's callbacks arrive as usual", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 600 }),
@@ -69,14 +69,14 @@ describe("the alert on failing signatures", () => {
     );
   });
 
-  it("starts within an hour after the last valid signature of a busy source, and resolves within half an hour", () => {
+  it("the alert starts within an hour after the last valid signature of a busy source, and resolves within half an hour", () => {
     const [from, to] = [at(2, 1, 10), at(2, 1, 15)];
     const { started, resolved } = changesOf(failing(10, from, to), at(2, 0, 0), at(2, 3, 0));
     expect(started).toEqual([from + HOUR - 1]);
     expect(resolved).toEqual([to + 1]);
   });
 
-  it("starts within a day where two callbacks arrive in an hour", () => {
+  it("the alert starts within a day where two callbacks arrive in an hour", () => {
     const from = at(2, 1, 10);
     const source: Source = (quarter) =>
       quarter % 2 !== 0 ? {} : quarter < from ? { authentic: 1 } : { wrong: 1 };
@@ -85,7 +85,7 @@ describe("the alert on failing signatures", () => {
     expect(started).toBeLessThan(from + DAY);
   });
 
-  it("compares with a day earlier in the first eight days, and starts nothing on the first day", () => {
+  it("the alert compares with a day earlier in the first eight days, and starts nothing on the first day", () => {
     const from = at(0, 3, 10);
     expect(changesOf(failing(10, from, at(1, 0, 0)), at(0, 0, 0), at(0, 4, 0)).started).toEqual([
       from + HOUR - 1,
@@ -94,7 +94,7 @@ describe("the alert on failing signatures", () => {
     expect(changesOf(onFirstDay, at(0, 0, 0), at(0, 1, 0)).started).toEqual([]);
   });
 
-  it("is not started for a source that never had an authentic callback", () => {
+  it("the alert does not start for a source that never had an authentic callback", () => {
     expect(changesOf(() => ({ wrong: 50, unsigned: 50 }), at(0, 0, 0), at(2, 0, 0)).started).toEqual([]);
   });
 
@@ -104,24 +104,24 @@ describe("the alert on failing signatures", () => {
     ["as many authentic callbacks as wrong signatures", { usual: 100, authentic: 10, wrong: 10 }],
     ["a quarter of the authentic callbacks of a week ago", { usual: 40, authentic: 10, wrong: 11 }],
     ["unsigned requests beside one authentic callback", { authentic: 1, wrong: 0, unsigned: 500 }],
-  ])("is not started by %s", (_cause, over) => {
+  ])("the alert does not start with %s", (_cause, over) => {
     expect(startsWith(over)).toBe(false);
   });
 
   it.each([
     ["30 authentic callbacks a week ago, and 7 of them beside 10 wrong signatures now", { authentic: 7 }],
     ["unsigned requests alone, as behind a proxy that drops the header", { wrong: 0, unsigned: 10 }],
-  ])("is started by %s", (_cause, over) => {
+  ])("the alert starts with %s", (_cause, over) => {
     expect(startsWith(over)).toBe(true);
   });
 
-  it("starts at most twice a day where three quarters of the callbacks fail", () => {
+  it("the alert starts at most twice a day where three quarters of the callbacks fail", () => {
     const [from, to] = [at(2, 1, 0), at(2, 4, 0)];
     const { started } = changesOf(failing(10, from, to, 0.75), from, to);
     expect(started.length).toBeLessThanOrEqual(6);
   });
 
-  it("resolves during a flood of forged callbacks when half of the usual authentic ones arrive", () => {
+  it("the alert resolves during a flood of forged callbacks when half of the usual authentic ones arrive", () => {
     const [from, to] = [at(2, 1, 10), at(2, 1, 12)];
     const source: Source = (quarter) =>
       quarter >= from && quarter < to ? { wrong: 500 } : { authentic: quarter < to ? 10 : 5, wrong: 490 };
@@ -130,7 +130,7 @@ describe("the alert on failing signatures", () => {
     expect(resolved[0]! - to).toBeLessThan(2 * HOUR);
   });
 
-  it("ignores a change that lies ahead because the clock was set back", () => {
+  it("the alert ignores a change that lies ahead because the clock was set back", () => {
     const last = at(2, 1, 12);
     const known = { last, shift: WEEK, quarters: new Map([[last, { authentic: 9, wrong: 0, unsigned: 0 }]]) };
     expect(evaluateSignatures({ ...known, isOpen: true, changedIn: last + WEEK })).toBe("resolves");
@@ -151,7 +151,7 @@ function startsWith(over: Partial<SignatureCounts & { usual: number }>): boolean
 }
 
 describe("an outcome", () => {
-  it("says of each callback whether its signature was valid, wrong or missing", () => {
+  it("an outcome states for each callback whether its signature was valid, wrong or missing", () => {
     const codesOf = (signature: string | undefined) =>
       Object.keys(FAULTS).filter((code) => signatureOf(code) === signature);
     expect([signatureOf("success"), signatureOf("already_processed")]).toEqual(["authentic", "authentic"]);

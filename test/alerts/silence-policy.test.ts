@@ -45,7 +45,7 @@ function regular(
 const limitOf = (times: readonly number[]) => silenceLimit(daysOf(times), FLOOR);
 
 describe("the alert on silence", () => {
-  it("starts after four times the longest gap of the last seven days", () => {
+  it("the alert starts after four times the longest gap of the last seven days", () => {
     const times = regular(HOUR, 2, [8, 20]);
     const limit = limitOf(times);
     const lastAt = times.at(-1)!;
@@ -55,7 +55,7 @@ describe("the alert on silence", () => {
     expect(isSilent(limit!, observed, new Date(lastAt + 48 * HOUR))).toBe(true);
   });
 
-  it("starts after an hour where callbacks arrive every minute", () => {
+  it("the alert starts after an hour where callbacks arrive every minute", () => {
     expect(limitOf(regular(60_000, 2, [0, 23]).filter((time) => time % DAY < 23 * HOUR))?.limitMs).toBe(
       4 * (HOUR + 60_000),
     );
@@ -63,24 +63,24 @@ describe("the alert on silence", () => {
     expect(limitOf(dense)?.limitMs).toBe(HOUR);
   });
 
-  it("has a longer limit for a source that rests on weekends", () => {
+  it("a source that rests on weekends has a longer limit", () => {
     const fridays = regular(HOUR, 2, [8, 20], 4);
     expect(limitOf(fridays)?.limitMs).toBe(4 * 60 * HOUR);
   });
 
-  it("is not started in the first week of an event type", () => {
+  it("the alert does not start in the first week of an event type", () => {
     expect(limitOf(regular(HOUR, 1, [8, 20]))).toBeUndefined();
     expect(limitOf([...regular(HOUR, 1, [8, 20]), MONDAY + 7 * DAY])).toBeDefined();
     expect(silenceLimit([], FLOOR)).toBeUndefined();
   });
 
-  it("is not started for an event type with fewer callbacks than the floor in seven days", () => {
+  it("the alert does not start for an event type with fewer callbacks than the floor in seven days", () => {
     const perDay = regular(5 * HOUR, 2, [8, 20]);
     expect(silenceLimit(daysOf(perDay), 21)).toBeDefined();
     expect(silenceLimit(daysOf(perDay), 22)).toBeUndefined();
   });
 
-  it("forgets a gap after seven days", () => {
+  it("the alert forgets a gap after seven days", () => {
     const outage = regular(60_000, 4, [0, 24]).filter(
       (time) => time < MONDAY + 8 * DAY || time >= MONDAY + 10 * DAY,
     );
@@ -89,14 +89,14 @@ describe("the alert on silence", () => {
     expect(until(18)).toBe(HOUR);
   });
 
-  it("does not count the time in which no receiver was running", () => {
+  it("the alert does not count the time in which no receiver was running", () => {
     const limit = { lastAt: new Date(MONDAY), limitMs: HOUR };
     const now = new Date(MONDAY + 10 * HOUR);
     expect(isSilent(limit, new Date(MONDAY + 9.5 * HOUR), now)).toBe(false);
     expect(isSilent(limit, new Date(MONDAY + 9 * HOUR), now)).toBe(true);
   });
 
-  it("is not started by callbacks that arrive by chance at a constant rate", () => {
+  it("callbacks that arrive at random at a constant rate do not start the alert", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fc.integer(), (perHour, seed) => {
         const chance = createChance(seed);
@@ -122,7 +122,7 @@ describe("the alert on silence", () => {
 });
 
 describe("the counter of authentic callbacks", () => {
-  it("counts events of known types by source, until the counts are taken", () => {
+  it("the counter counts events of known types by source, until the counts are taken", () => {
     const arrivals = createArrivalCounts(["payment_notify"]);
     for (let count = 0; count < 3; count += 1)
       arrivals.note("platform", { eventId: "e1", eventType: "payment_notify" });
@@ -130,7 +130,7 @@ describe("the counter of authentic callbacks", () => {
     expect(arrivals.take()).toEqual([]);
   });
 
-  it("counts no callback without a verified event id, and no type that has no handler", () => {
+  it("the counter counts no callback without a verified event id, and no type without a handler", () => {
     const arrivals = createArrivalCounts(["payment_notify"]);
     arrivals.note("platform", { eventType: "payment_notify" });
     for (const eventType of ["made_up", "__proto__"]) arrivals.note("platform", { eventId: "e1", eventType });
@@ -138,7 +138,7 @@ describe("the counter of authentic callbacks", () => {
     expect(arrivals.take()).toEqual([]);
   });
 
-  it("adds counts again that could not be stored", () => {
+  it("the counter adds counts again that could not be stored", () => {
     const arrivals = createArrivalCounts(["payment_notify"]);
     arrivals.note("platform", { eventId: "e1", eventType: "payment_notify" });
     const taken = arrivals.take();

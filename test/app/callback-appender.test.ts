@@ -34,14 +34,14 @@ async function outage(store: Store): Promise<string[]> {
 }
 
 describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect) => {
-  it("are found by when they came, although others that came later were stored before them", () =>
+  it("a search by time finds delayed callbacks, although later ones were stored before them", () =>
     withStore(dialect, async (store) => {
       const waited = await outage(store);
       const during = { from: at(30 * MINUTE).toISOString(), to: at(36 * MINUTE).toISOString() };
       expect(await found(store, during)).toEqual(waited);
     }));
 
-  it("lead no search astray for those that came while they waited, or long after", () =>
+  it("delayed callbacks do not change the search results for other times", () =>
     withStore(dialect, async (store) => {
       // Another process had its database all the time.
       await fresh(store, 0, 40);
@@ -58,7 +58,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
       expect(await found(store, { from: at(20 * MINUTE).toISOString() })).toHaveLength(8);
     }));
 
-  it("are found as well where a handler took as long as it may", () =>
+  it("a search by time finds delayed callbacks after a handler that used its whole time limit", () =>
     withStore(dialect, async (store) => {
       await store.settings.noteLongestRun(90_000);
       await store.settings.noteLongestRun(600_000);
@@ -70,7 +70,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
       expect(await found(store, filter)).toEqual(["slow"]);
     }));
 
-  it("are looked around for no longer than they are kept", () =>
+  it("the mark of an outage is deleted together with the callbacks around it", () =>
     withStore(dialect, async (store) => {
       await outage(store);
       const sweep = (seconds: number) =>
@@ -81,7 +81,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
       expect((await sweep(86_400)).stale).toBe(0);
     }));
 
-  it("are found as well where they could not be stored at the first try", () =>
+  it("a search by time finds callbacks that could not be stored at the first attempt", () =>
     withStore(dialect, async (store) => {
       await fresh(store, 0, 20);
       await store.callbacks.noteLate(at(10 * MINUTE), at(20 * MINUTE));
@@ -94,7 +94,7 @@ describe.each(DIALECTS)("callbacks that waited for the database on %s", (dialect
 });
 
 describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
-  it("take no more than an eighth beyond their bytes, however many are stored between two retention jobs", () =>
+  it("refused requests exceed their bytes by an eighth at most, however many arrive between two retention jobs", () =>
     withStore(dialect, async (store) => {
       const refusedBytes = 160_000;
       const append = createCallbackAppender({
@@ -116,7 +116,7 @@ describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
       expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["r199", "e1"]);
     }));
 
-  it("are stored although old ones cannot be deleted, which is said in the log", async () => {
+  it("refused requests are stored although old ones cannot be deleted, and a log line says so", async () => {
     const log = recordedLog();
     const appended: string[] = [];
     const store = {

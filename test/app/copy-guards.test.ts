@@ -18,7 +18,7 @@ const withBoth = (use: (target: Target, copied: () => Promise<CopyReport>) => Pr
   });
 
 describe("the target of oncehook copy", () => {
-  it("is refused while a receiver uses it, which would handle events before their records are there", () =>
+  it("a receiver that uses the target makes the copy refuse it", () =>
     withBoth(async (target, copied) => {
       const receiver = await startReceiver(target);
       try {
@@ -29,7 +29,7 @@ describe("the target of oncehook copy", () => {
       }
     }));
 
-  it("is not called complete where one of its rows differs, though there are as many", () =>
+  it("a second copy refuses a target with one differing row, although the number of rows is equal", () =>
     withBoth(async (target, copied) => {
       await copied();
       await execute(target, "UPDATE oncehook_records SET result = '{}'");

@@ -117,7 +117,7 @@ const tablesOf = async (target: Target) =>
   ).map(({ name }) => String(name));
 
 describe("oncehook copy", () => {
-  it("continues after it was killed, and the target holds in the end what the source holds, each row once; a run after that says that it was complete", () =>
+  it("a killed copy continues, the target then has each row once, and a further run reports it as complete", () =>
     withDatabase("postgres", async (target) => {
       const killed = await runChild("test/support/copy-child.ts", [file(), target.url, "3"]);
       expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
@@ -146,7 +146,7 @@ describe("oncehook copy", () => {
       await expect(copyTo(target)).rejects.toThrow(/has rows of its own.+a receiver has served there since/);
     }));
 
-  it("refuses a target that has rows of its own, and one that an unfinished copy of another file holds", () =>
+  it("a copy refuses a target with rows of its own, and one of another unfinished copy", () =>
     withDatabase("postgres", async (target) => {
       const receiver = await startReceiver(target, { migrations: OWN });
       await receiver.send(payment({ event_id: "evt-1" }));
@@ -158,7 +158,7 @@ describe("oncehook copy", () => {
       await expect(copyTo(target)).rejects.toThrow("the target holds an unfinished copy of /elsewhere.db");
     }));
 
-  it("refuses a source that a receiver uses", async () => {
+  it("a copy refuses a source that a receiver uses", async () => {
     const receiver = await startReceiver(source, { handlers: [failing], migrations: OWN });
     try {
       await expect(copyTo(NEVER_ASKED)).rejects.toThrow(/source\.db is in use; stop the receiver first/);
@@ -167,7 +167,7 @@ describe("oncehook copy", () => {
     }
   });
 
-  it("refuses another environment's source, another key's, and one of another schema", async () => {
+  it("a copy refuses another environment's source, another key's, and one of another schema", async () => {
     const target = NEVER_ASKED;
     await expect(copyTo(target, { config: testConfig(target, { APP_ENV: "development" }) })).rejects.toThrow(
       /belongs to the environment "test", and this is APP_ENV=development/,
@@ -188,7 +188,7 @@ describe("oncehook copy", () => {
     );
   });
 
-  it("finds a row that differs at the end, and releases the target to no receiver", () =>
+  it("a copy that finds a differing row at the end releases the target to no receiver", () =>
     withDatabase("postgres", async (target) => {
       const interrupted = copyTo(target, {
         onProgress(table) {
@@ -203,7 +203,7 @@ describe("oncehook copy", () => {
       await expect(startReceiver(target, { migrations: OWN })).rejects.toThrow("has not finished");
     }));
 
-  it("names tables whose rows would stay behind, skips those that --skip names, and reports what the target holds", () =>
+  it("a copy names tables whose rows would stay behind, skips those that --skip names, and reports what the target holds", () =>
     withDatabase("postgres", async (target) => {
       const change = "CREATE TABLE recipes (id integer PRIMARY KEY); INSERT INTO recipes VALUES (1)";
       await inChanged(change, async (from) => {
@@ -236,7 +236,7 @@ describe("oncehook copy", () => {
     [["--from", "data/oncehook.db"], '--from: got "data/oncehook.db", expected an SQLite database'],
     [["--from", "sqlite:a.db", "--to", "sqlite:b.db"], '--to: got "sqlite:b.db", expected postgres://'],
     [["--from", "sqlite:a.db"], "--to: not given, and DATABASE_URL is no PostgreSQL database"],
-  ])("exits 2 for %j", async (args, words) => {
+  ])("oncehook copy exits 2 for %j", async (args, words) => {
     const { code, stderr } = await runChild("src/cli/main.js", ["copy", ...args], CHILD_ENVIRONMENT, folder);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`oncehook: ${words}`)]);
   });

@@ -14,7 +14,7 @@ const withProvider = (issuer: string) => ({
 });
 
 describe("doctor", () => {
-  it("names the address that the operators' provider must have registered", () =>
+  it("doctor names the address that the operators' provider must have registered", () =>
     withOidcPlatform(
       { redirectUris: ["https://admin.example.com/sign-in/oidc/callback"] },
       async ({ issuer }) => {
@@ -29,7 +29,7 @@ describe("doctor", () => {
       },
     ));
 
-  it("fails where the operators' provider cannot be discovered", async () => {
+  it("doctor fails where the operators' provider cannot be discovered", async () => {
     const [finding] = await findingsFor(withProvider("http://127.0.0.1:1"));
     expect(finding).toMatchObject({
       level: "failure",
@@ -37,7 +37,7 @@ describe("doctor", () => {
     });
   });
 
-  it("has nothing to ask where the token alone signs in", async () => {
+  it("doctor finds nothing to check where the token is the only sign-in", async () => {
     expect(await findingsFor({})).toMatchObject([{ level: "ok" }]);
   });
 });

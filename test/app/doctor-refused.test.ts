@@ -56,7 +56,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       expect(findings.filter(({ check }) => check === "refused")).toEqual([]);
     }));
 
-  it("fails for a database of a development schema, and says what to do", () =>
+  it("doctor fails for a database of a development schema, with the remedy", () =>
     withDatabase(dialect, async (target) => {
       await (await startReceiver(target)).stop();
       await execute(target, "ALTER TABLE oncehook_callbacks DROP COLUMN diagnosis");

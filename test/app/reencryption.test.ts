@@ -22,7 +22,7 @@ async function fail(store: Store, number: number, encryptor: Encryptor): Promise
 }
 
 describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) => {
-  it("everything is encrypted anew, and the old key is needed no more", () =>
+  it("all data is encrypted again, and the old key is not needed", () =>
     withStore(dialect, async (store) => {
       const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
       const before = createEncryptor(oldKey);
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("after a rotation of ENCRYPTION_KEY, on %s", (dialect) =
       }
     }));
 
-  it("what no configured key can read is left as it is, and counted", () =>
+  it("a value that no configured key can read is left unchanged, and counted", () =>
     withStore(dialect, async (store) => {
       await fail(store, 1, createEncryptor(randomBytes(32)));
       const before = await store.failures.get(key(1));

@@ -27,7 +27,7 @@ describe("a database that every user of the machine may write", () => {
     ["a folder above it", ".", 0o757],
     ["the file", "data/hook.db", 0o666],
     ["its log", "data/hook.db-wal", 0o622],
-  ])("is found by the mode of %s", (_, name, mode) =>
+  ])("doctor finds such a database by the mode of %s", (_, name, mode) =>
     withFolder(async (root) => {
       const data = join(root, "data");
       await mkdir(data, { mode: 0o700 });
@@ -41,7 +41,7 @@ describe("a database that every user of the machine may write", () => {
     }),
   );
 
-  it("is no concern of a folder that a group may write, or of a sticky one above it", () =>
+  it("a folder that its group may write, or one below a sticky folder, is accepted", () =>
     withFolder(async (root) => {
       await mkdir(join(root, "data"));
       await chmod(join(root, "data"), 0o2770);
@@ -49,7 +49,7 @@ describe("a database that every user of the machine may write", () => {
       expect(writableByOthersWarnings(testConfig(targetIn(join(root, "data"))))).toEqual([]);
     }));
 
-  it("is refused by a start in production, before the file is opened, and is a failure for doctor", () =>
+  it("a start in production refuses such a database before it opens the file, and doctor reports a failure", () =>
     withFolder(async (folder) => {
       await chmod(folder, 0o777);
       const target = targetIn(folder);
@@ -61,7 +61,7 @@ describe("a database that every user of the machine may write", () => {
       });
     }));
 
-  it("is warned of by a start outside production, and by doctor, as the configuration's weak secrets are", () =>
+  it("a start outside production and doctor warn of such a database, as of weak secrets", () =>
     withFolder(async (folder) => {
       await chmod(folder, 0o777);
       const env = { APP_ENV: "development", SIGNING_SECRET: "changeme-changeme" };

@@ -46,7 +46,7 @@ async function withServer(
 }
 
 describe("an error that nobody catches", () => {
-  it("is logged, masks its secrets, and ends the process with 1", () =>
+  it("an uncaught error is logged with its secrets masked, and ends the process with 1", () =>
     withServer(
       async (server, log) => {
         await server.send(posting("e1", "ledger_crashing")).catch(() => {});
@@ -61,7 +61,7 @@ describe("an error that nobody catches", () => {
 });
 
 describe("an endless loop", () => {
-  it("is told in the log, and ends the process, which no time limit of its own thread could", () =>
+  it("an endless loop is logged and ends the process, because no time limit in its own thread can", () =>
     withServer(
       async (server, log) => {
         expect((await server.send(posting("e1", "ledger_looping"))).status).toBe(200);
@@ -76,7 +76,7 @@ describe("a log that nobody reads", () => {
   it.each([
     ["SIGTERM", "it is asked to"],
     ["ledger_crashing", "nobody can catch an error"],
-  ])("does not keep the process alive after %s", (how) =>
+  ])("a log without a reader does not keep the process alive after %s", (how) =>
     withDatabase("sqlite", async (target) => {
       const { child, ended, ready } = await launchServer(target, NO_LIMITS, LEDGER);
       const server = await ready;
@@ -95,7 +95,7 @@ describe("a log that nobody reads", () => {
 });
 
 describe("a promise that nobody awaits", () => {
-  it("is logged when it fails, and the process goes on", () =>
+  it("an unawaited promise that fails is logged, and the process goes on", () =>
     withServer(async (server, log, target) => {
       expect((await server.send(posting("e1", "ledger_rejecting"))).status).toBe(200);
       await until(() => log().some(({ msg }) => msg.startsWith("unhandled promise rejection")));
@@ -105,7 +105,7 @@ describe("a promise that nobody awaits", () => {
 });
 
 describe("a disk that does not flush", () => {
-  it("ends the process, which acknowledges nothing more, and the next one goes on", async (context) => {
+  it("a failed flush ends the process before it acknowledges anything more, and the next process continues", async (context) => {
     let disk: FaultyDisk;
     try {
       disk = new FaultyDisk();

@@ -58,7 +58,7 @@ async function cutFiveTimes(laptop: Laptop, listening: Listening, wire: Wire, ur
 
 describe.each(DIALECTS)("oncehook listen, from a receiver on %s,", (dialect) => {
   it(
-    "delivers every callback once and with a valid signature, though the connection is cut five times",
+    "oncehook listen delivers every callback once and with a valid signature, though the connection is cut five times",
     () =>
       withDatabase(dialect, (target) =>
         withDeployed(target, (servers) =>

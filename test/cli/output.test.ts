@@ -20,7 +20,7 @@ describe("what a terminal is shown", () => {
     ],
     ["line and paragraph separators", ["\u2028", "\u2029"]],
     ["half of a surrogate pair", ["\ud800", "\udfff"]],
-  ])("has escapes for %s", (_, characters) => {
+  ])("a terminal gets escapes for %s", (_, characters) => {
     for (const character of characters) {
       const codes = character.split("").map((unit) => unit.charCodeAt(0).toString(16).padStart(4, "0"));
       const escaped = codes.map((code) => `\\u${code}`).join("");
@@ -29,23 +29,23 @@ describe("what a terminal is shown", () => {
     }
   });
 
-  it("has every other text as it is", () => {
+  it("a terminal gets every other text unchanged", () => {
     const text = "Zahlung für 東京 ₽ 😀 עברית العربية e\u0301 \u00a0 \\ #";
     expect([escapeControls(text), escapeLines(`${text}\n\t`)]).toEqual([text, `${text}\n\t`]);
   });
 
-  it("keeps the lines of a text that has several, and escapes a lone carriage return", () => {
+  it("a terminal gets the lines of a multi-line text, and a lone carriage return as an escape", () => {
     expect(escapeLines("one\n\ttwo\rthree\u001b[2J")).toBe("one\n\ttwo\\u000dthree\\u001b[2J");
   });
 
-  it("is the same JSON to a script, whatever is in it", () => {
+  it("a script gets the same JSON, whatever the text holds", () => {
     const value = { "\u202ekey": ["\u009b31m", "\u{e0041}", "\ud800", "\u2028", "a\tb\nc"] };
     const text = escapedJson(value, 2);
     expect(text).toMatch(/^[\x20-\x7e\n]+$/);
     expect(JSON.parse(text)).toEqual(value);
   });
 
-  it("has no such character in the line that listen prints of a callback", () => {
+  it("a line that listen prints of a callback holds no such character", () => {
     const body = Buffer.from(JSON.stringify({ event_id: "evt_\u202eb", event_type: "x" })).toString("base64");
     const request = { headers: ["X-Event-Type", "pay\u200bment"], body, received_at: "2026-01-01T00:00:00Z" };
     const line = callbackLine(request as never, { status: 200, durationMs: 1 } as never);

@@ -13,7 +13,7 @@ const without = (name: keyof typeof OIDC) =>
   Object.fromEntries(Object.entries(OIDC).filter(([other]) => other !== name));
 
 describe("the configuration of admin access", () => {
-  it("the admin token is the only access, with sessions of twelve hours, where nothing is set", () => {
+  it("the admin token is the only access by default, with sessions of twelve hours", () => {
     expect(loadConfig(BASE).admin).toEqual({
       host: "127.0.0.1",
       port: 8081,

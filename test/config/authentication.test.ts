@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config/index.ts";
 import { BASE, JWT, PRODUCTION, problems } from "../support/configuration.ts";
 
 describe("AUTH_METHOD", () => {
-  it("combines ways to authenticate: any of these, and of each all", () => {
+  it("AUTH_METHOD combines methods: any of several, and all of each", () => {
     const { methods, jwt, token } = loadConfig({
       ...BASE,
       ...JWT,

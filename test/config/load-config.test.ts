@@ -263,7 +263,7 @@ describe("production", () => {
     expect(problems(env).join("\n")).toContain(message);
   });
 
-  it("production refuses user_authorized without a token endpoint, and says how to switch it off", () => {
+  it("production refuses user_authorized without a token endpoint, and names how to switch it off", () => {
     const { OAUTH_TOKEN_URL: _url, OAUTH_CLIENT_ID: _id, OAUTH_CLIENT_SECRET: _secret, ...env } = PRODUCTION;
     expect(problems(env)).toEqual([expect.stringContaining("HANDLERS=payment_notify,webhook_message")]);
     expect(problems({ ...env, HANDLERS: "payment_notify" })).toEqual([]);

@@ -76,7 +76,7 @@ describe("traces", () => {
     ["OTEL_SPAN_LINK_COUNT_LIMIT", "-1"],
     ["OTEL_RESOURCE_ATTRIBUTES", "team"],
     ["OTEL_RESOURCE_ATTRIBUTES", "team=%zz"],
-  ])("warn of %s=%s, ignore it and are on all the same", (name, value) => {
+  ])("an invalid %s=%s is warned of and ignored, and traces stay on", (name, value) => {
     const usual = tracing(ON);
     const { warnings, ...others } = tracing({ ...ON, [name]: value })!;
     expect(warnings).toEqual([
@@ -85,7 +85,7 @@ describe("traces", () => {
     expect({ ...others, warnings: [] }).toEqual(usual);
   });
 
-  it("keep what opens the collector out of every log", () => {
+  it("the collector's credentials are masked in every log", () => {
     const { secretValues } = loadConfig({
       ...BASE,
       ...ON,

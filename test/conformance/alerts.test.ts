@@ -45,7 +45,7 @@ async function brokenIn(target: Target): Promise<string[]> {
 }
 
 describe.each(DIALECTS)("alerts on %s", (dialect) => {
-  it("are evaluated by one of many processes in each minute, and each kind by itself", () =>
+  it("one of many processes evaluates alerts in each minute, each kind separately", () =>
     withTwoStores(dialect, async (stores) => {
       const claims = async (kind: AlertKind, now: Date) => {
         const asked = stores.flatMap((store) =>
@@ -59,13 +59,13 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await claims("silence", later(MINUTE))).toEqual([NOON]);
     }));
 
-  it("are evaluated again after the clock was set back", () =>
+  it("alerts are evaluated again after the clock was set back", () =>
     withStore(dialect, async ({ alerts }) => {
       expect(await alerts.claimEvaluation("silence", later(HOUR), MINUTE)).toEqual(later(HOUR));
       expect(await alerts.claimEvaluation("silence", NOON, MINUTE)).toEqual(NOON);
     }));
 
-  it("remember since when they have been evaluated without an interruption of five minutes", () =>
+  it("alerts have a start time of evaluation, which an interruption of five minutes resets", () =>
     withStore(dialect, async ({ alerts }) => {
       const claim = (ms: number) => alerts.claimEvaluation("silence", later(ms), MINUTE);
       expect(await claim(0)).toEqual(NOON);
@@ -73,7 +73,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await claim(12 * MINUTE + 1)).toEqual(later(12 * MINUTE + 1));
     }));
 
-  it("are changed and notified by one of many processes that evaluated the same state", () =>
+  it("one of many processes that evaluated the same state changes and notifies alerts", () =>
     withTwoStores(dialect, async (stores, target) => {
       const attempt = (from: number, isOpen: boolean) =>
         Promise.all(
@@ -100,7 +100,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       ]);
     }));
 
-  it("are delivered as notifications with ids of their own that the integrity check accepts", () =>
+  it("alerts become notifications with ids of their own, which the integrity check accepts", () =>
     withStore(dialect, async (store, target) => {
       await store.alerts.change(CHANGE);
       await store.alerts.change({ ...CHANGE, from: 1, isOpen: false });
@@ -115,7 +115,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await brokenIn(target)).toEqual([]);
     }));
 
-  it("are changed independently of each other", () =>
+  it("two alerts change independently of each other", () =>
     withStore(dialect, async ({ alerts }) => {
       const others = [
         { subject: "another type" },
@@ -128,14 +128,14 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(open).toHaveLength(others.length);
     }));
 
-  it("can be changed without a notification", () =>
+  it("an alert can be changed without a notification", () =>
     withStore(dialect, async (store, target) => {
       const { message: _, ...silent } = CHANGE;
       expect(await store.alerts.change(silent)).toBe(true);
       expect(await countOf(target, "oncehook_notifications")).toBe(0);
     }));
 
-  it("adds the arrivals that several processes count on one day, with the longest gap between them", () =>
+  it("the store adds the arrivals that several processes count on one day, with the longest gap", () =>
     withTwoStores(dialect, async (stores) => {
       const other = { source: "platform", eventType: "parcel" };
       const both = [
@@ -170,7 +170,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(listed).toContainEqual({ ...other, day, count: 60, longestGapMs: 2 * HOUR, lastAt });
     }));
 
-  it("deletes the arrivals of the days before a day", () =>
+  it("the store deletes the arrivals of the days before a day", () =>
     withStore(dialect, async ({ alerts }) => {
       for (const days of [3, 2, 1]) await alerts.addArrivals(later(-days * DAY), [{ ...TYPE, count: 1 }]);
       const day = Math.floor(NOON.getTime() / DAY);
@@ -178,7 +178,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect((await alerts.listArrivals()).map((row) => row.day).toSorted()).toEqual([day - 2, day - 1]);
     }));
 
-  it("reads the outcomes of quarter-hours from the counts of the overview", () =>
+  it("the store reads the outcomes of quarter-hours from the counts of the overview", () =>
     withStore(dialect, async ({ alerts, rollups }) => {
       expect(await alerts.firstOutcomeSlot()).toBeUndefined();
       const start = NOON.getTime() / 1_000 - 0.25;
@@ -193,7 +193,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(await alerts.firstOutcomeSlot()).toBe(start);
     }));
 
-  it("count exhausted failures by type, and report when there are more than were counted", () =>
+  it("exhausted failures are counted by type, with a flag where there are more than were counted", () =>
     withStore(dialect, async ({ alerts, failures }) => {
       for (const [eventId, eventType, isExhausted] of [
         ["e1", "a", true],

@@ -20,7 +20,7 @@ const attempt = (over: Partial<NewAttempt> = {}): NewAttempt => ({
 });
 
 describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
-  it("keeps its attempts oldest first, in stretches, and no other event's", () =>
+  it("the history keeps its attempts oldest first, in stretches, and no other event's", () =>
     withStore(dialect, async ({ attempts }) => {
       await attempts.append(attempt());
       await attempts.append(attempt({ trigger: "bulk", outcome: "success", error: null, startedAt: at(60) }));
@@ -34,7 +34,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       expect(await attempts.list({ ...KEY, eventId: "e2" }, ALL)).toMatchObject([{ error: "a NUL \uFFFD" }]);
     }));
 
-  it("has its callbacks oldest first, the one that committed with its record among them", () =>
+  it("the history has an event's callbacks oldest first, including the one that committed with its record", () =>
     withStore(dialect, async (store) => {
       const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
       await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
@@ -50,7 +50,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       expect(last.map(({ requestId }) => requestId)).toEqual(["again"]);
     }));
 
-  it("finds its notifications among those of other times", () =>
+  it("the history finds its notifications among those of other times", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("finds its notifications by its source, also where clocks are seconds apart or its handler took long", () =>
+  it("the history finds notifications by their source, also with clocks seconds apart or a slow handler", () =>
     withStore(
       dialect,
       async (store) => {
@@ -111,7 +111,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("finds them beside those that a handler asked for long before it ended", () =>
+  it("the history finds notifications that a handler requested long before it ended", () =>
     withStore(
       dialect,
       async (store) => {
@@ -150,7 +150,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("is told nothing of an event that has none", () =>
+  it("the history of an event without attempts is empty", () =>
     withStore(dialect, async (store) => {
       const never = { ...KEY, createdAt: T0.toISOString(), processedAt: T0.toISOString() };
       expect(await store.notifications.ofEvent(never, 10)).toEqual([]);
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
       expect(await store.attempts.list(KEY, ALL)).toEqual([]);
     }));
 
-  it("goes with the callback log", () =>
+  it("the history is deleted with the callback log", () =>
     withStore(dialect, async (store) => {
       await store.attempts.append(attempt());
       await store.attempts.append(attempt({ startedAt: at(100), outcome: "success", error: null }));

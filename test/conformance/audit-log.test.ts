@@ -16,7 +16,7 @@ const ENTRY: NewAuditEntry = {
 };
 
 describe.each(DIALECTS)("the audit log on %s", (dialect) => {
-  it("has an entry from its beginning on, and its outcome once that is known", () =>
+  it("the audit log has an entry before its outcome is known, and the outcome afterwards", () =>
     withStore(dialect, async ({ audit }) => {
       const id = await audit.begin(ENTRY);
       const { at: _, ...kept } = { ...ENTRY, id, timestamp: NOON.toISOString() };
@@ -25,7 +25,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       expect(await audit.list({ limit: 10 }, {})).toEqual([{ ...kept, outcome: "refused" }]);
     }));
 
-  it("is listed newest first in pages, of one action, of one person, and of both", () =>
+  it("the audit log is listed newest first in pages, by action, by actor, and by both", () =>
     withStore(dialect, async ({ audit }) => {
       const ids: number[] = [];
       for (const [who, action] of [
@@ -46,7 +46,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       expect(await found({ limit: 9 }, { actor: "nobody" })).toEqual([]);
     }));
 
-  it("takes what PostgreSQL's text cannot hold", () =>
+  it("the audit log stores text that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async ({ audit }) => {
       await audit.begin({
         ...ENTRY,
@@ -59,7 +59,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       ]);
     }));
 
-  it("is kept for a year, and longer where the callback log is", () =>
+  it("the audit log is kept for a year, or as long as the callback log where that is longer", () =>
     withStore(dialect, async (store) => {
       await store.audit.begin(ENTRY);
       await store.audit.begin({ ...ENTRY, at: new Date(NOON.getTime() + 40 * DAY_MS), action: "younger" });

@@ -34,7 +34,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
   it.each([
     ["failures", rareFailures, ["second", "first"]],
     ["notifications that are delivered", delivered, ["seed-2", "seed-1"]],
-  ])("ends with its time for %s, and goes on from there", (_, searching, meant) =>
+  ])("a list ends at its time limit for %s, and continues from there", (_, searching, meant) =>
     withStore(dialect, async (store, target) => {
       await seed(store, target);
       const first = await searching(store, { limit: 5, budgetMs: 0 });
@@ -52,7 +52,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
   it.each([
     ["failures", rareFailures, 2],
     ["notifications that are delivered", delivered, 2],
-  ])("gives others their turn while it looks for %s", (_, searching, count) =>
+  ])("a list yields to other work while it looks for %s", (_, searching, count) =>
     withStore(dialect, async (store, target) => {
       await seed(store, target);
       let [turns, isOver] = [0, false];

@@ -22,7 +22,7 @@ const begin = (store: Store, filter = {}, perSecond = 10) =>
 const idsOf = (due: readonly { eventId: string }[]) => due.map(({ eventId }) => eventId);
 
 describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
-  it("count at the beginning what the filter finds, and are listed newest first", () =>
+  it("bulk replays count at the start what the filter finds, and are listed newest first", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(60) });
@@ -50,7 +50,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(999)).toBeUndefined();
     }));
 
-  it("walk along the failures of both states by their ids, those of the filter alone", () =>
+  it("a bulk replay visits the failures of both states by id, and only those of its filter", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e3", "e5"]) await fail(store, id);
       for (const id of ["e2", "e4"]) await fail(store, id, { nextAttemptAt: at(60) });
@@ -62,7 +62,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(rest)).toEqual(["e2", "e4"]);
     }));
 
-  it("leave failures alone that came later, also where one is given the id of one that is gone", () =>
+  it("a bulk replay does not touch later failures, even one that reuses a deleted id", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"]) await fail(store, id);
       const bulk = await begin(store);
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e1"]);
     }));
 
-  it("are not given again what they have tried, and another one is", () =>
+  it("a bulk replay gets no failure again that it has tried, but another bulk replay does", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const bulk = await begin(store);
@@ -93,7 +93,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(other.id)).toMatchObject(NOTHING);
     }));
 
-  it("do not try what a later one has tried: of two that go on side by side, none undoes what the other noted", () =>
+  it("a bulk replay skips what a later one has tried, and neither undoes the other's notes", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"]) await fail(store, id);
       const earlier = await begin(store);
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(await store.bulkReplays.next(later, 9))).toEqual(["e2"]);
     }));
 
-  it("do not count a failure whose lease was lost to somebody else", () =>
+  it("a bulk replay does not count a failure whose lease was lost to another owner", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       const { id: bulkReplayId } = await begin(store);
@@ -126,7 +126,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(bulkReplayId)).toMatchObject(NOTHING);
     }));
 
-  it("are worked on by one owner at a time, the oldest first, and by another where he let the time pass", () =>
+  it("a bulk replay has one owner at a time, and another takes it over after the lease", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const asked = { filter: {}, perSecond: 1, createdBy: "token" };
       const [first, second] = [await bulkReplays.create(asked, T0), await bulkReplays.create(asked, T0)];
@@ -144,7 +144,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await bulkReplays.lease(lease("e", at(60)))).toMatchObject({ id: first.id });
     }));
 
-  it("are leased to one of many owners who ask at once", () =>
+  it("one of many owners that ask at once leases a bulk replay", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       const owners = Array.from({ length: 8 }, (_, index) => lease(`owner-${index}`, T0));
@@ -152,7 +152,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(leased.filter((one) => one !== undefined)).toHaveLength(1);
     }));
 
-  it("pause, go on and are cancelled, and an ended one does not change any more", () =>
+  it("a bulk replay pauses, resumes and is cancelled, and an ended one does not change", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const { id } = await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       expect(await bulkReplays.change(999, "paused", at(1))).toBe("absent");
@@ -169,7 +169,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
         expect(await bulkReplays.change(id, to, at(7))).toBe("ended");
     }));
 
-  it("are done in the end, with what was gone counted as such", () =>
+  it("a bulk replay ends as done, and counts events that were already handled", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const { id } = await begin(store);
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.change(id, "paused", at(12))).toBe("ended");
     }));
 
-  it("are swept when they ended long ago, the newest excepted, whose number shall not be given again", () =>
+  it("the retention job deletes old bulk replays except the newest, whose number must not be used again", () =>
     withStore(dialect, async (store) => {
       const bulks = [await begin(store), await begin(store), await begin(store)];
       for (const { id } of [bulks[0]!, bulks[2]!]) await store.bulkReplays.change(id, "cancelled", at(11));

@@ -86,7 +86,7 @@ const FILTERS: readonly (readonly [string, CallbackFilter])[] = [
 ];
 
 describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
-  it("finds by each filter what is meant, page by page, without a gap or a repetition", () =>
+  it("a search finds the matches of each filter, page by page, without gaps or repetitions", () =>
     withStore(dialect, async (store) => {
       const all = await fill(store, mixed(700));
       for (const [name, filter] of FILTERS) {
@@ -106,7 +106,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       ]);
     }));
 
-  it("ends with its time, says how far it has come, and goes on from there", () =>
+  it("a search ends at its time limit, reports its position, and continues from there", () =>
     withStore(dialect, async (store) => {
       await fill(store, [logRow({ requestId: "first", eventType: "rare" }), ...mixed(400)]);
       const filter = { eventType: "rare" };
@@ -117,14 +117,14 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(found.map(({ requestId }) => requestId)).toEqual(["first"]);
     }));
 
-  it("looks at few rows at a time where it compares their bodies, however many are short", () =>
+  it("a search reads few rows at a time where it compares bodies, however short they are", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(400));
       const { searchedUntil } = await store.callbacks.search({ text: "nowhere" }, { limit: 5, budgetMs: 0 });
       expect(searchedUntil).toBe(at(400 - (dialect === "sqlite" ? 4 : 64)));
     }));
 
-  it("gives others their turn between its steps, since a callback may be waiting", () =>
+  it("a search yields between its steps, since a callback may be waiting", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(2_000));
       let [turns, isOver] = [0, false];
@@ -140,7 +140,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(turns).toBeGreaterThanOrEqual(4);
     }));
 
-  it("finds what came in a time, also where rows got their ids minutes later than others", () =>
+  it("a search finds the callbacks of a period, also where rows got their ids minutes later than others", () =>
     withStore(dialect, async (store) => {
       const rows = mixed(400).map((row, index) => ({
         ...row,
@@ -155,7 +155,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       }
     }));
 
-  it("looks past what was deleted between ids", () =>
+  it("a search continues past deleted ids", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(300));
       const limits = { callbacks: new Date(0), refusedRowsKept: 10, now: new Date(START) };
@@ -167,7 +167,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await everyMatch(store, filter, 9)).toEqual(meant);
     }));
 
-  it("finds the row that was committed with its event's record, and those of its duplicates", () =>
+  it("a search finds the row that was committed with its event's record, and those of its duplicates", () =>
     withStore(dialect, async (store) => {
       for (const eventId of ["e1", "e2"])
         await store.once(
@@ -187,7 +187,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await idsOf({ eventId: "e3" })).toEqual([]);
     }));
 
-  it("has one row by its id, the newest ids, and what came after one", () =>
+  it("a search returns one row by its id, the newest ids, and the rows after an id", () =>
     withStore(dialect, async (store) => {
       const all = await fill(store, mixed(30));
       const [newest, second] = all;
@@ -205,7 +205,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
 });
 
 describe("a search for a text on sqlite", () => {
-  it("holds nobody up for bodies that nearly match at each of their letters", () =>
+  it("a search does not block for bodies that nearly match at each character", () =>
     withStore("sqlite", async (store) => {
       await fill(
         store,

@@ -18,7 +18,7 @@ const names = async (store: Captures, id = 0) =>
   (await store.after(id, ALL)).map(({ requestId }) => requestId);
 
 describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
-  it("comes back in its order, whole, after any id", () =>
+  it("captured requests are returned in order, complete, after any id", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1", 1), heard("r2", 2)]);
       await store.append([heard("r3", 3)]);
@@ -29,7 +29,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store, first?.id)).toEqual(["r2", "r3"]);
     }));
 
-  it("comes in bounded portions, and one request at least however long it is", () =>
+  it("captured requests are returned in bounded portions of at least one request", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 5).map((name) => heard(name, 0, 100)));
       expect(await store.after(0, { rows: 2, bytes: 1_000_000 })).toHaveLength(2);
@@ -37,14 +37,14 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await store.after(0, { rows: 100, bytes: 5 })).toHaveLength(1);
     }));
 
-  it("is not stored again when the same request is appended again", () =>
+  it("a request that is appended again is not stored again", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1"), heard("r2")]);
       await store.append([heard("r2"), heard("r3")]);
       expect(await names(store)).toEqual(["r1", "r2", "r3"]);
     }));
 
-  it("never appears behind a reader, though several processes write at the same time", () =>
+  it("a captured request never appears behind a reader, though several processes write at the same time", () =>
     withDatabase(dialect, async (target) => {
       const stores = await Promise.all([1, 2, 3].map(async () => (await openTarget(target)).store));
       const [reader, ...writers] = stores;
@@ -83,7 +83,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     ["in number", { rows: 3, bytes: 1_000_000, since: T0 }, 7],
     ["in bytes", { rows: 1_000, bytes: 400, since: T0 }, 6],
     ["by age", { rows: 1_000, bytes: 1_000_000, since: at(9) }, 8],
-  ])("is bounded %s, the newest kept", (_title, limits, gone) =>
+  ])("the store bounds captures %s and keeps the newest", (_title, limits, gone) =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 10).map((name, index) => heard(name, index + 1, 100)));
       const [, , , , , , , last] = await store.after(0, ALL);
@@ -94,7 +94,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
     }),
   );
 
-  it("keeps the newest one however old it is, so that no id comes again", () =>
+  it("the retention job keeps the newest capture however old it is, so that no id is reused", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append([heard("r1"), heard("r2")]);
       const { newestId } = await store.extent();
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store, newestId)).toEqual(["r3"]);
     }));
 
-  it("is swept in steps when it is much", () =>
+  it("the retention job deletes many captures in steps", () =>
     withStore(dialect, async ({ captures: store }, target) => {
       for (let from = 1; from <= 2_400; from += 200)
         await store.append(named(from, from + 199).map((name) => heard(name)));
@@ -111,7 +111,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await countOf(target, "oncehook_captured_requests")).toBe(50);
     }));
 
-  it("has a name that lasts until all of it is deleted", () =>
+  it("the store's name for its captures lasts until all of them are deleted", () =>
     withStore(dialect, async ({ captures: store }) => {
       const [one, other] = await Promise.all([store.extent(), store.extent()]);
       await store.append([heard("r0"), heard("r1")]);
@@ -124,7 +124,7 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(deletedTo).toBe(0);
     }));
 
-  it("is found by the time at which it came", () =>
+  it("captures are found by the time at which they arrived", () =>
     withStore(dialect, async ({ captures: store }) => {
       await store.append(named(1, 5).map((name, index) => heard(name, index + 1)));
       expect(await names(store, await store.idBefore(at(3)))).toEqual(["r3", "r4", "r5"]);

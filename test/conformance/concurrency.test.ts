@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 const migrations = [EFFECTS];
 
 describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
-  it("handles one of 200 deliveries of an event over several connections of two processes' stores", () =>
+  it("one of 200 deliveries of an event is handled, over several connections of two processes' stores", () =>
     withDatabase(dialect, async (target) => {
       const stores = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
       const runs = Array.from({ length: 200 }, (_, index) =>
@@ -19,7 +19,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       for (const { store } of stores) await store.close();
     }));
 
-  it("lets a duplicate wait for the one in flight and answers already after its commit", () =>
+  it("a duplicate waits for the delivery in flight, and is already processed after its commit", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -48,7 +48,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       { migrations },
     ));
 
-  it("runs the duplicate that waited when the one in flight fails", () =>
+  it("a waiting duplicate runs when the delivery in flight fails", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -74,7 +74,7 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
       { migrations },
     ));
 
-  it("tells a duplicate that waits past its deadline that the event is in progress, and writes nothing for it", () =>
+  it("a duplicate that waits past its deadline is in progress, and nothing is written for it", () =>
     withStore(dialect, async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();

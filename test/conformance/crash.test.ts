@@ -6,7 +6,7 @@ import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 const CHILD = "test/support/once-child.ts";
 
 describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
-  it("leaves nothing of an event whose process dies before the commit, and runs its redelivery", () =>
+  it("an event whose process dies before the commit leaves nothing, and its redelivery runs", () =>
     withDatabase(dialect, async (target) => {
       expect((await runChild(CHILD, [target.url, "crash-before"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
@@ -18,7 +18,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       await store.close();
     }));
 
-  it("keeps an event whose process dies right after the commit, and answers its redelivery already", () =>
+  it("an event whose process dies right after the commit is kept, and its redelivery is already processed", () =>
     withDatabase(dialect, async (target) => {
       expect((await runChild(CHILD, [target.url, "crash-after"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
@@ -29,7 +29,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       await store.close();
     }));
 
-  it("handles each of 100 events once although two processes race for all of them", () =>
+  it("two processes that race for 100 events handle each once", () =>
     withDatabase(dialect, async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       await store.close();

@@ -24,7 +24,7 @@ async function fail({ failures }: Store, eventId: string, over: Partial<NewFailu
 }
 
 describe.each(DIALECTS)("a failure on %s whose process ended during its attempt", (dialect) => {
-  it("has its attempt counted when it was leased, and given back with the lease", () =>
+  it("a failure counts its attempt when it is leased, and uncounts it when the lease is released", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       const [leased] = await store.failureLeases.leaseDue(lease("a", 60), 1);
@@ -45,7 +45,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       }
     }));
 
-  it("is a suspect once its lease has expired, and comes back alone after the delay", () =>
+  it("a failure is a suspect once its lease expires, and is leased alone after the delay", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(130) });
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(await store.failureLeases.leaseDue(lease("b", 191), 10)).toHaveLength(1);
     }));
 
-  it("is exhausted after as many retries as are allowed, with the cause that its process ended", () =>
+  it("a failure is exhausted after the allowed retries, with process_ended as its cause", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), 1);
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(told[0]).toMatchObject({ startedAt: at(60).toISOString() });
     }));
 
-  it("is never exhausted by an attempt that others ran beside", () =>
+  it("a failure is never exhausted by an attempt that ran beside others", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), 1);
@@ -121,7 +121,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       });
     }));
 
-  it("keeps its state after a replay, which counts as an attempt and says what ended it", () =>
+  it("a failure keeps its state after a replay, which counts as an attempt with its cause", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: null });
       await store.failureLeases.leaseOne(key("e1"), lease("ended", 5));
@@ -136,7 +136,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect(await store.failureLeases.leaseOne(key("e1"), lease("b", 36))).toMatchObject({ eventId: "e1" });
     }));
 
-  it("is left alone by its bulk replay after three process ends, and counted there once", () =>
+  it("a bulk replay leaves a failure alone after three process ends, and counts it once", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: null });
       const bulk = await store.bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(1));
@@ -150,7 +150,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
       expect((await store.bulkReplays.get(bulk.id))?.failed).toBe(1);
     }));
 
-  it("is given back at once where each process is known to have ended", () =>
+  it("the lease of a failure ends at once where its process is known to have ended", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await store.failureLeases.leaseDue(lease("ended", 60), 1);
@@ -163,7 +163,7 @@ describe.each(DIALECTS)("a failure on %s whose process ended during its attempt"
 });
 
 describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
-  it("keeps no failure for longer than a lease from now, and settles it as if its time were over", () =>
+  it("a lease of a failure is shortened to one lease from now, and settled as expired", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: at(3_600) });
       await store.failureLeases.leaseDue(lease("ended", 3_600), 1);
@@ -173,7 +173,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       expect((await store.failures.get(key("e1")))?.nextAttemptAt).toBe(at(90).toISOString());
     }));
 
-  it("puts no retry off for longer than the delay from now", () =>
+  it("a retry is due at the latest after its delay from now", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1", { nextAttemptAt: at(7_200) });
       await fail(store, "e2", { nextAttemptAt: at(60) });
@@ -201,7 +201,7 @@ const addTokens = (target: Target, userId: string, refreshAt: Date, updatedAt: D
   );
 
 describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
-  it("delays no delivery and keeps none leased for longer than its channel's lease", () =>
+  it("a delivery is due and its lease over at the latest after its channel's lease", () =>
     withStore(dialect, async (store) => {
       const { outbox, deliveries } = store;
       const leaseMs = LEASE_SECONDS * 1_000;
@@ -222,7 +222,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       });
     }));
 
-  it("keeps no bulk replay and no prepare step for longer than a lease from now", () =>
+  it("a bulk replay and a prepare step are leased for no longer than one lease from now", () =>
     withStore(dialect, async ({ bulkReplays, preparations }) => {
       await bulkReplays.create({ filter: {}, perSecond: 10, createdBy: "token" }, at(0));
       await bulkReplays.lease(lease("ended", 3_600));
@@ -235,7 +235,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
       expect((await preparations.claim(key("e1"), lease("a", LEASE_SECONDS))).state).toBe("claimed");
     }));
 
-  it("refreshes the tokens of users as long after now as they were to be refreshed after then", () =>
+  it("a user's tokens are refreshed after the same interval from now as before", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", at(3_900), at(3_600));
       await addTokens(target, "bob", at(0), at(0));
@@ -255,7 +255,7 @@ describe.each(DIALECTS)("a clock on %s that was set back", (dialect) => {
 });
 
 describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
-  it("survives the commit that completes the event of that id of another source", () =>
+  it("a failure survives the commit that completes the event of that id of another source", () =>
     withStore(dialect, async (store) => {
       const other = { source: "oauth", eventId: "e1" };
       const claim = lease("a", 0);
@@ -275,7 +275,7 @@ describe.each(DIALECTS)("a failure on %s of another source", (dialect) => {
 describe("a row on postgres that another session holds", () => {
   const SHORT = { lockTimeoutMs: 200 };
 
-  it("keeps no process from leasing the other failures that are due", () =>
+  it("a locked row does not stop a process from leasing the other due failures", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -291,7 +291,7 @@ describe("a row on postgres that another session holds", () => {
       SHORT,
     ));
 
-  it("keeps no process from leasing the other deliveries and tokens that are due", () =>
+  it("a locked row does not stop a process from leasing the other due deliveries and tokens", () =>
     withStore(
       "postgres",
       async (store, target) => {

@@ -6,7 +6,7 @@ const day = (number: number) => new Date(Date.UTC(2026, 0, number));
 const SECRET = { method: "hmac", fingerprint: "a" };
 
 describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
-  it("are kept for the secret, whatever place it has", () =>
+  it("the uses of a secret are kept for the secret, whether it is current or previous", () =>
     withStore(dialect, async (store, target) => {
       await store.credentialUses.noteConfigured([{ ...SECRET, isPrevious: false }], day(1));
       await store.credentialUses.note(SECRET, day(2));
@@ -21,7 +21,7 @@ describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
       });
     }));
 
-  it("are told of those that are asked for, and of no other", () =>
+  it("the store returns the uses of the secrets that are asked for, and no others", () =>
     withStore(dialect, async (store) => {
       const other = { method: "token", fingerprint: "b" };
       await store.credentialUses.noteConfigured([{ ...SECRET, isPrevious: true }], day(1));
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("the uses of a secret on %s", (dialect) => {
       );
     }));
 
-  it("begin to be those of a previous one at the first start, and end when it is current again", () =>
+  it("the uses of a previous secret count from the first start with it, until it is current again", () =>
     withStore(dialect, async (store, target) => {
       const since = async () => {
         const found = await inspectTarget(target);

@@ -15,7 +15,7 @@ function ended(): string {
   return `E${length.toString("latin1")}${fields}`;
 }
 
-it("a session that the server ends while it is being handed over takes nobody down, and another one is used", () =>
+it("a session that the server ends at hand-over fails nothing else, and another one is used", () =>
   withDatabase("postgres", (target) =>
     withWire(target.url, async (wire) => {
       const { store } = await openTarget({ dialect: "postgres", url: target.url }, { migrations: [EFFECTS] });

@@ -23,7 +23,7 @@ const complete = (store: Store, source: string) =>
   store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
 
 describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialect) => {
-  it("are leased, given back, put off and removed one by one", () =>
+  it("two failures of one event id are leased, released, postponed and removed independently", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       for (const source of ["platform", "oauth"]) await fail({ failures }, of(source));
       expect(await failureLeases.leaseOne(of("platform"), lease("a", 60))).toMatchObject(of("platform"));
@@ -35,7 +35,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
       expect(await failures.get(of("oauth"))).toMatchObject(of("oauth"));
     }));
 
-  it("go with the record of their own source, and with no other one", () =>
+  it("a failure is deleted with the record of its own source, and with no other", () =>
     withStore(dialect, async (store) => {
       await complete(store, "oauth");
       await fail(store);
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
       expect(await store.failures.get(of("third"))).toBeDefined();
     }));
 
-  it("are found by that id in pages, of one source, state or code where that is asked for", () =>
+  it("failures are found by that id in pages, filtered by source, state or code", () =>
     withStore(dialect, async ({ failures }) => {
       await fail({ failures }, of("platform"));
       await fail({ failures }, { ...of("oauth"), nextAttemptAt: null });
@@ -68,7 +68,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
 });
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
-  it("say when and why they failed last, also with what PostgreSQL's text cannot hold", () =>
+  it("failures state when and why they failed last, also with text that PostgreSQL cannot hold", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await fail({ failures }, { error: "a NUL \u0000" });
       expect(await failures.get(of("platform"))).toMatchObject({ error: "a NUL \uFFFD" });
@@ -82,7 +82,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("come in the order in which they became due, and the first of them is told", () =>
+  it("failures are leased in the order in which they became due, and the first due time is known", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       expect(await failures.nextAttemptAt()).toBeNull();
       for (const [eventId, nextAttemptAt] of [
@@ -96,7 +96,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(due.map(({ eventId }) => eventId)).toEqual(["first", "second"]);
     }));
 
-  it("that are suspects come by how few processes ended with them, and then as they became due", () =>
+  it("suspects are leased by the number of their process ends, then by the time they are due", () =>
     withStore(dialect, async ({ failures, failureLeases }, target) => {
       for (const [eventId, ends, due] of [
         ["e1", 2, 10],
@@ -112,7 +112,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(order).toEqual(["e3", "e2", "e1", undefined]);
     }));
 
-  it("that wait are counted in the order of their types, and of the versions of each", () =>
+  it("waiting failures are counted in the order of their types and versions", () =>
     withStore(dialect, async ({ failures }) => {
       for (const [eventId, eventType, version] of [
         ["e1", "b", "v1"],

@@ -29,7 +29,7 @@ function lease(owner: string, now: Date, seconds = 30): Lease {
 const key = (eventId: string) => ({ source: "platform", eventId });
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
-  it("keeps a failed event with its encrypted body and its schedule", () =>
+  it("a failure keeps its encrypted body and its schedule", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       const stored = await failures.get(key("e1"));
@@ -44,13 +44,13 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(Buffer.from(stored!.encryptedBody)).toEqual(Buffer.from([0, 1, 255]));
     }));
 
-  it("is exhausted from the start where no retry is allowed", () =>
+  it("a failure is exhausted at once where no retry is allowed", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
       expect((await failures.get(key("e1")))?.state).toBe("exhausted");
     }));
 
-  it("is not left behind for an event that another delivery has handled meanwhile", () =>
+  it("a failure is not recorded for an event that another delivery has handled meanwhile", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       await store.failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
@@ -59,7 +59,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.get(key("e2"))).toBeDefined();
     }));
 
-  it("is removed in place of being put off when another delivery has completed its event", () =>
+  it("a failure is removed instead of postponed when another delivery has completed its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failureLeases.leaseDue(lease("a", at(60)), 1);
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.get(key("e1"))).toBeUndefined();
     }));
 
-  it("counts a second failure as an attempt and leaves the schedule as it is", () =>
+  it("a second failure counts as an attempt and leaves the schedule unchanged", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       await failures.record(newFailure("e1", { error: "again", nextAttemptAt: at(999) }), at(10));
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("leases only what is due, oldest first, up to the limit", () =>
+  it("due failures are leased oldest first, up to the limit", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("later", { nextAttemptAt: at(90) }), T0);
       await failures.record(newFailure("second", { nextAttemptAt: at(61) }), T0);
@@ -96,7 +96,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ]);
     }));
 
-  it("gives each due failure to one of many owners who ask at once", () =>
+  it("one of many owners that ask at once leases each due failure", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       for (let index = 0; index < 20; index += 1) await failures.record(newFailure(`e${index}`), T0);
       const owners = Array.from({ length: 8 }, (_, index) => `owner-${index}`);
@@ -109,7 +109,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(ids.length + rest.length).toBe(20);
     }));
 
-  it("reschedules for its owner only, and is exhausted after the last retry", () =>
+  it("only the owner reschedules a failure, which is exhausted after the last retry", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
       await failureLeases.leaseDue(lease("a", at(60)), 1);
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failureLeases.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
     }));
 
-  it("does not count a replay against the retries, nor change the schedule", () =>
+  it("a replay counts against no retry, and does not change the schedule", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
       await failureLeases.leaseOne(key("e1"), lease("operator", at(5)));
@@ -157,7 +157,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failures.get(key("e1"))).toMatchObject({ state: "waiting", attempts: 2, retriesDone: 0 });
     }));
 
-  it("leases one failure whatever its state, and tells an absent one from a leased one", () =>
+  it("a failure is leased whatever its state, and the result names an absent or a leased one", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
       expect(await failureLeases.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");
@@ -167,7 +167,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await failureLeases.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
     }));
 
-  it("is put off when its lease is given back unused, so that others come first", () =>
+  it("a failure whose lease is released unused is postponed, so that others come first", () =>
     withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("blocked"), T0);
       await failures.record(newFailure("other", { nextAttemptAt: at(61) }), T0);
@@ -183,7 +183,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("is deleted by the commit that completes its event", () =>
+  it("the commit that completes an event deletes its failure", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failures.record(newFailure("e2"), T0);
@@ -193,7 +193,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.remove(key("e2"))).toBe(false);
     }));
 
-  it("counts what waits for a retry by event type and version, and leaves out what is exhausted", () =>
+  it("waiting failures are counted by event type and version, without exhausted ones", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       await failures.record(newFailure("e2"), T0);
@@ -205,7 +205,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ]);
     }));
 
-  it("lists newest first in pages, by state, and counts", () =>
+  it("failures are listed newest first in pages, by state, and counted", () =>
     withStore(dialect, async ({ failures }) => {
       for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);
       await failures.record(newFailure("e4", { nextAttemptAt: null }), T0);
@@ -219,7 +219,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ).toEqual(["e4"]);
     }));
 
-  it("lists what a filter finds, newest first in pages, whatever else there is", () =>
+  it("failures are listed by a filter, newest first in pages", () =>
     withStore(dialect, async ({ failures }) => {
       const exhausted = { nextAttemptAt: null };
       await failures.record(newFailure("e1", { ...exhausted, code: "handler_timed_out" }), T0);

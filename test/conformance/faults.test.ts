@@ -13,7 +13,7 @@ const PASSING = [
 ];
 
 describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
-  it("answers a COMMIT that fails as a failure, keeps nothing, and runs the next delivery", () =>
+  it("a COMMIT that fails fails the delivery, keeps nothing, and the next delivery runs", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
       { migrations },
     ));
 
-  it("retries a first look that meets a busy database until it is free, and makes no verdict of it", () =>
+  it("a first look-up that meets a busy database is retried until it is free, and decides nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -57,7 +57,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
       { migrations, lockTimeoutMs: 100 },
     ));
 
-  it("gives up at the deadline when the database stays busy, and has written nothing", () =>
+  it("a delivery gives up at the deadline while the database is busy, and has written nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
 });
 
 describe("faults that only PostgreSQL has", () => {
-  it("runs the whole transaction again after each SQLSTATE that passes by itself", () =>
+  it("the whole transaction runs again after each transient SQLSTATE", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -100,7 +100,7 @@ describe("faults that only PostgreSQL has", () => {
       { migrations },
     ));
 
-  it("knows an error that passes by itself behind four errors of the handler's own", () =>
+  it("a transient error is recognized behind four errors of the handler's own", () =>
     withStore("postgres", async (store) => {
       let runs = 0;
       const ending = await store.once(
@@ -121,7 +121,7 @@ describe("faults that only PostgreSQL has", () => {
       expect([ending.kind, runs]).toEqual(["completed", 2]);
     }));
 
-  it("runs the transaction again on another connection when its own is cut off before COMMIT", () =>
+  it("the transaction runs again on another connection when its own is lost before COMMIT", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -143,7 +143,7 @@ describe("faults that only PostgreSQL has", () => {
       { migrations },
     ));
 
-  it("tells that the handler ran where its own statement cuts its connection off each time, whatever it throws then", () =>
+  it("a handler whose statement ends its connection each time counts as run, whatever it throws then", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -169,7 +169,7 @@ describe("faults that only PostgreSQL has", () => {
       { migrations },
     ));
 
-  it("replaces idle connections that the server has closed", () =>
+  it("idle connections that the server has closed are replaced", () =>
     withStore("postgres", async (store, target) => {
       await store.ping();
       await terminateOthers(target);
@@ -179,7 +179,7 @@ describe("faults that only PostgreSQL has", () => {
       );
     }));
 
-  it("does not take a transaction whose failed statement the handler swallowed for a success", () =>
+  it("a transaction whose failed statement the handler swallowed is not a success", () =>
     withStore("postgres", async (store, target) => {
       const run = store.once(
         newRecord("e1"),

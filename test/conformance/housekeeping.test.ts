@@ -34,7 +34,7 @@ const insertRecords = (
   );
 
 describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
-  it("lists callbacks newest first in pages, and those of one event", () =>
+  it("callbacks are listed newest first in pages, and by event", () =>
     withStore(dialect, async (store) => {
       const rows = [1, 2, 3].map((n) => logRow({ requestId: `r${n}`, eventId: n === 2 ? "e2" : "e1" }));
       await store.appendCallbacks(rows);
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       ).toEqual(["r3", "r1"]);
     }));
 
-  it("stores log rows that hold what PostgreSQL's text cannot", () =>
+  it("log rows store text that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async (store) => {
       const texts = [
         "url",
@@ -64,7 +64,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(row).toMatchObject({ ...allOf("a\uFFFDb"), error: "lone \uFFFD" });
     }));
 
-  it("lists records newest first in pages, and those of one event", () =>
+  it("records are listed newest first in pages, and by event", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"])
         await store.once(newRecord(id), async () => ({ result: {} }), committing());
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.records.list({ limit: 9 }, { eventId: "e2" })).toHaveLength(1);
     }));
 
-  it("counts every one of many hits at once, and anew in the next window", () =>
+  it("simultaneous hits are all counted, and a new window starts at zero", () =>
     withStore(dialect, async (store) => {
       const counts = await Promise.all(
         Array.from({ length: 50 }, () => store.rateCounters.hit("k", 60_000, T0)),
@@ -88,7 +88,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.rateCounters.hit("other", 60_000, at(60))).points).toBe(1);
     }));
 
-  it("begins a new window of a limit when the clock was set back, and not for clocks that are seconds apart", () =>
+  it("a limit's window restarts when the clock was set back, and not for clocks that differ by seconds", () =>
     withStore(dialect, async (store) => {
       await store.rateCounters.hit("k", 60_000, at(21_600));
       expect(await store.rateCounters.hit("k", 60_000, at(21_593))).toEqual({
@@ -98,7 +98,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.rateCounters.hit("k", 60_000, T0)).toEqual({ points: 1, resetAt: at(60) });
     }));
 
-  it("expects a registered OAuth state until it expires or is consumed", () =>
+  it("a registered OAuth state is expected until it expires or is consumed", () =>
     withStore(dialect, async ({ redirectStates }) => {
       await redirectStates.register("hash", at(600), T0);
       expect(await redirectStates.isRegistered("hash", at(599), within(10_000))).toBe(true);
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await redirectStates.isRegistered("hash", T0, within(10_000))).toBe(false);
     }));
 
-  it("remembers a spent OAuth state until it expires, and deletes expired ones with the next", () =>
+  it("a spent OAuth state is remembered until it expires, and deleted with the next one", () =>
     withStore(dialect, async (store) => {
       const { redirectStates } = store;
       await redirectStates.spend("first", at(600), T0);
@@ -124,7 +124,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.retention.sweep(sweeping)).toMatchObject({ stale: 1 });
     }));
 
-  it("sweeps what is past its time and keeps the rest, records only when told to", () =>
+  it("the retention job deletes what has expired and keeps the rest, and deletes records only when configured", () =>
     withStore(
       dialect,
       async (store) => {
@@ -151,7 +151,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       { clock: { now: () => T0 } },
     ));
 
-  it("keeps the records of redirects, which alone tell a replay", () =>
+  it("the retention job keeps the records of redirects, which alone detect a replay", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
@@ -160,7 +160,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect((await store.records.list({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);
     }));
 
-  it("looks at the old records of redirects once, and at those that have become old since", () =>
+  it("the retention job visits old records of redirects once, and those that became old since", () =>
     withStore(dialect, async (store, target) => {
       await insertRecords(target, [1, 2_500], T0);
       await insertRecords(target, [2_501, 2_600], at(100));
@@ -176,7 +176,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records", "source = 'platform'")).toBe(1);
     }));
 
-  it("deletes a record that was too young among older ones when the sweep came by, once it is old", () =>
+  it("the retention job deletes a record once it is old, also among older ones", () =>
     withStore(dialect, async (store, target) => {
       const everyOne = "'platform'";
       await insertRecords(target, [1, 500], T0, everyOne);
@@ -187,7 +187,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.retention.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
     }));
 
-  it("bounds the rows that belong to no event, the newest kept, and leaves those of events alone", () =>
+  it("the retention job bounds the number of rows without an event, keeps the newest, and leaves those of events", () =>
     withStore(dialect, async (store) => {
       const strangers = Array.from({ length: 1_500 }, (_, index) => logRow({ requestId: `s${index}` }));
       await store.appendCallbacks([logRow({ eventId: "e1" }), ...strangers]);
@@ -199,7 +199,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["s1499", "e1"]);
     }));
 
-  it("bounds the bytes of rows that belong to no event, the oldest out first, and leaves those of events alone", () =>
+  it("the retention job bounds the bytes of rows without an event, deletes the oldest first, and leaves those of events", () =>
     withStore(dialect, async (store) => {
       const requestBody = "ü".repeat(2_000);
       const strangers = Array.from({ length: 1_250 }, (_, index) =>
@@ -223,7 +223,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       ]);
     }));
 
-  it("keeps what the log has left out in the row that stands for it", () =>
+  it("the row that stands for omitted log rows keeps their counts", () =>
     withStore(dialect, async (store) => {
       const time = T0.toISOString();
       const dropped = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
@@ -238,7 +238,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       ]);
     }));
 
-  it("keeps what a failed event has prepared as long as its failure", () =>
+  it("the retention job keeps a failed event's prepare result as long as its failure", () =>
     withStore(dialect, async (store) => {
       const lease = { owner: "a", now: T0, until: at(30) };
       for (const eventId of ["failed", "forgotten"]) {
@@ -251,7 +251,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.preparations.get({ source: "platform", eventId: "failed" })).toBeDefined();
     }));
 
-  it("deletes the old results of prepare steps a thousand at a time", () =>
+  it("the retention job deletes the old results of prepare steps a thousand at a time", () =>
     withStore(dialect, async (store, target) => {
       await execute(
         target,
@@ -268,7 +268,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1_500 });
     }));
 
-  it("answers a ping, and closing twice does no harm", () =>
+  it("a store answers a ping, and may be closed twice", () =>
     withStore(dialect, async (store) => {
       await store.ping();
       await store.close();

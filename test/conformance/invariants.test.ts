@@ -163,15 +163,15 @@ describe.each(DIALECTS)("what verify finds on %s", (dialect) => {
     return { counts: Object.fromEntries(found.map((one) => [one.name, one.violations])), found };
   }
 
-  it.each(BROKEN)("tells where %s", async (_title, invariant, statements) => {
+  it.each(BROKEN)("verify reports where %s", async (_title, invariant, statements) => {
     expect((await broken(statements)).counts).toEqual({ [invariant]: 1 });
   });
 
-  it.each(WHOLE)("is nothing where %s", async (_title, statements) => {
+  it.each(WHOLE)("verify finds nothing where %s", async (_title, statements) => {
     expect((await broken(statements)).counts).toEqual({});
   });
 
-  it("is counted in full, and names five of it", async () => {
+  it("verify counts all violations, and names five of them", async () => {
     const ids = Array.from({ length: 7 }, (_, index) => `e${index}`);
     const { counts, found } = await broken(ids.map((event_id) => record({ event_id, result: null })));
     expect(counts).toEqual({ "records-completed": 7 });

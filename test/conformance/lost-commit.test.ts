@@ -13,7 +13,7 @@ const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] 
 
 describe("a connection that breaks around COMMIT on postgres", () => {
   it.each(LOSSES)(
-    "never guesses after losing %s: it fails, and the redelivery finds out",
+    "a delivery that loses %s fails without a guess, and the redelivery finds out",
     (_, loss, kept, next) =>
       withDatabase("postgres", (target) =>
         withWire(target.url, async (wire) => {
@@ -62,7 +62,7 @@ const END_COMMIT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`;
 
 describe("a session that the server ends during COMMIT on postgres", () => {
-  it("says nothing of whether the event was committed", () =>
+  it("a lost session leaves unknown whether the event was committed", () =>
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
       try {
@@ -77,7 +77,7 @@ describe("a session that the server ends during COMMIT on postgres", () => {
 });
 
 describe("a connection that breaks before the answer to a statement of the store's own", () => {
-  it("fails it and does not send it again, since it may have happened", () =>
+  it("the statement fails and is not sent again, since it may have run", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) });
@@ -107,7 +107,7 @@ describe("a connection that breaks before the answer to a statement of the store
 });
 
 describe("a server that falls silent without closing its connections", () => {
-  it("is asked again over new connections, and the silent ones are never used again", () =>
+  it("a silent server is asked again over new connections, and the silent ones are never used again", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };
@@ -128,7 +128,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("holds up no event past its deadline, neither before its handler nor at its COMMIT", () =>
+  it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         // So few connections serve each event by itself.
@@ -152,7 +152,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("on two of them keeps no look-up from the others", () =>
+  it("silent connections delay no look-up on the others", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget(

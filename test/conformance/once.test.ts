@@ -9,7 +9,7 @@ import { logRow } from "../support/log-row.ts";
 const migrations: Migration[] = [EFFECTS];
 
 describe.each(DIALECTS)("once on %s", (dialect) => {
-  it("commits record, effects, notification and log row together", () =>
+  it("once commits record, effects, notification and log row together", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("keeps what SPEC 2.4 asks of a record", () =>
+  it("a record has what SPEC 2.4 requires", () =>
     withStore(dialect, async (store) => {
       const clock = new Date().toISOString();
       await store.once(newRecord("e1"), async () => ({ result: { order_id: "o1" } }), committing());
@@ -46,7 +46,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(record?.processedAt && record.processedAt >= clock).toBe(true);
     }));
 
-  it("keeps when the event came and when its handler had ended, by the clock of the receiver", () => {
+  it("a record has the arrival time and the handler's end time, by the receiver's clock", () => {
     let now = new Date("2026-01-02T03:04:05.678Z");
     return withStore(
       dialect,
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     );
   });
 
-  it("does not run a second time and answers with the stored record", () =>
+  it("a duplicate does not run, and returns the stored record", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: { run: 1 } }), committing());
       const again = await store.once(
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(again).toMatchObject({ kind: "duplicate", record: { result: { run: 1 } } });
     }));
 
-  it("rolls back record, effects, notification and log row when run throws, and rethrows the very error", () =>
+  it("a run that throws rolls back record, effects, notification and log row, and rethrows the same error", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -98,7 +98,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("runs afresh after a failure", () =>
+  it("an event runs again after a failure", () =>
     withStore(dialect, async (store) => {
       await expect(
         store.once(newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
@@ -107,7 +107,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(ending).toEqual({ kind: "completed", result: { run: 2 } });
     }));
 
-  it("keeps the first body's fingerprint when the same id comes with another body", () =>
+  it("a duplicate with another body keeps the first body's fingerprint", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const other = newRecord("e1", { bodySha256: "b".repeat(64) });
@@ -115,7 +115,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(ending).toMatchObject({ kind: "duplicate", record: { bodySha256: "a".repeat(64) } });
     }));
 
-  it("takes the same id from another source for another event", () =>
+  it("the same id from another source is another event", () =>
     withStore(dialect, async (store, target) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const ending = await store.once(
@@ -127,7 +127,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(2);
     }));
 
-  it("leaves nothing of a dry run", () =>
+  it("a dry run leaves nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -140,7 +140,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("keeps ids apart that only look alike, byte for byte", () =>
+  it("ids that only look alike stay separate, byte for byte", () =>
     withStore(dialect, async (store, target) => {
       const ids = ["\u00e9", "e\u0301", "k", "k ", " k", "K", "😀", "x".repeat(255)];
       for (const id of ids) {
@@ -151,7 +151,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(ids.length);
     }));
 
-  it("stores results that a jsonb column would refuse", () =>
+  it("a store keeps results that a jsonb column would refuse", () =>
     withStore(dialect, async (store) => {
       let deep: object = {};
       for (let level = 0; level < 60; level += 1) deep = { deep };
@@ -160,7 +160,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect((await store.find(newRecord("e1"), within(1_000)))?.result).toEqual(result);
     }));
 
-  it("refuses the transaction's use after its end", () =>
+  it("the transaction is refused after its end", () =>
     withStore(
       dialect,
       async (store) => {
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("does not commit while a statement that nobody awaits is under way", () =>
+  it("a transaction with an unawaited statement does not commit", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -208,7 +208,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     ));
 
   it.each(["COMMIT", " rollback ", "-- done\nCOMMIT", "/* done */ ; END", "BEGIN"])(
-    "does not let tx.query run %j",
+    "tx.query does not run %j",
     (statement) =>
       withStore(dialect, async (store) => {
         const run = store.once(
@@ -223,7 +223,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       }),
   );
 
-  it("does not let a handler commit by itself", () =>
+  it("a handler cannot commit by itself", () =>
     withStore(dialect, async (store, target) => {
       const run = store.once(
         newRecord("e1"),
@@ -242,7 +242,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(0);
     }));
 
-  it("does not let tx.query begin a transaction of its own", () =>
+  it("tx.query cannot begin a transaction of its own", () =>
     withStore(dialect, async (store) => {
       const run = store.once(
         newRecord("e1"),

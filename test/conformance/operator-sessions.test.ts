@@ -15,7 +15,7 @@ const SESSION: StoredSession = {
 };
 
 describe.each(DIALECTS)("sessions on %s", (dialect) => {
-  it("are found as they were begun, by any process, until they expire", () =>
+  it("any process finds a session as it was created, until it expires", () =>
     withStore(dialect, async ({ sessions }, target) => {
       await sessions.create(ID, SESSION);
       const { store: other } = await openTarget(target);
@@ -25,13 +25,13 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find("b".repeat(64), NOON)).toBeUndefined();
     }));
 
-  it("are begun for names that PostgreSQL's text cannot hold, too", () =>
+  it("a session can have a name that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async ({ sessions }) => {
       await sessions.create(ID, { ...SESSION, actor: "a\u0000" });
       expect(await sessions.find(ID, NOON)).toMatchObject({ actor: "a\uFFFD" });
     }));
 
-  it("are told from those that are none any more, many at once", () =>
+  it("the store tells which of many sessions are valid in one query", () =>
     withStore(dialect, async ({ sessions }) => {
       const [first, second, ended] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [
         string,
@@ -48,7 +48,7 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.among([], NOON)).toEqual(new Set());
     }));
 
-  it("end at once, for every process, and one that is none may be ended too", () =>
+  it("a session ends at once, for every process, and an unknown one may be ended too", () =>
     withStore(dialect, async ({ sessions }, target) => {
       await sessions.create(ID, SESSION);
       const { store: other } = await openTarget(target);
@@ -58,7 +58,7 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find(ID, NOON)).toBeUndefined();
     }));
 
-  it("go with the retention job once they have expired, and not before", () =>
+  it("the retention job deletes sessions once they have expired, and not before", () =>
     withStore(dialect, async (store, target) => {
       await store.sessions.create(ID, SESSION);
       await store.sessions.create("b".repeat(64), { ...SESSION, expiresAt: later(600) });

@@ -36,7 +36,7 @@ const sweptNow = (store: Store) =>
   store.retention.sweep({ callbacks: new Date(Date.now() + 60_000), refusedRowsKept: 10, now: T0 });
 
 describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
-  it("is right also when all of its deliveries end at the same moment", () =>
+  it("a notification's state is right also when all its deliveries end at the same moment", () =>
     withStore(dialect, async (store) => {
       const events = Array.from({ length: MANY }, (_, n) => `e${n}`);
       const due = await leased(store, events);
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       expect(await sweptNow(store)).toMatchObject({ stale: MANY });
     }));
 
-  it("is known for more deliveries than one statement takes values", () =>
+  it("a notification's state is known for more deliveries than one statement has parameters", () =>
     withStore(dialect, async (store) => {
       const channels = Array.from({ length: 100 }, (_, n) => `email:${n}@example.org`);
       await store.once(
@@ -62,7 +62,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       expect(await store.outbox.counts()).toEqual({ waiting: 20_000, dead: 0 });
     }));
 
-  it("is right also when a process died as soon as the end of a delivery was stored", () =>
+  it("a notification's state is right also when a process died after it stored the end of a delivery", () =>
     withStore(dialect, async (store, target) => {
       await leased(store, ["e1"], ["webhook"]);
       await execute(target, "UPDATE oncehook_deliveries SET state = 'delivered', lease_owner = NULL");
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       expect(await sweptNow(store)).toMatchObject({ stale: 1 });
     }));
 
-  it("is what its deliveries are: it stands in the list of each state that one of them has", () =>
+  it("a notification is in the list of each state that one of its deliveries has", () =>
     withStore(dialect, async (store) => {
       for (const { id, channel, notification } of await leased(store, ["mixed", "done"])) {
         if (notification.eventId === "mixed" && channel === "email")
@@ -84,7 +84,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
       expect(await listed(store, "waiting")).toEqual(["fresh"]);
     }));
 
-  it("is listed in pages, those that were not spread yet among those that wait", () =>
+  it("notifications are listed in pages, and those without deliveries count as waiting", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1", "e2", "e3"]);
       await notify(store, "e4");
@@ -104,7 +104,7 @@ describe.each(DIALECTS)("how far a notification is, on %s", (dialect) => {
 
 describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
   it.each([undefined, "waiting", "dead"] as const)(
-    "name each notification once, newest first, and end with the last one: state %s",
+    "pages name each notification once, newest first, and end with the last one: state %s",
     (state) =>
       withStore(dialect, async (store) => {
         const events = ["e1", "e2", "e3"];
@@ -127,7 +127,7 @@ describe.each(DIALECTS)("the pages of the outbox on %s", (dialect) => {
 });
 
 describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dialect) => {
-  it("are not revived where their channel is not configured, and are named", () =>
+  it("dead deliveries are not revived where their channel is not configured, and are named", () =>
     withStore(dialect, async (store) => {
       for (const { id } of await leased(store, ["e1"]))
         await store.deliveries.markFailed(id, "a", "no", null);
@@ -139,7 +139,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 1 });
     }));
 
-  it("are discarded where they wait or are dead, and not while one of them is being tried", () =>
+  it("waiting and dead deliveries are discarded, except while one of them is attempted", () =>
     withStore(dialect, async (store) => {
       const due = await leased(store, ["e1"], ["email", "log", "webhook"]);
       const idOf = (name: string) => due.find(({ channel }) => channel === name)?.id ?? 0;
@@ -158,7 +158,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       expect(await sweptNow(store)).toMatchObject({ stale: 1 });
     }));
 
-  it("are those of one notification alone", () =>
+  it("a redelivery or a discard changes the deliveries of one notification alone", () =>
     withStore(dialect, async (store) => {
       for (const { id } of await leased(store, ["e1", "e2"]))
         await store.deliveries.markFailed(id, "a", "no", null);
@@ -173,7 +173,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 1 });
     }));
 
-  it("are not revived where they are delivered, on a channel that is configured or not", () =>
+  it("successful deliveries are not revived, on a configured channel or any other", () =>
     withStore(dialect, async (store) => {
       for (const { id, channel } of await leased(store, ["e1"], ["email", "log", "sms", "webhook"])) {
         const isDead = channel === "sms" || channel === "email";
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("deliveries that an operator decides about, on %s", (dia
       });
     }));
 
-  it("are counted by channel while they wait", () =>
+  it("waiting deliveries are counted by channel", () =>
     withStore(dialect, async (store) => {
       const due = await leased(store, ["e1", "e2"]);
       await store.deliveries.markDelivered([due[0]?.id ?? 0], "a", at(1));

@@ -23,7 +23,7 @@ const eventsOf = (due: readonly { readonly notification: StoredNotification }[])
   due.map(({ notification }) => notification.eventId);
 
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
-  it("makes one delivery for each channel, once, of what was committed", () =>
+  it("the outbox makes one delivery for each channel, once, of each committed notification", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       const failing = store.once(
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
     }));
 
-  it("keeps a notification for the next time where its deliveries could not be written", () =>
+  it("a notification whose deliveries could not be written stays for the next run", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       const noChannel = null as unknown as string;
@@ -56,7 +56,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(await store.deliveries.leaseDue(["webhook"], lease("a", T0), 10)).toHaveLength(1);
     }));
 
-  it("passes each notification on once, however many ask at the same time", () =>
+  it("each notification is fanned out once, however many processes ask at the same time", () =>
     withStore(dialect, async (store) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
       const taken: string[] = [];
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(await store.deliveries.leaseDue(["log"], lease("a", T0), 10)).toEqual([]);
     }));
 
-  it("passes a notification on again where taking it failed", () =>
+  it("a notification is fanned out again where the fan-out failed", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       const refusing = store.outbox.deliverDirectly("log", T0, 10, () => {
@@ -85,7 +85,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(taken).toEqual(["order.paid"]);
     }));
 
-  it("leases a due delivery to one owner, until its lease expires", () =>
+  it("one owner leases a due delivery, until its lease expires", () =>
     withStore(dialect, async (store) => {
       for (let n = 0; n < 20; n += 1) await notify(store, `e${n}`);
       await store.outbox.fanOut(["webhook"], T0, 100);
@@ -102,7 +102,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       });
     }));
 
-  it("leaves the deliveries of a channel that is not configured alone", () =>
+  it("deliveries of an unconfigured channel are not touched", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -110,7 +110,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
-  it("settles each channel by itself, and lets nobody settle a lease that was lost", () =>
+  it("each channel settles separately, and a lost lease settles nothing", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["email", "webhook"], T0, 10);
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(again?.attempts).toBe(2);
     }));
 
-  it("keeps a dead delivery until a person revives it, from its first attempt", () =>
+  it("a dead delivery stays until an operator revives it, and starts at its first attempt", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -150,7 +150,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       expect(again).toMatchObject({ attempts: 1, notification: { idempotencyKey: "platform/e1/1" } });
     }));
 
-  it("counts an attempt when it is leased, so that a process that dies during it has made it", () =>
+  it("a delivery counts an attempt when it is leased, so that an attempt counts although its process dies", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -166,7 +166,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       ]);
     }));
 
-  it("does not count an attempt whose lease is given back, and leases it again at once", () =>
+  it("an attempt whose lease is released does not count, and is leased again at once", () =>
     withStore(dialect, async (store) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -180,7 +180,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
       ]);
     }));
 
-  it("is swept of what is delivered and old, and of nothing else", () =>
+  it("the retention job deletes old delivered notifications from the outbox, and nothing else", () =>
     withStore(dialect, async (store, target) => {
       for (const id of ["done", "open", "dead"]) await notify(store, id);
       await store.outbox.fanOut(["webhook"], T0, 10);
@@ -201,7 +201,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
 });
 
 describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
-  it("spreads and passes on the oldest notifications first, as many as it is asked for", () =>
+  it("the outbox fans out and leases the oldest notifications first, up to the limit", () =>
     withStore(dialect, async (store) => {
       const { outbox, deliveries } = store;
       for (const id of ["e1", "e2", "e3"]) await notify(store, id);
@@ -213,7 +213,7 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
       expect(taken).toEqual(["e2"]);
     }));
 
-  it("spreads a notification whose process ended before it was marked to the channels that it lacks", () =>
+  it("a notification whose process ended during the fan-out is fanned out to the missing channels", () =>
     withStore(dialect, async (store, target) => {
       await notify(store, "e1");
       await store.outbox.fanOut(["webhook"], T0, 9);
@@ -228,7 +228,7 @@ describe.each(DIALECTS)("the order of the outbox on %s", (dialect) => {
       expect(await store.outbox.counts()).toEqual({ waiting: 2, dead: 0 });
     }));
 
-  it("leases the delivery first that has been due for the longest time", () =>
+  it("the delivery that has been due for the longest time is leased first", () =>
     withStore(dialect, async (store) => {
       for (const [id, seconds] of [
         ["e1", 10],
@@ -249,7 +249,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
     return store.deliveries.leaseDue(["webhook"], given, 9);
   };
 
-  it("is tried again by one of many processes, of its channel, when its next attempt comes", () =>
+  it("one of many processes tries a delivery again, on its channel, when its next attempt is due", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"], at(300));
       const left = (seconds: number, channel = "webhook") =>
@@ -260,7 +260,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect(all.filter((one) => one !== undefined)).toHaveLength(1);
     }));
 
-  it("comes before one that has had more attempts", () =>
+  it("a delivery precedes one that has had more attempts", () =>
     withStore(dialect, async (store) => {
       const [first] = await leased(store, ["e1"]);
       await store.deliveries.markFailed(first?.id ?? 0, "a", "down", T0, T0);
@@ -269,7 +269,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect([left?.notification.eventId, left?.attempts]).toEqual(["e2", 1]);
     }));
 
-  it("is charged for no attempt among others, also after one that it had alone", () =>
+  it("a delivery is charged for no attempt beside others, also after one that it had alone", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
       const alone = await store.deliveries.leaseExpired(["webhook"], lease("b", at(60)));
@@ -282,14 +282,14 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       });
     }));
 
-  it("is not given up by a process that has lost its lease", () =>
+  it("a process that has lost its lease does not give a delivery up", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
       await store.deliveries.markDead(due?.id ?? 0, "b", "late");
       expect(await store.outbox.counts()).toEqual({ waiting: 1, dead: 0 });
     }));
 
-  it("shows no error any more once a later attempt was taken", () =>
+  it("a delivery shows no error after a later attempt was delivered", () =>
     withStore(dialect, async (store) => {
       const [due] = await leased(store, ["e1"]);
       await store.deliveries.markFailed(due?.id ?? 0, "a", "down", at(5), T0);
@@ -299,7 +299,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect(listed?.deliveries).toMatchObject([{ state: "delivered", attempts: 2, error: null }]);
     }));
 
-  it("keeps its times where the clocks of two processes are seconds apart", () =>
+  it("a delivery keeps its times where the clocks of two processes are seconds apart", () =>
     withStore(dialect, async (store) => {
       const [failed] = await leased(store, ["e1"]);
       await store.deliveries.markFailed(failed?.id ?? 0, "a", "down", at(25), at(9));
@@ -313,7 +313,7 @@ describe.each(DIALECTS)("a delivery on %s whose process has ended", (dialect) =>
       expect(await store.deliveries.leaseExpired(["webhook"], lease("d", at(84)))).toBeUndefined();
     }));
 
-  it("keeps a lease that is longer than those of another channel", () =>
+  it("a delivery keeps a lease that is longer than those of another channel", () =>
     withStore(dialect, async (store) => {
       await leased(store, ["e1"]);
       await store.deliveries.repairTimes(["email"], 1_000, T0);

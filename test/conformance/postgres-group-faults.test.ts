@@ -17,7 +17,7 @@ const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
   store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
 
 describe("a group of events on postgres in which something goes wrong", () => {
-  it("gives each member its own turn where no connection can be had for it", () =>
+  it("each member runs alone where no connection is available for the group", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
@@ -42,7 +42,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
       }),
     ));
 
-  it("keeps the effect of each member where the release of one's savepoint is refused", () =>
+  it("the effect of each member is kept where the release of one's savepoint is refused", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
@@ -67,7 +67,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
       }),
     ));
 
-  it("refuses a member that did not await a statement which no group allows", () =>
+  it("a member that did not await a statement which no group allows is refused", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -87,7 +87,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
       { migrations },
     ));
 
-  it("shows no member the temporary table of another, not one that a function made either", () =>
+  it("no member sees another's temporary table, not even one that a function made", () =>
     withStore(
       "postgres",
       async (store) => {

@@ -23,7 +23,7 @@ const endings = async (deliveries: readonly ReturnType<typeof deliver>[]) =>
 const ALL_COMPLETED = IDS.map(() => "completed");
 
 describe("a group of events on postgres", () => {
-  it("shares one transaction", () =>
+  it("a group shares one transaction", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -35,7 +35,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("handles an event that is in it twice once", () =>
+  it("an event that is in a group twice is handled once", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -46,7 +46,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("keeps the notifications of each member, in their order, and none of one that failed", () =>
+  it("the notifications of each member are kept in order, and none of one that failed", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -67,7 +67,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("takes handlers that wait between their statements", () =>
+  it("handlers may wait between their statements", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -82,7 +82,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("ends after 80 ms, so that its first members do not wait for all who came with them", () =>
+  it("a group ends after 80 ms, so that its first members do not wait for all later ones", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -98,7 +98,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("does not wait for a member that takes long, and keeps nothing of its first run", () =>
+  it("a group does not wait for a slow member, and keeps nothing of its first run", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -119,7 +119,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("ends when it has gone on for long, so that who is done is answered before all others have begun", () =>
+  it("a long group ends early, so that finished members get their responses before the others start", () =>
     withStore("postgres", async (store) => {
       const order: string[] = [];
       const run: Run = async (scope) => {
@@ -134,7 +134,7 @@ describe("a group of events on postgres", () => {
       expect(order.indexOf("answered")).toBeLessThan(order.lastIndexOf("begun"));
     }));
 
-  it("refuses a member that did not await its statement, and keeps the others", () =>
+  it("a member that did not await its statement is refused, and the others are kept", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -153,7 +153,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("shows no member what another set for its transaction, not by a function either", () =>
+  it("no member sees what another set for its transaction, not even by a function", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -176,7 +176,7 @@ describe("a group of events on postgres", () => {
     ["a temporary table", ({ tx }) => tx.execute("CREATE TEMP TABLE t (n int) ON COMMIT DROP")],
     ["a setting", ({ tx }) => tx.execute("SET LOCAL statement_timeout = 1000")],
     ["the driver's own connection", ({ tx }) => (tx.connection as Queryable).query("SELECT 1")],
-  ])("lets a member that uses %s go, and each is kept", (_, use) =>
+  ])("a member that uses %s leaves the group, and each member is kept", (_, use) =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -192,7 +192,7 @@ describe("a group of events on postgres", () => {
     ),
   );
 
-  it("runs a member again alone also where its handler caught the refusal of its statement", () =>
+  it("a member runs again alone also where its handler caught the refusal of its statement", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -208,7 +208,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("takes events again that failed in an earlier one", () =>
+  it("events that failed in an earlier group run again", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -223,7 +223,7 @@ describe("a group of events on postgres", () => {
       { migrations },
     ));
 
-  it("of one process and of another with the same events in another order end, each event once", () =>
+  it("groups of two processes with the same events in opposite orders end, and handle each event once", () =>
     withDatabase("postgres", async (target) => {
       const opened = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
       const stores = opened.map(({ store }) => store);
@@ -244,7 +244,7 @@ describe("a group of events on postgres", () => {
   it.each<[string, Loss, number, string]>([
     ["the answer of its COMMIT", "answer", FEW, "duplicate"],
     ["its COMMIT on the way", "commit", 0, "completed"],
-  ])("that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
+  ])("a group that loses %s fails as a whole, and the redeliveries find out", (_, loss, kept, next) =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });

@@ -17,7 +17,7 @@ const transactionsOf = (target: Target) =>
   rowsOf(target, "SELECT xmin::text, count(*)::int AS events FROM oncehook_records GROUP BY xmin ORDER BY 2");
 
 describe("an optimistic group on postgres", () => {
-  it("takes two round trips, however many members it has", () =>
+  it("an optimistic group takes two round trips, however many members it has", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
@@ -58,7 +58,7 @@ describe("an optimistic group on postgres", () => {
         await sql`SELECT balance FROM account WHERE id = 'a'`.execute(tx.query);
       },
     ],
-  ])("loses no update of one row where its handlers %s", (_order, work) =>
+  ])("an optimistic group loses no update of one row where its handlers %s", (_order, work) =>
     withStore("postgres", async (store, target) => {
       await execute(target, ACCOUNT);
       await execute(target, "INSERT INTO account VALUES ('a', 0)");
@@ -77,7 +77,7 @@ describe("an optimistic group on postgres", () => {
     }),
   );
 
-  it("gives a handler rows as one in a transaction of its own gets them", () =>
+  it("an optimistic group returns a handler's rows as its own transaction would", () =>
     withStore("postgres", async (store) => {
       const rows: unknown[] = [];
       const run: Run = async ({ tx }) => {
@@ -96,7 +96,7 @@ describe("an optimistic group on postgres", () => {
       expect(rows[0]).toMatchObject({ one: 1, two: "2", json: { a: [1] }, list: ["x", null], truth: true });
     }));
 
-  it("leaves out a member that failed before its first statement, and commits the others together", () =>
+  it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -116,7 +116,7 @@ describe("an optimistic group on postgres", () => {
       { migrations },
     ));
 
-  it("undoes a member that failed after its statement, and keeps the others", () =>
+  it("an optimistic group undoes a member that failed after its statement, and keeps the others", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -135,7 +135,7 @@ describe("an optimistic group on postgres", () => {
       { migrations },
     ));
 
-  it("finds out at its commit that another process has completed one of its events, and handles the others", () =>
+  it("an optimistic group finds out at its commit that another process has completed one of its events, and handles the others", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -153,7 +153,7 @@ describe("an optimistic group on postgres", () => {
       { migrations },
     ));
 
-  it("gives way to savepoints as soon as the database has a function of its own, which may leave a setting", () =>
+  it("an optimistic group switches to savepoints once the database has a function that may change a setting", () =>
     withStore("postgres", async (store, target) => {
       const seen: unknown[] = [];
       const run: Run = async ({ tx }) => {
@@ -177,7 +177,7 @@ describe("an optimistic group on postgres", () => {
       expect(new Set(seen)).toEqual(new Set([""]));
     }));
 
-  it("keeps the log entries, notifications and failures of its events as single transactions do", () =>
+  it("an optimistic group keeps the log entries, notifications and failures of its events as single transactions do", () =>
     withStore(
       "postgres",
       async (store, target) => {

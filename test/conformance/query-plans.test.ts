@@ -45,7 +45,7 @@ const FEWEST_STATEMENTS = 25;
 const FEWEST_SEARCHING = 10;
 
 describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
-  it("never read a whole table, whichever operation sends them", async () => {
+  it("the store never reads a whole table, whichever operation it runs", async () => {
     const seen = new Set<string>();
     await withStore(
       dialect,
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
     );
   });
 
-  it("never read all of the callback log, nor sort it, whatever it is searched for", async () => {
+  it("the store never reads or sorts the whole callback log, whatever the search", async () => {
     const seen = new Set<string>();
     await withStore(
       dialect,

@@ -29,7 +29,7 @@ const leaseOf = ({ failureLeases }: Store, seconds: number, over: Partial<Failur
   failureLeases.leaseOne(KEY, { ...lease("ended", seconds), ...over });
 
 describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dialect) => {
-  it.each([false, true])("is settled by one of many processes; alone: %s", (isAlone) =>
+  it.each([false, true])("one of many processes settles the lease, with the attempt alone: %s", (isAlone) =>
     withStore(dialect, async (store) => {
       await fail(store);
       await leaseOf(store, 5, { kind: "replay", isAlone });
@@ -45,7 +45,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
     }),
   );
 
-  it("counts no attempt where it was a removal, which runs no handler", () =>
+  it("the recovery counts no attempt for a removal, which runs no handler", () =>
     withStore(dialect, async (store) => {
       await fail(store);
       await leaseOf(store, 5, { kind: "removal" });
@@ -58,7 +58,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       expect(await store.attempts.list(KEY, ALL)).toEqual([]);
     }));
 
-  it("leaves the retries of an event as they were where its bulk replay gives it up, which alone counts that", () =>
+  it("the recovery leaves an event's retries unchanged where its bulk replay gives it up, which alone counts that", () =>
     withStore(dialect, async (store) => {
       await fail(store, { nextAttemptAt: at(3_600) });
       const asked = { filter: {}, perSecond: 10, createdBy: "token" };
@@ -81,7 +81,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
       expect((await store.bulkReplays.get(other.id))?.failed).toBe(0);
     }));
 
-  it("ends at once where each process is known to have ended, of a delivery too, and none is noted where none was", () =>
+  it("the leases of an ended process end at once, deliveries included, and no process end is noted elsewhere", () =>
     withStore(dialect, async (store) => {
       await store.once(
         newRecord("e2"),
@@ -103,7 +103,7 @@ describe.each(DIALECTS)("the lease of a failure on %s that a process left", (dia
 describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
   const ASKED = { filter: {}, perSecond: 1, createdBy: "token" };
 
-  it("are given back by their owner alone, one by one", () =>
+  it("the owner alone releases its leases of bulk replays, one by one", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const [first, second] = [await bulkReplays.create(ASKED, T0), await bulkReplays.create(ASKED, T0)];
       await bulkReplays.lease(lease("a", 0));
@@ -115,7 +115,7 @@ describe.each(DIALECTS)("the leases of bulk replays on %s", (dialect) => {
       expect(await bulkReplays.lease(lease("c", 1))).toBeUndefined();
     }));
 
-  it("end with counts that say no less than what was counted", () =>
+  it("a bulk replay ends with the counts that were noted, even above its total", () =>
     withStore(dialect, async ({ bulkReplays }) => {
       const { id } = await bulkReplays.create(ASKED, T0);
       await bulkReplays.lease(lease("a", 0));
@@ -134,7 +134,7 @@ describe.each(DIALECTS)("the retry of a failure on %s that is further away than 
   it.each([
     [70, 70, "stays where it is: the clocks of two machines may differ by ten seconds"],
     [71, 60, "comes after the delay, since the clock was set back by more than ten seconds"],
-  ])("in %d s comes in %d s: it %s", (before, after) =>
+  ])("a retry in %d s comes in %d s: it %s", (before, after) =>
     withStore(dialect, async (store) => {
       await fail(store, { nextAttemptAt: at(before) });
       await recover(store, 0);
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("the retry of a failure on %s that is further away than 
     }),
   );
 
-  it("keeps its time while another attempt is at work on the failure, and comes sooner after that", () =>
+  it("a retry keeps its time while another attempt is at work on the failure, and comes sooner after that", () =>
     withStore(dialect, async (store) => {
       await fail(store, { nextAttemptAt: at(7_200) });
       await leaseOf(store, 0, { kind: "replay" });

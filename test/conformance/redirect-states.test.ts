@@ -7,7 +7,7 @@ const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const MOST_SPENT = 10_000;
 
 describe.each(DIALECTS)("a registered OAuth state on %s", (dialect) => {
-  it("that is registered again is expected until its new end", () =>
+  it("a state that is registered again is expected until its new end", () =>
     withStore(dialect, async ({ redirectStates }) => {
       await redirectStates.register("hash", at(600), T0);
       await redirectStates.register("hash", at(900), at(300));
@@ -15,7 +15,7 @@ describe.each(DIALECTS)("a registered OAuth state on %s", (dialect) => {
       expect(await redirectStates.isRegistered("hash", at(900), within(10_000))).toBe(false);
     }));
 
-  it("is consumed alone", () =>
+  it("a state is consumed alone", () =>
     withStore(dialect, async ({ redirectStates }) => {
       for (const state of ["one", "another"]) await redirectStates.register(state, at(600), T0);
       await redirectStates.consume("one");
@@ -25,7 +25,7 @@ describe.each(DIALECTS)("a registered OAuth state on %s", (dialect) => {
 });
 
 describe("spent OAuth states", () => {
-  it("are ten thousand at most in the time of a flow: a new one takes the place of the one that expires first", () =>
+  it("the spent states within a flow's time are at most ten thousand, and a new one replaces the first to expire", () =>
     withStore("sqlite", async ({ redirectStates }, target) => {
       await redirectStates.spend("first to expire", at(300), T0);
       const spend = (n: number) => redirectStates.spend(`state ${n}`, at(600), T0);

@@ -11,7 +11,7 @@ const WEEK = 7 * 86_400;
 const LIMITS = { callbacks: T0, refusedRowsKept: 10 };
 
 describe.each(DIALECTS)("the retention job on %s", (dialect) => {
-  it("keeps a notification that no delivery was made of yet, however old it is", () =>
+  it("the retention job keeps a notification without deliveries, however old it is", () =>
     withStore(dialect, async (store) => {
       await store.once(
         newRecord("e1"),
@@ -28,7 +28,7 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
       expect(await store.notifications.list({ limit: 9 }, {})).toHaveLength(1);
     }));
 
-  it("keeps what an event has prepared for a week, and longer for a failure of its own source alone", () =>
+  it("the retention job keeps a prepare result for a week, and longer for a failure of its own source alone", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.preparations.claim({ source, eventId: "e1" }, { owner: "a", now: T0, until: at(30) });
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
       expect(left.state).toBe("leased");
     }));
 
-  it("deletes old callbacks before and behind one that looks younger, which stays", () =>
+  it("the retention job deletes old callbacks around one whose clock was ahead, which stays", () =>
     withStore(dialect, async (store) => {
       const cameAt = (requestId: string, seconds: number) =>
         logRow({ requestId, receivedAt: at(seconds).toISOString() });

@@ -8,7 +8,7 @@ const seconds = (text: string) => Date.parse(text) / 1_000;
 const DONE = { source: "platform", outcome: "success", bucket: 3 };
 
 describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
-  it("are added up, in periods of each span, whichever process counted them", () =>
+  it("the counts of all processes are added up, in periods of each span", () =>
     withStore(dialect, async ({ rollups }) => {
       await rollups.add(NOON, [
         { ...DONE, count: 2 },
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("the counts of the overview on %s", (dialect) => {
       expect(await rollups.list("hour", seconds("2026-03-04T12:35:00Z"))).toHaveLength(1);
     }));
 
-  it("go when no overview shows them any more, those of short periods first", () =>
+  it("counts are deleted when no overview shows them, those of short periods first", () =>
     withStore(dialect, async (store) => {
       const many = Array.from({ length: 1_500 }, (_, index) => minutes(index));
       for (const at of many) await store.rollups.add(at, [{ ...DONE, count: 1 }]);

@@ -24,7 +24,7 @@ it("a handler on SQLite takes no guard from its connection, and detaches and cop
     }
   }));
 
-it("a handler on SQLite that goes on after a refused statement fails with what it throws then", () =>
+it("a handler on SQLite that continues after a refused statement fails with what it throws then", () =>
   withStore("sqlite", async (store) => {
     const run = async ({ tx }: OnceScope) => {
       await expect(tx.execute("PRAGMA query_only = ON")).rejects.toThrow("not authorized");
@@ -33,7 +33,7 @@ it("a handler on SQLite that goes on after a refused statement fails with what i
     await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow("of its own");
   }));
 
-it("a disk that fails under a handler's statement on SQLite is no failure of its event, and tells that the handler ran", () =>
+it("a disk that fails under a handler's statement on SQLite fails no event, and reports that the handler ran", () =>
   withStore("sqlite", async (store) => {
     const error = Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
     const lost = store.once(newRecord("e1"), () => Promise.reject(error), committing());
@@ -79,7 +79,7 @@ it.each([
     "PRAGMA query_only = OFF",
   ],
 ])(
-  "a database on SQLite that %s is unavailable to an event, tells whether the handler ran, and takes the event when it is well",
+  "a database on SQLite that %s is unavailable to an event, reports whether the handler ran, and recovers",
   (_, { errcode, handlerStarted }, spoil, mend) =>
     withStore(
       "sqlite",

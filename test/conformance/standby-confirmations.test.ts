@@ -56,12 +56,12 @@ const change = (to: string) => execute(target, `UPDATE pretended.server SET ${to
 const commits = () => countOf(target, "pretended.commits");
 
 describe("what was seen on a PostgreSQL", () => {
-  it("needs no commit more where the server has no synchronous standby", async () => {
+  it("a confirmation needs no further commit where the server has no synchronous standby", async () => {
     await standbys.confirm(within(5_000));
     expect(await commits()).toBe(0);
   });
 
-  it("is confirmed by one commit for all who ask at the same time, and by another one later", async () => {
+  it("one commit confirms it for all that ask at the same time, and another one for a later request", async () => {
     await change("standbys = 'a'");
     await Promise.all(Array.from({ length: 9 }, () => standbys.confirm(within(5_000))));
     expect(await commits()).toBe(1);
@@ -69,7 +69,7 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(2);
   });
 
-  it("is confirmed by a standby that the server has had for a second", async () => {
+  it("a standby that the server has had for a second confirms it", async () => {
     await standbys.confirm(within(5_000));
     await change("standbys = 'a'");
     const { now } = performance;
@@ -78,7 +78,7 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(1);
   });
 
-  it("is confirmed as soon as a server that did not answer does", async () => {
+  it("a server that did not answer confirms it as soon as it answers", async () => {
     await change("standbys = 'a', is_well = false");
     await expect(standbys.confirm(within(5_000))).rejects.toThrow("division by zero");
     await change("is_well = true");
@@ -86,7 +86,7 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(1);
   });
 
-  it("is unknown at the deadline, and an answer that fails after that fails nothing else", async () => {
+  it("the answer at the deadline is unknown, and an error that arrives later affects nothing else", async () => {
     await change("is_well = false");
     await expect(standbys.confirm(within(0))).rejects.toMatchObject({ name: "NoConnection" });
     await expect(standbys.confirm(within(5_000))).rejects.toThrow("division by zero");

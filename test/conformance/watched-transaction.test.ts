@@ -47,7 +47,7 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     );
   };
 
-  it("tells each statement of the handler in its order, with its rows, and none of the store's own", async () => {
+  it("a watched transaction reports each statement of the handler in order, with its rows, and none of the store", async () => {
     const { told } = await rehearse(async ({ tx, enqueue }) => {
       const values = ["a", "b", "c"].map((event_id) => ({ event_id }));
       await tx.query.insertInto("effects").values(values).execute();
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     ]);
   });
 
-  it("tells a statement that failed, and that the driver's own connection was taken", async () => {
+  it("a watched transaction reports a failed statement, and the use of the driver's connection", async () => {
     const { told, connections, ended } = await rehearse(async ({ tx }) => {
       await tx.query.insertInto("effects").values({ event_id: "a" }).execute();
       void tx.connection;
@@ -79,7 +79,7 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     expect(connections.used).toBe(1);
   });
 
-  it("does not promise by a dry run what COMMIT would refuse", () =>
+  it("a dry run promises nothing that COMMIT would refuse", () =>
     withStore(
       dialect,
       async (store) => {

@@ -32,7 +32,7 @@ async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 it(
-  "copies a callback as a command that signs and sends it again, and holds no secret",
+  "a callback is copied as a command that signs and sends it again, without a secret",
   { timeout: LIMIT_MS },
   () =>
     withReceiver("sqlite", async (receiver) => {
@@ -53,7 +53,7 @@ it(
     }),
 );
 
-it("says why a callback cannot be copied: of a redirect, a body that is not kept, no request at all", () =>
+it("the page states why a callback cannot be copied: a redirect, a body that is not kept, no request", () =>
   withReceiver("sqlite", async (receiver) => {
     const newest = async () => {
       const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
@@ -74,7 +74,7 @@ it("says why a callback cannot be copied: of a redirect, a body that is not kept
     expect(await newest()).toBeUndefined();
   }));
 
-it("says that a command line which signs is of no use where a token authenticates", () =>
+it("the page states that a command line which signs is useless where a token authenticates", () =>
   withReceiver(
     "sqlite",
     async (receiver) => {

@@ -11,11 +11,11 @@ async function newestVerdict({ admin }: TestReceiver): Promise<string> {
   return authenticityOf(callback!);
 }
 
-it("has decided of every ending what it tells of who sent the callback", () => {
+it("the page knows for every outcome whether the callback is authentic", () => {
   expect(Object.keys(AUTHENTICITY).sort()).toEqual([...OUTCOMES].sort());
 });
 
-it("calls what is signed authentic, whether it is handled or refused afterwards", () =>
+it("the page calls a signed callback authentic, whether it is handled or refused afterwards", () =>
   withReceiver("sqlite", async (receiver) => {
     await receiver.send(payment());
     expect(await newestVerdict(receiver)).toMatch(/^Authentic:/);
@@ -23,7 +23,7 @@ it("calls what is signed authentic, whether it is handled or refused afterwards"
     expect(await newestVerdict(receiver)).toMatch(/^Authentic:/);
   }));
 
-it("says of a stranger's redirect that nothing is known, and not that it is authentic", () =>
+it("the page says of an unauthenticated redirect that nothing is known, not that it is authentic", () =>
   withReceiver("sqlite", async (receiver) => {
     const redirect = `${receiver.publicOrigin}/api/platform/oauth-callback?code=a&code=b`;
     const answer = await fetch(redirect);
@@ -37,7 +37,7 @@ it("says of a wrong signature that it is not authentic", () =>
     expect(await newestVerdict(receiver)).toMatch(/^Not authentic:/);
   }));
 
-it("says Authentic only after a verification: not of redirects, and not of an outage", () => {
+it("the page shows Authentic only after a verification: not for redirects, and not for an outage", () => {
   expect(authenticityOf({ outcome: "success", source: "oauth" })).toMatch(/^Not known:/);
   for (const outcome of ["store_unavailable", "internal", "overloaded", "a_code_of_a_later_version"])
     expect([outcome, authenticityOf({ outcome, source: "platform" })]).toEqual([

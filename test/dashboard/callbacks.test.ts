@@ -7,7 +7,7 @@ const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it("says of an empty list what would fill it", { timeout: LIMIT_MS }, () =>
+it("an empty list states what would fill it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/callbacks");
     await signIn(page);
@@ -15,7 +15,7 @@ it("says of an empty list what would fill it", { timeout: LIMIT_MS }, () =>
   }),
 );
 
-it("lists callbacks, newest first, and reads on to the oldest", { timeout: LIMIT_MS }, () =>
+it("the list shows callbacks newest first, and reads on to the oldest", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
       for (let at = 0; at < 120; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
@@ -39,7 +39,7 @@ it("lists callbacks, newest first, and reads on to the oldest", { timeout: LIMIT
   ),
 );
 
-it("keeps its filter in the address, where a reload finds it", { timeout: LIMIT_MS }, () =>
+it("the list keeps its filter in the address, where a reload finds it", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       for (const id of ["0012", "1e5", "evt_c"]) await receiver.send(payment({ event_id: id }));

@@ -5,18 +5,18 @@ const pages = (counts: readonly number[]) =>
   counts.map((count) => ({ items: Array.from({ length: count }), next_cursor: "older" }));
 const EMPTY = Array.from({ length: 20 }, () => 0);
 
-it("goes on by itself past nineteen empty pages, and asks after twenty", () => {
+it("the list continues past nineteen empty pages, and asks after twenty", () => {
   expect(isEmptySearch(pages([3, ...EMPTY.slice(1)]), 0)).toBe(false);
   expect(isEmptySearch(pages([3, ...EMPTY]), 0)).toBe(true);
 });
 
-it("goes on past another twenty for each time that it is told to", () => {
+it("the list continues past twenty more pages each time the operator asks for it", () => {
   expect(isEmptySearch(pages([...EMPTY, 0]), 20)).toBe(false);
   expect(isEmptySearch(pages([...EMPTY, ...EMPTY]), 20)).toBe(true);
   expect(isEmptySearch(pages([...EMPTY, ...EMPTY, 0]), 40)).toBe(false);
 });
 
-it("counts anew from the page on that has found something", () => {
+it("the list counts empty pages again after a page with results", () => {
   expect(isEmptySearch(pages([...EMPTY, 1, ...EMPTY.slice(1)]), 0)).toBe(false);
 });
 

@@ -6,7 +6,7 @@ import { signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 
-it("tries a failure without changing anything, then retries it", { timeout: LIMIT_MS }, () => {
+it("the failures page tries a failure without a change, then retries it", { timeout: LIMIT_MS }, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {
@@ -32,7 +32,7 @@ it("tries a failure without changing anything, then retries it", { timeout: LIMI
   );
 });
 
-it("shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () => {
+it("the failures page shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {
@@ -54,7 +54,7 @@ it("shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () 
   );
 });
 
-it("discards a failure after a question, and keeps it when the answer is no", { timeout: LIMIT_MS }, () => {
+it("a failure is discarded only after a question that is answered yes", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {

@@ -31,24 +31,27 @@ it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, (
   ),
 );
 
-it("takes a failure off the list that somebody else has discarded, and says so", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
-      await page.goto("/failures");
-      await signIn(page);
-      const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
-      await retry.waitFor();
-      await receiver.admin(...discarded("evt_gone"));
-      await retry.click();
-      await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
-      await expectShown(page.getByText("No failures match."));
-    },
-    { handlers: [unreliable().handler], env: OPEN },
-  ),
+it(
+  "the list drops a failure that another operator has discarded, and reports it",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
+        await page.goto("/failures");
+        await signIn(page);
+        const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
+        await retry.waitFor();
+        await receiver.admin(...discarded("evt_gone"));
+        await retry.click();
+        await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
+        await expectShown(page.getByText("No failures match."));
+      },
+      { handlers: [unreliable().handler], env: OPEN },
+    ),
 );
 
-it("goes on with the story of an event as long as it has failed", { timeout: LIMIT_MS }, () =>
+it("the page of a failed event updates until its failure is closed", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_story" }));
@@ -65,7 +68,7 @@ it("goes on with the story of an event as long as it has failed", { timeout: LIM
   ),
 );
 
-it("says of a time how long ago it is, also a while later", { timeout: LIMIT_MS }, () =>
+it("a relative time updates as time passes", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment({ event_id: "evt_time" }));
@@ -80,7 +83,7 @@ it("says of a time how long ago it is, also a while later", { timeout: LIMIT_MS 
   ),
 );
 
-it("shows a minute between empty ones in the chart of durations", { timeout: LIMIT_MS }, () =>
+it("the chart of durations shows a minute between empty ones", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment());
@@ -93,7 +96,7 @@ it("shows a minute between empty ones in the chart of durations", { timeout: LIM
   ),
 );
 
-it("says what needs attention as soon as it is counted", { timeout: LIMIT_MS }, () =>
+it("the page shows what needs attention as soon as it is counted", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await page.goto("/");

@@ -10,7 +10,7 @@ const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX:
 const VIEWER = "a-token-for-looking-only";
 
 it(
-  "shows callbacks as they are answered, and holds them back while it is paused",
+  "the live page shows callbacks after their responses, and holds them back while it is paused",
   { timeout: LIMIT_MS },
   () =>
     withDashboard(
@@ -32,7 +32,7 @@ it(
     ),
 );
 
-it("tells an event's whole story on its page, and shows what a dry run would write", {
+it("the page of an event shows its whole history, and what a dry run would write", {
   timeout: LIMIT_MS,
 }, () => {
   const { state, handler } = unreliable();
@@ -60,7 +60,9 @@ it("tells an event's whole story on its page, and shows what a dry run would wri
   );
 });
 
-it("replays all failures of a filter, and shows how far that is", { timeout: LIMIT_MS }, () => {
+it("the failures page replays all failures of a filter, and shows the progress", {
+  timeout: LIMIT_MS,
+}, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
@@ -82,7 +84,7 @@ it("replays all failures of a filter, and shows how far that is", { timeout: LIM
   );
 });
 
-it("says why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
+it("the page states why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       const refused = payment();
@@ -97,7 +99,7 @@ it("says why a signature failed, and never shows one", { timeout: LIMIT_MS }, ()
   ),
 );
 
-it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS }, () =>
+it("the sandbox sends what the receiver then handles", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
       await page.goto("/sandbox");
@@ -121,7 +123,7 @@ it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS 
   ),
 );
 
-it("says whether what is registered with the platform leads here", { timeout: LIMIT_MS }, () =>
+it("the page states whether the registered address leads here", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver, problems }) => {
     await page.goto("/sources");
     await signIn(page);
@@ -135,7 +137,7 @@ it("says whether what is registered with the platform leads here", { timeout: LI
   }),
 );
 
-it("shows to a viewer everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
+it("a viewer sees everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
@@ -150,7 +152,7 @@ it("shows to a viewer everything, and no button that changes something", { timeo
   );
 });
 
-it("counts on the overview what has just come, and says what needs attention", { timeout: LIMIT_MS }, () => {
+it("the overview counts new callbacks, and states what needs attention", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {

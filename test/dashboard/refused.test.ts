@@ -6,7 +6,7 @@ const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 
 it(
-  "lists as refused each callback that was answered 4xx with its error, no endpoint check, and narrows to one status",
+  "the page lists as refused each callback with a 4xx response and its error, no endpoint check, and filters by status",
   {
     timeout: LIMIT_MS,
   },
@@ -35,7 +35,7 @@ it(
     ),
 );
 
-it("does not call authentic what came where nothing was refused", { timeout: LIMIT_MS }, () =>
+it("an empty page of refused callbacks calls nothing authentic", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/refused");
     await signIn(page);
@@ -46,7 +46,7 @@ it("does not call authentic what came where nothing was refused", { timeout: LIM
 );
 
 it.each([1_280, 780])(
-  "leaves times and addresses a line beside a long diagnosis, and scrolls nowhere sideways: %i pixels",
+  "times and addresses keep a line beside a long diagnosis, and nothing scrolls sideways: %i pixels",
   { timeout: LIMIT_MS },
   (width) =>
     withDashboard(

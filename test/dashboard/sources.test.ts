@@ -6,7 +6,7 @@ import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 const LIMIT_MS = 120_000;
 const REDIRECT = "/api/platform/oauth-callback";
 
-it("says whether the OAuth redirect that is registered leads here", { timeout: LIMIT_MS }, async () => {
+it("the page states whether the registered OAuth redirect leads here", { timeout: LIMIT_MS }, async () => {
   const port = String(await freePort());
   await withDashboard(
     async ({ page, receiver }) => {
@@ -19,7 +19,7 @@ it("says whether the OAuth redirect that is registered leads here", { timeout: L
   );
 });
 
-it("selects what it may not copy, and says so", { timeout: LIMIT_MS }, () =>
+it("text that the page may not copy is selected, and the page states it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     // As a browser does for a page that came over plain HTTP: it gives no clipboard.
     await page.addInitScript("delete Navigator.prototype.clipboard");

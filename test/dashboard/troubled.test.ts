@@ -8,19 +8,22 @@ const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it("does not say for ever that nothing needs attention when the overview hangs", { timeout: LIMIT_MS }, () =>
-  withTroubledDashboard(async ({ page, troubles }) => {
-    await inItsOwnTime(page);
-    await page.goto("/");
-    await signIn(page);
-    await page.getByText("Nothing needs attention.").waitFor();
-    troubles.set("/api/v1/overview", "hangs");
-    await untilInItsTime(page, () => page.getByText("updates have stopped").isVisible());
-    expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
-  }),
+it(
+  "a hanging overview is reported instead of an empty list of what needs attention",
+  { timeout: LIMIT_MS },
+  () =>
+    withTroubledDashboard(async ({ page, troubles }) => {
+      await inItsOwnTime(page);
+      await page.goto("/");
+      await signIn(page);
+      await page.getByText("Nothing needs attention.").waitFor();
+      troubles.set("/api/v1/overview", "hangs");
+      await untilInItsTime(page, () => page.getByText("updates have stopped").isVisible());
+      expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
+    }),
 );
 
-it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () =>
+it("the page reports a receiver that hangs", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await inItsOwnTime(page);
     await page.goto("/sources");
@@ -34,7 +37,7 @@ it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () 
   }),
 );
 
-it("tries the live stream again when its first answer is an error", { timeout: LIMIT_MS }, () =>
+it("the live stream is tried again when its first response is an error", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await inItsOwnTime(page);
     troubles.set("/api/v1/live", 500);
@@ -49,7 +52,7 @@ it("tries the live stream again when its first answer is an error", { timeout: L
   }),
 );
 
-it("goes to the sign-in when the live stream is refused", { timeout: LIMIT_MS }, () =>
+it("a refused live stream leads to the sign-in", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.goto("/failures");
     await signIn(page);
@@ -60,7 +63,7 @@ it("goes to the sign-in when the live stream is refused", { timeout: LIMIT_MS },
   }),
 );
 
-it("shows the page at the second try when the session could not be read", { timeout: LIMIT_MS }, () =>
+it("the page appears at the second attempt when the session could not be read", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.goto("/failures");
     await signIn(page);
@@ -74,7 +77,7 @@ it("shows the page at the second try when the session could not be read", { time
   }),
 );
 
-it("goes on to other pages while the session cannot be read again", { timeout: LIMIT_MS }, () =>
+it("other pages open while the session cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.clock.install();
     await page.goto("/failures");
@@ -91,7 +94,7 @@ it("goes on to other pages while the session cannot be read again", { timeout: L
   }),
 );
 
-it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_MS }, () =>
+it("rows stay visible when older ones cannot be read", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {
       for (let at = 0; at < 60; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
@@ -113,7 +116,7 @@ it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_M
   ),
 );
 
-it("keeps an event on its page when it cannot be read again", { timeout: LIMIT_MS }, () =>
+it("an event stays on its page when it cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {
       await receiver.send(payment({ event_id: "evt_kept" }));

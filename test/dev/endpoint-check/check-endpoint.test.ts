@@ -27,7 +27,7 @@ const notReached = (says: RegExp, status: number | null = null) => ({
   status,
 });
 
-it("finds the row of its request below those of a busy log", () =>
+it("the check finds its own row below those of a busy log", () =>
   withStore("sqlite", async (store) => {
     await withHttpServer(
       (request, response) => {
@@ -45,7 +45,7 @@ it("finds the row of its request below those of a busy log", () =>
 
 // Each waits for seconds, and uses nothing of the others.
 describe.concurrent("the check of a registered address that leads nowhere", () => {
-  it("says that the name does not resolve, and gives back the address", async ({ expect }) => {
+  it("the check reports that the name does not resolve, and returns the address", async ({ expect }) => {
     const found = await reach(`https://nobody.invalid${PATH}`);
     expect(found).toMatchObject({ url: `https://nobody.invalid${PATH}`, warning: null });
     // Without any DNS server nobody can say more than that none answers.
@@ -54,14 +54,14 @@ describe.concurrent("the check of a registered address that leads nowhere", () =
     );
   });
 
-  it("says that nothing listens, and names the port", async ({ expect }) => {
+  it("the check reports that nothing listens, and names the port", async ({ expect }) => {
     const port = await freePort();
     expect(await reach(`http://127.0.0.1:${port}${PATH}`)).toMatchObject(
       notReached(new RegExp(`^127\\.0\\.0\\.1:${port} refuses connections: nothing listens there`)),
     );
   });
 
-  it("gives up after five seconds, and says so", async ({ expect }) => {
+  it("the check gives up after five seconds, and reports it", async ({ expect }) => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as { port: number };
@@ -71,7 +71,7 @@ describe.concurrent("the check of a registered address that leads nowhere", () =
     expect(found.durationMs).toBeGreaterThan(4_900);
   });
 
-  it("says that the connection was ended without an answer", async ({ expect }) => {
+  it("the check reports a connection that was closed without a response", async ({ expect }) => {
     const rude = createServer((socket) => socket.once("data", () => socket.destroy()));
     await new Promise<void>((resolve) => rude.listen(0, "127.0.0.1", resolve));
     const { port } = rude.address() as { port: number };
@@ -99,12 +99,12 @@ describe("the check of a registered address with a certificate that no platform 
     );
   };
 
-  it("says that it is self-signed", async () =>
+  it("the check reports a self-signed certificate", async () =>
     expect(await unreached({ isBelieved: false })).toMatchObject(
       notReached(/^The certificate of 127\.0\.0\.1:\d+ is self-signed/),
     ));
 
-  it("says that it has expired", async () => {
+  it("the check reports an expired certificate", async () => {
     const dates = {
       notBeforeDate: new Date(Date.now() - 20 * DAY_MS),
       notAfterDate: new Date(Date.now() - 10 * DAY_MS),
@@ -112,7 +112,7 @@ describe("the check of a registered address with a certificate that no platform 
     expect(await unreached(dates)).toMatchObject(notReached(/^The certificate of \S+ has expired: renew it/));
   });
 
-  it("says that it is not valid yet", async () => {
+  it("the check reports a certificate that is not valid yet", async () => {
     const dates = {
       notBeforeDate: new Date(Date.now() + DAY_MS),
       notAfterDate: new Date(Date.now() + 2 * DAY_MS),
@@ -120,14 +120,14 @@ describe("the check of a registered address with a certificate that no platform 
     expect(await unreached(dates)).toMatchObject(notReached(/^The certificate of \S+ is not valid yet/));
   });
 
-  it("says for which name it is", async () => {
+  it("the check names the host of the certificate", async () => {
     const altNames = [{ type: 2, value: "elsewhere.example.com" }] as const;
     expect(await unreached({ altNames })).toMatchObject(
       notReached(/^The certificate of \S+ is not for 127\.0\.0\.1, but for DNS:elsewhere\.example\.com/),
     );
   });
 
-  it("says that there is no TLS on the port", () =>
+  it("the check reports a port without TLS", () =>
     withHttpServer(
       (_request, response) => response.end(),
       async (origin) => {
@@ -149,13 +149,13 @@ describe("the check of a registered address with a certificate that no platform 
       else process.env[NAME] = before;
     });
 
-    it("is carried out all the same", async () =>
+    it("the check of the address itself is done all the same", async () =>
       expect(await unreached({ isBelieved: false })).toMatchObject(notReached(/is self-signed/)));
   });
 });
 
 describe.concurrent("the check of a registered address where somebody else answers", () => {
-  it("does not follow a redirect, and says where it leads, without its query", ({ expect }) => {
+  it("the check does not follow a redirect, and reports its target without the query", ({ expect }) => {
     const asked: string[] = [];
     return withHttpServer(
       (request, response) => {
@@ -171,17 +171,19 @@ describe.concurrent("the check of a registered address where somebody else answe
     );
   });
 
-  it.for([502, 503, 504])("says that a proxy does not get through: %d", (status, { expect }) =>
-    withHttpServer(
-      (_request, response) => response.writeHead(status, { server: "nginx/1.22.1" }).end("<html>"),
-      async (origin) => {
-        const says = new RegExp(`^A proxy answered ${status}, a server that calls itself "nginx/1.22.1"`);
-        expect(await reach(origin + PATH)).toMatchObject(notReached(says, status));
-      },
-    ),
+  it.for([502, 503, 504])(
+    "the check reports that a proxy does not reach the receiver: %d",
+    (status, { expect }) =>
+      withHttpServer(
+        (_request, response) => response.writeHead(status, { server: "nginx/1.22.1" }).end("<html>"),
+        async (origin) => {
+          const says = new RegExp(`^A proxy answered ${status}, a server that calls itself "nginx/1.22.1"`);
+          expect(await reach(origin + PATH)).toMatchObject(notReached(says, status));
+        },
+      ),
   );
 
-  it("says what another server calls itself, and how it answered", ({ expect }) =>
+  it("the check reports the name and the response of another server", ({ expect }) =>
     withHttpServer(
       (_request, response) => response.writeHead(404, { server: "Apache" }).end("no such page"),
       async (origin) => {
@@ -195,7 +197,7 @@ describe.concurrent("the check of a registered address where somebody else answe
       },
     ));
 
-  it("reads no more than the beginning of an answer that has no end", ({ expect }) =>
+  it("the check reads only the beginning of an endless response", ({ expect }) =>
     withHttpServer(
       (request, response) => {
         const more = () => {
@@ -211,7 +213,7 @@ describe.concurrent("the check of a registered address where somebody else answe
       },
     ));
 
-  it("tells a limit on the way from the receiver's own", ({ expect }) =>
+  it("the check distinguishes a limit on the way from the receiver's own", ({ expect }) =>
     withHttpServer(
       (_request, response) => response.writeHead(429, { "retry-after": "7" }).end(),
       async (origin) => {

@@ -47,22 +47,22 @@ describe("a sample made from a JSON Schema", () => {
     ["both of two", z.object({ a: z.intersection(z.object({ b: z.string() }), z.object({ c: z.int() })) })],
     ["maps and anything", z.object({ a: z.record(z.string(), z.int()), b: z.unknown(), c: z.json() })],
     ["a schema that leads back to itself", z.object({ tree: node })],
-  ])("is taken by the schema: %s", (_title, schema) => {
+  ])("the schema accepts the sample: %s", (_title, schema) => {
     const { error } = schema.safeParse(sampleOfSchema(schemaOf(schema)));
     expect(error?.message).toBeUndefined();
   });
 
-  it("has the fields that must be there, and no other", () => {
+  it("a sample has the required fields, and no other", () => {
     const schema = z.object({ must: z.string(), may: z.string().optional() });
     expect(sampleOfSchema(schemaOf(schema))).toEqual({ must: "sample" });
   });
 
-  it("is the example that the schema gives", () => {
+  it("a sample is the example that the schema gives", () => {
     const schema = z.object({ id: z.string().meta({ examples: ["parcel-1"] }) });
     expect(sampleOfSchema(schemaOf(schema))).toEqual({ id: "parcel-1" });
   });
 
-  it("comes to an end with references that lead round in a circle", () => {
+  it("a sample ends with circular references", () => {
     const list = {
       type: "object",
       properties: { next: { $ref: "#" }, self: { $ref: "#/$defs/a" } },
@@ -72,7 +72,7 @@ describe("a sample made from a JSON Schema", () => {
     expect(JSON.stringify(sampleOfSchema(list)).length).toBeLessThan(2_000);
   });
 
-  it("is something that JSON can say, whatever the schema is", () => {
+  it("a sample is serializable as JSON, whatever the schema is", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (schema) => {
         const made = sampleOfSchema(schema);

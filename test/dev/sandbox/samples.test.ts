@@ -20,7 +20,7 @@ async function dataOf(
 }
 
 describe("a sample of an event", () => {
-  it("is a whole body with an id of its own and the time of now", async () => {
+  it("a sample is a complete body with an id of its own and the current time", async () => {
     const registry = createRegistry([paymentNotify], []);
     const [one, other] = await samplesOf(registry, NOW);
     expect(one?.sample).toMatchObject({ event_type: "payment_notify", timestamp: 1772625600 });
@@ -29,7 +29,7 @@ describe("a sample of an event", () => {
     expect(new Set([one, other, again].map((each) => each?.sample.event_id)).size).toBe(3);
   });
 
-  it("is the built-in one only where the handler takes it, version by version", async () => {
+  it("the sample is the built-in one only where the handler accepts it, version by version", async () => {
     const data = z.object({ invoice: z.string() });
     const own = defineHandler({ type: "payment_notify", versions: ["v2"], data, handle });
     expect(await dataOf([paymentNotify], [own])).toEqual({
@@ -38,7 +38,7 @@ describe("a sample of an event", () => {
     });
   });
 
-  it("is empty where the schema offers no JSON Schema, or cannot say itself in it", async () => {
+  it("a sample is empty where the schema has no JSON Schema, or throws while it makes one", async () => {
     const plain: StandardSchemaV1 = {
       "~standard": { version: 1, vendor: "us", validate: (value) => ({ value }) },
     };
@@ -59,7 +59,7 @@ describe("a sample of an event", () => {
     expect(await dataOf([], own)).toEqual({ "plain v1": {}, "broken v1": {} });
   });
 
-  it("leaves out what JSON does not have, and describes the rest", async () => {
+  it("a sample omits what JSON does not have, and describes the rest", async () => {
     const data = z.object({ at: z.date(), name: z.string(), size: z.string().transform(Number) });
     const own = defineHandler({ type: "dated", versions: ["v1"], data, handle });
     expect(await dataOf([], [own])).toEqual({

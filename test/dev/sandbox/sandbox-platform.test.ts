@@ -23,7 +23,7 @@ const exchanged = (form: Record<string, string>, authorization: string | undefin
   sandboxToken(new URLSearchParams({ grant_type: "authorization_code", ...form }), authorization);
 
 describe("the sandbox platform", () => {
-  it("sends a browser back to the registered address, with a code and its state", () => {
+  it("the sandbox sends a browser back to the registered address, with a code and its state", () => {
     const back = started();
     expect(`${back?.origin}${back?.pathname}`).toBe(REDIRECT);
     expect(back?.searchParams.get("state")).toBe("the-state");
@@ -40,16 +40,16 @@ describe("the sandbox platform", () => {
     ["another redirect address", { redirect_uri: "https://evil.example/cb" }],
     ["a challenge that is none", { code_challenge: "short" }],
     ["a challenge in the clear", { code_challenge_method: "plain" }],
-  ])("starts no flow with %s", (_title, over) => {
+  ])("the sandbox starts no flow with %s", (_title, over) => {
     expect(started(over)).toBeUndefined();
   });
 
-  it("starts no flow without a state", () => {
+  it("the sandbox starts no flow without a state", () => {
     const { state: _state, ...others } = START;
     expect(sandboxAuthorize(new URLSearchParams(others), REDIRECT)).toBeUndefined();
   });
 
-  it("takes the code of a flow with its own verifier alone", () => {
+  it("the sandbox accepts a flow's code with its own verifier alone", () => {
     const code = started()?.searchParams.get("code") ?? "";
     for (const given of [{ code }, { code, code_verifier: "w".repeat(43) }])
       expect(exchanged(given)).toEqual({ status: 400, body: { error: "invalid_grant" } });
@@ -58,7 +58,7 @@ describe("the sandbox platform", () => {
   it.each([
     ["no credentials", undefined],
     ["other credentials", `Basic ${Buffer.from("sandbox:other").toString("base64")}`],
-  ])("gives no tokens to a client with %s", (_title, authorization) => {
+  ])("the sandbox gives no tokens to a client with %s", (_title, authorization) => {
     const form = new URLSearchParams({ grant_type: "authorization_code", code: "made-up" });
     expect(sandboxToken(form, authorization)).toEqual({ status: 401, body: { error: "invalid_client" } });
   });
@@ -70,7 +70,7 @@ describe("the sandbox platform", () => {
     [{ code: "sandbox_unavailable" }, 503],
     [{ grant_type: "refresh_token" }, 200],
     [{ grant_type: "password" }, 400],
-  ])("answers as a developer asks it to: %j gets %i", (form, status) => {
+  ])("the sandbox responds as configured: %j gets %i", (form, status) => {
     expect(exchanged(form as unknown as Record<string, string>).status).toBe(status);
   });
 });
