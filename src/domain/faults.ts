@@ -27,7 +27,7 @@ export const FAULTS = {
     status: 404,
     message: "not found",
     meaning:
-      "No such address. Compare it with the registered one: protocol, host and path must be equal to the letter.",
+      "No such address. Compare it with the registered one: protocol, host and path must be identical.",
   },
   method_not_allowed: {
     status: 405,
@@ -165,7 +165,7 @@ export const FAULTS = {
   internal: {
     status: 500,
     message: "internal error",
-    meaning: "A fault nobody foresaw; the log has the stack.",
+    meaning: "An unexpected error; the log has its stack.",
   },
   keys_unavailable: {
     status: 503,

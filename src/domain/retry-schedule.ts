@@ -75,7 +75,7 @@ const JITTER = 0.2;
 
 /**
  * When a delivery that failed `attemptsDone` times is tried next; undefined when the attempts are used up.
- * @param chance from 0 up to 1, drawn anew each time
+ * @param chance from 0 up to 1, drawn for each call
  * @param retryAfterSeconds seconds that the receiver asked for (`Retry-After`)
  */
 export function nextDeliveryAt(

@@ -81,8 +81,8 @@ export async function processRedirect(
 }
 
 /**
- * A reloaded page, or a second tab, is told what the first was. Nothing binds a flow that was not started here to a
- * browser, so that its answer is repeated only to who brings the same code.
+ * A reloaded page or a second tab gets the first result. A flow that was not started here is bound to no browser, so
+ * its result is repeated only for the same code.
  */
 function asFirstResult(result: CallbackResult, flow: Flow | undefined): CallbackResult {
   const { outcome } = result;

@@ -55,10 +55,10 @@ export class SequentialGroup {
   #closeSavepoint: readonly WireStatement[] = [];
   #savepoints: readonly [own: Savepoint, next: Savepoint] = SAVEPOINTS;
 
-  constructor(client: pg.ClientBase, clock: Clock, temper: GroupEligibility) {
+  constructor(client: pg.ClientBase, clock: Clock, eligibility: GroupEligibility) {
     this.#client = client;
     this.#clock = clock;
-    this.#eligibility = temper;
+    this.#eligibility = eligibility;
   }
 
   /** @returns the events that were not started and may join a later group; all others are settled */
@@ -71,7 +71,7 @@ export class SequentialGroup {
       for (const { event, turn } of this.#done) {
         event.settle({ kind: "completed", result: turn.completion.result });
       }
-      for (const farewell of this.#afterCommit) farewell();
+      for (const callback of this.#afterCommit) callback();
       return rest;
     } catch (error) {
       // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT

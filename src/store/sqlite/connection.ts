@@ -6,7 +6,7 @@ const STATEMENTS_KEPT = 256;
 const OPEN_BUSY_TIMEOUT_MS = 5_000;
 /** In pages: 128 MB. */
 const AUTOCHECKPOINT_PAGES = 32_768;
-/** The log's file is as long as the log ever was, unless SQLite is told to shorten it; this is twice its usual length. */
+/** Without this limit the WAL file keeps its greatest length; this is twice its usual length. */
 export const WAL_SIZE_LIMIT_BYTES = 64 * 1_024 * 1_024;
 /** In pages; SQLite's own choice. */
 const DEFAULT_AUTOCHECKPOINT_PAGES = 1_000;
