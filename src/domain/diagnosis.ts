@@ -14,7 +14,7 @@ export const DIAGNOSES = {
   other_content: {
     meaning: "The signature is correct, but covers the body joined with a timestamp or an id.",
     remedy:
-      "Have the platform sign the raw body alone. If its scheme is fixed, set `AUTH_METHOD` to token or jwt, or use an adapter that signs again.",
+      "Have the platform sign the raw body alone. If its scheme is fixed, set `AUTH_METHOD` to token or jwt, or use an adapter that re-signs.",
   },
   previous_secret: {
     meaning: "The platform signs with a former secret of this environment.",
@@ -61,12 +61,12 @@ export const DIAGNOSES = {
   timestamp: {
     meaning: "The signature is correct, but `X-Timestamp` is too old or new, missing or malformed.",
     remedy:
-      "Set both clocks (NTP), and send whole seconds since 1970. For redeliveries with the first timestamp, raise `SIGNATURE_TOLERANCE_SECONDS`.",
+      "Set both clocks (NTP). Send whole seconds since 1970. If redeliveries keep the first timestamp, raise `SIGNATURE_TOLERANCE_SECONDS`.",
   },
   token_mismatch: {
     meaning: "The token is another one, or has quotes, white space or `Bearer` around it.",
     remedy:
-      "Compare it with the platform's, and send it alone; `Bearer` belongs in `Authorization` only. Set a former token as `CALLBACK_TOKEN_PREVIOUS`.",
+      "Compare it with the platform's, and send it alone; use `Bearer` in `Authorization` only. Set a former token as `CALLBACK_TOKEN_PREVIOUS`.",
   },
   jwt_malformed: {
     meaning: "The token is not a compact JWT, or names another algorithm than `JWT_ALGORITHM`.",
@@ -80,7 +80,7 @@ export const DIAGNOSES = {
   jwt_claims: {
     meaning: "The JWT's key is known, but a claim is missing, expired, not valid yet or unexpected.",
     remedy:
-      "`iss` and `aud` must equal `JWT_ISSUER` and `JWT_AUDIENCE`. For `exp` and `nbf`, set both clocks (NTP). `JWT_BODY_CLAIM` must be there.",
+      "`iss` and `aud` must equal `JWT_ISSUER` and `JWT_AUDIENCE`. For `exp` and `nbf`, set both clocks (NTP). `JWT_BODY_CLAIM` must exist.",
   },
 } as const satisfies Record<string, { meaning: string; remedy: string }>;
 
