@@ -70,7 +70,7 @@ export interface DeliveryPolicy {
 
 const GROWTH = 4;
 const MAX_DELAY_SECONDS = 12 * 3_600;
-/** A receiver that comes back is not asked by everybody in the same second. */
+/** Spreads requests to a receiver that is reachable again over time. */
 const JITTER = 0.2;
 
 /**

@@ -77,7 +77,7 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
   };
 }
 
-/** Who is over a limit is over it until its window ends: he needs no count, and waits for no database. */
+/** An address over its limit stays over it until the window ends: it needs no further count in the database. */
 export function cacheExceeded(count: CountHit): CountUpTo {
   const exceeded = new Map<string, RateCount>();
   return async (key, windowMs, now, most) => {

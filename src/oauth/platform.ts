@@ -90,7 +90,7 @@ function configured({
 }
 
 const FRESH_MS = 3_600_000;
-/** A server that is away is left alone for this long, since anybody may start a flow. */
+/** An unreachable server is not asked again for this long, since any client may start a flow. */
 const AGAIN_MS = 5_000;
 const NOT_FOUND = 404;
 

@@ -155,7 +155,7 @@ function validCode(
     const code = oauth.validateAuthResponse(server, client, query, state).get("code");
     if (code !== null && code !== "") return code;
   } catch (error) {
-    // The errors of the library hold the whole query; anybody may have written it.
+    // The library's errors contain the whole query, which any client may have written.
     const isVerdict = error instanceof oauth.AuthorizationResponseError;
     throw new SignInRefused(
       isVerdict

@@ -88,7 +88,7 @@ export class Connection {
     // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
     this.database.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_TIMEOUT_MS}`);
     this.database.exec("PRAGMA journal_mode = WAL");
-    // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
+    // `Flusher` flushes the log after each commit, before any response, off the event loop.
     this.database.exec("PRAGMA synchronous = NORMAL");
     const { version } = this.database.prepare("SELECT sqlite_version() AS version").get() as {
       version: string;

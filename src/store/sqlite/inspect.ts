@@ -48,7 +48,7 @@ const KEYS = {
   pragma: "foreign_key_check",
 };
 
-/** What must hold for a file to be used at all; a user's own rows may point to nothing, and are his affair. */
+/** What must hold for a file to be used at all; a user's own rows may point to nothing; they are not checked. */
 export const FILE_INTACT = FILE.name;
 
 /** https://sqlite.org/rescode.html: CORRUPT and NOTADB. */
