@@ -94,7 +94,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
       return reply.code(statusCode).send({ error: validationMessage(error, request) ?? message });
     }
     const { method, routeOptions } = request;
-    // A session's cookie is looked up for anybody.
+    // A session's cookie is looked up for every client.
     sparing("error", {
       fields: { err: error, method, path: routeOptions.url },
       message: "an admin request failed",

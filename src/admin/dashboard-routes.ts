@@ -21,7 +21,7 @@ const PAGES = [
   "/api",
   "/sign-in",
 ];
-/** They are no part of the admin API, and for everybody. */
+/** They are no part of the admin API, and need no sign-in. */
 const PUBLIC_PAGE = { schema: { hide: true, guard: { isPublic: true } } };
 const NOT_BUILT =
   "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";

@@ -22,11 +22,11 @@ export interface Operation {
   readonly body?: object;
   /** By status, besides 401 and 400, which every operation has that could answer them. */
   readonly responses: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
-  /** For everybody, without a token or a session. */
+  /** Needs no token and no session. */
   readonly isPublic?: true;
   /** Whatever `Host` says: for probes. */
   readonly anyHost?: true;
-  /** Who may; left out, everybody may look and only operators may change things. */
+  /** The role that it needs; by default every role may read, and only operators may change things. */
   readonly role?: Role;
   /**
    * Under which the audit log has it, such as `failure.replay`. Everything but GET must have one. Its subject there are the

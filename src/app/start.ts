@@ -67,7 +67,7 @@ export async function start(config: Config, options: StartOptions): Promise<Runn
   return startInspectableReceiver(config, options);
 }
 
-/** An error that a handler's helpers threw shows the handler too: Node keeps ten frames unless it is told otherwise. */
+/** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
 
 /** The same, for `testing/`. @throws as `start` does */

@@ -41,7 +41,7 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
     logger,
   });
   printStartup(loaded, running);
-  // A developer may halt this thread in a debugger for as long as he likes.
+  // In development a debugger may halt this thread for any time.
   if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs))
     logger.warn({}, UNWATCHED);
   logger.info(

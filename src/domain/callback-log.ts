@@ -67,7 +67,7 @@ export function logEntryBytes(row: CallbackLogEntry): number {
   return bytes;
 }
 
-/** Whether it belongs to no event, so that anybody may have caused it: such rows are bounded in number and bytes. */
+/** Whether it belongs to no event, so that any client may have caused it: such rows are bounded in number and bytes. */
 export function isWithoutEvent({ eventId }: CallbackLogEntry): boolean {
   return eventId === null;
 }

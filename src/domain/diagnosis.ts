@@ -14,7 +14,7 @@ export const DIAGNOSES = {
   other_content: {
     meaning: "The signature is correct, but covers the body joined with a timestamp or an id.",
     remedy:
-      "Have the platform sign the raw body alone; where its scheme is fixed, set `AUTH_METHOD` to token or jwt, or put an adapter in front that verifies the platform's signature and makes a new one.",
+      "Have the platform sign the raw body alone. If its scheme is fixed, set `AUTH_METHOD` to token or jwt, or use an adapter that re-signs.",
   },
   previous_secret: {
     meaning: "The platform signs with a former secret of this environment.",
@@ -31,7 +31,7 @@ export const DIAGNOSES = {
   unknown: {
     meaning: "The signature matches no known secret, with none of the changes that were tried.",
     remedy:
-      "Compare the secret here with the one at the platform; `oncehook sign` prints the correct signature of a file. If the caller is not your platform, ignore this.",
+      "Compare the secret with the platform's; `oncehook sign` prints a file's signature. If the caller is not your platform, ignore this.",
   },
   other_header: {
     meaning: "The request has no `X-Signature`; its signature is in another header.",
@@ -56,17 +56,17 @@ export const DIAGNOSES = {
   missing: {
     meaning: "The request has no signature or token, or its header is empty.",
     remedy:
-      "Enter the secret at the platform and turn signing on there; let proxies pass `X-Signature`, or the token's header, on. If the caller is not your platform, ignore this.",
+      "Turn signing on at the platform, and let proxies pass the header on. If the caller is not your platform, ignore this.",
   },
   timestamp: {
     meaning: "The signature is correct, but `X-Timestamp` is too old or new, missing or malformed.",
     remedy:
-      "Set the clocks of both sides (NTP), and send whole seconds since 1970. Where the platform redelivers with its first timestamp, raise `SIGNATURE_TOLERANCE_SECONDS` or set it to `off`.",
+      "Set both clocks (NTP). Send whole seconds since 1970. If redeliveries keep the first timestamp, raise `SIGNATURE_TOLERANCE_SECONDS`.",
   },
   token_mismatch: {
     meaning: "The token is another one, or has quotes, white space or `Bearer` around it.",
     remedy:
-      "Compare it with the one at the platform, and send it alone; only `Authorization` has `Bearer` before it. For a rotation, set the former token as `CALLBACK_TOKEN_PREVIOUS`.",
+      "Compare it with the platform's, and send it alone; use `Bearer` in `Authorization` only. Set a former token as `CALLBACK_TOKEN_PREVIOUS`.",
   },
   jwt_malformed: {
     meaning: "The token is not a compact JWT, or names another algorithm than `JWT_ALGORITHM`.",
@@ -75,12 +75,12 @@ export const DIAGNOSES = {
   jwt_signature: {
     meaning: "No configured key made the JWT's signature, or its `kid` names none of them.",
     remedy:
-      "Compare `JWT_SECRET`, `JWT_PUBLIC_KEY_FILE` or `JWT_JWKS_URL` with the platform's key for this environment; the platform must publish a key before it signs with it.",
+      "Compare `JWT_SECRET`, `JWT_PUBLIC_KEY_FILE` or `JWT_JWKS_URL` with the platform's key. The platform must publish a key before it uses it.",
   },
   jwt_claims: {
     meaning: "The JWT's key is known, but a claim is missing, expired, not valid yet or unexpected.",
     remedy:
-      "`iss` and `aud` must equal `JWT_ISSUER` and `JWT_AUDIENCE` exactly. For `exp` and `nbf`, set the clocks of both sides (NTP), and have the platform make a token for each delivery. `JWT_BODY_CLAIM` must be there.",
+      "`iss` and `aud` must equal `JWT_ISSUER` and `JWT_AUDIENCE`. For `exp` and `nbf`, set both clocks (NTP). `JWT_BODY_CLAIM` must exist.",
   },
 } as const satisfies Record<string, { meaning: string; remedy: string }>;
 

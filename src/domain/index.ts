@@ -34,7 +34,7 @@ export {
   type Version,
 } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";
-export type { Log } from "./log.ts";
+export { createSparingLog, type Log, type SparingLog } from "./log.ts";
 export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./outcome.ts";
 export {
@@ -57,4 +57,3 @@ export {
   type SourceCount,
   type SourceCounts,
 } from "./rollup.ts";
-export { createSparingLog, type SparingLog } from "./sparing-log.ts";

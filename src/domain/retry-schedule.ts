@@ -70,12 +70,12 @@ export interface DeliveryPolicy {
 
 const GROWTH = 4;
 const MAX_DELAY_SECONDS = 12 * 3_600;
-/** A receiver that comes back is not asked by everybody in the same second. */
+/** Spreads requests to a receiver that is reachable again over time. */
 const JITTER = 0.2;
 
 /**
  * When a delivery that failed `attemptsDone` times is tried next; undefined when the attempts are used up.
- * @param chance from 0 up to 1, drawn anew each time
+ * @param chance from 0 up to 1, drawn for each call
  * @param retryAfterSeconds seconds that the receiver asked for (`Retry-After`)
  */
 export function nextDeliveryAt(

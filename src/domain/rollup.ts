@@ -65,7 +65,7 @@ export function latencyQuantile(
 /** Counts by source and subject, until they are written down. */
 export interface SourceCounts<Subject> {
   add(source: string, subject: Subject, by?: number): void;
-  /** What was counted since the last time; the counts begin anew. */
+  /** Returns the counts since the last call, and resets them. */
   take(): SourceCount<Subject>[];
 }
 
@@ -75,7 +75,7 @@ export interface SourceCount<Subject> {
   readonly count: number;
 }
 
-/** A subject is told from another as keys of a `Map` are. */
+/** Subjects are compared as the keys of a `Map` are. */
 export function createSourceCounts<Subject>(): SourceCounts<Subject> {
   let sources = new Map<string, Map<Subject, number>>();
   return {

@@ -16,7 +16,7 @@ export function writableByOthers(files: readonly string[]): string[] {
   if (process.platform === "win32" || first === undefined) return [];
   const writable = files.filter((file) => hasMode(file, (mode) => (mode & WRITABLE) !== 0));
   let folder = realOf(dirname(first));
-  // Whoever may make files in it, may make the one that SQLite reads as its log.
+  // A user who may create files in it may create the one that SQLite reads as its WAL.
   if (hasMode(folder, (mode) => (mode & WRITABLE) !== 0)) writable.push(folder);
   while (dirname(folder) !== folder) {
     folder = dirname(folder);

@@ -13,7 +13,7 @@ export interface PrepareContext<Data = JsonObject> {
   readonly tokens: UserTokens;
 }
 
-/** The access tokens of users who have authorized us; nobody else is ever shown them. */
+/** The access tokens of users who have authorized us; only handlers get them. */
 export interface UserTokens {
   /**
    * A token that is valid for another minute at least, refreshed where it has to be.

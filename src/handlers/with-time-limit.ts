@@ -15,8 +15,8 @@ export interface TimeLimit {
 }
 
 /**
- * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped, only told through the
- * signal, so whoever lent it a transaction must take that back.
+ * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped: the signal asks it to end, and the
+ * caller must end any transaction handle that it passed on.
  */
 export function withTimeLimit<T>(
   ms: number,

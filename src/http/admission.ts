@@ -121,9 +121,9 @@ export interface RejectionThrottle {
 /** A refusal takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
 const PER_SECOND = 1_000;
 const BURST = 200;
-/** Nobody waits longer than a quarter of a second for it: past this number they are told at once after all. */
+/** Bounds the wait to a quarter of a second: past this number a refusal is sent at once. */
 const MAX_WAITING = 250;
-/** Those who are answered together come again together, which costs less than one by one. */
+/** Clients that get their responses together retry together, which costs less than one by one. */
 const CHECK_INTERVAL_MS = 20;
 
 /**

@@ -17,7 +17,7 @@ const CODES: Readonly<Record<string, FaultCode>> = {
 export interface ClientErrors {
   /** Answers by hand, since Node gives the socket alone, and logs what is known. */
   respond(error: NodeJS.ErrnoException, socket: Socket): void;
-  /** A request has begun on this socket; its own ending is logged, with what `answer` said. */
+  /** A request has started on this socket; its own ending is logged, with what `answer` said. */
   requestStarted(socket: Socket): void;
   requestEnded(socket: Socket): void;
   codeFor(socket: Socket): FaultCode | undefined;
@@ -51,7 +51,7 @@ export function createClientErrors({
           callbackLog.addRefused({ outcome: code, remoteAddress, body: EMPTY_BODY, entry: () => row });
         }
       }
-      // The other side may never close: a socket that timed out is in nobody's list of connections any more.
+      // The other side may never close, and no list of connections has a socket that timed out.
       setTimeout(() => socket.destroy(), GRACE_MS).unref();
       socket.end(
         `HTTP/1.1 ${FAULTS[code].status} \r\nContent-Type: application/json; charset=utf-8\r\n` +

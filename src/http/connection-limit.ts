@@ -24,7 +24,7 @@ export interface ConnectionLimit {
   accepted(socket: Socket): void;
   /** Relates a TLS connection to the one that it was made of. */
   secured(socket: Socket): void;
-  /** A request has begun on a connection. */
+  /** A request has started on a connection. */
   requestStarted(socket: Socket): void;
   /** Its response is out. */
   requestEnded(socket: Socket): void;
@@ -47,8 +47,8 @@ interface AddressGroup {
 }
 
 /**
- * Past a bound the connection that has been idle longest is closed, and not the new one: whoever opens connections and sends
- * nothing locks no sender out. Of all addresses, the one with the most connections loses one.
+ * Past the bound, the connection that has been idle longest is closed instead of the new one, so that idle connections lock
+ * no sender out. Of all addresses, the one with the most connections loses one.
  */
 export function createConnectionLimit({
   limits,

@@ -59,7 +59,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
       inFlight.delete(response);
       clientErrors.requestEnded(message.socket);
     });
-    // A connection that stays open after the listener was closed would wait for a request that nobody takes.
+    // After the listener has closed, no request on a kept connection would be accepted.
     if (!server.listening) response.shouldKeepAlive = false;
     requests.start(message, response);
   });

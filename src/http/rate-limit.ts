@@ -25,7 +25,7 @@ export interface RateLimitResult {
 
 const MAX_COUNTERS = 100_000;
 
-/** Whether a window is under way. One that ends later than a whole window from now was begun by a clock that was set back. */
+/** Whether a window is under way. One that ends more than a window from now started before the clock was set back. */
 function isCurrent(resetAt: Date, windowMs: number, now: Date): boolean {
   const left = resetAt.getTime() - now.getTime();
   return left > 0 && left <= windowMs;
@@ -77,7 +77,7 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
   };
 }
 
-/** Who is over a limit is over it until its window ends: he needs no count, and waits for no database. */
+/** An address over its limit stays over it until the window ends: it needs no further count in the database. */
 export function cacheExceeded(count: CountHit): CountUpTo {
   const exceeded = new Map<string, RateCount>();
   return async (key, windowMs, now, most) => {
@@ -121,7 +121,7 @@ export async function applyRateLimits(
   const states = [];
   for (const [index, policy] of policies.entries()) {
     const counted = counts[index] as RateCount;
-    // Another process, whose clock is ahead, may have begun the window.
+    // Another process, whose clock is ahead, may have started the window.
     const left = Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000);
     const reset = Math.min(policy.windowSeconds, Math.max(1, left));
     states.push({

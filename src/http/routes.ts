@@ -74,7 +74,7 @@ function callbackRoute(
   return createRouteHandler(deps, responder, source.name, (request, { buildLogEntry, end }) => {
     const headers = request.message.headersDistinct;
     const { body, startedAt } = request;
-    // As it came, whatever becomes of it: whoever listens judges for himself.
+    // Captured unchanged, before any decision: the listening process verifies it itself.
     if (capture !== null) {
       const { requestId, receivedAt, method, url } = request;
       const { rawHeaders } = request.message;
@@ -102,7 +102,7 @@ export interface EndpointPaths {
   /** Absent where the platform has no address at which a flow could start. */
   readonly start?: string;
   readonly done: string;
-  /** Where listeners get what came to `callbacks`; served where somebody may listen. */
+  /** Where listeners get the captured callbacks; served only with CAPTURE=on. */
   readonly capture: string;
 }
 

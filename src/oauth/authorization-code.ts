@@ -96,7 +96,7 @@ async function rejectInvalidGrant<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a flow is begun with. */
+/** The parameters that start a flow. */
 interface AuthorizationParameters {
   readonly redirectUri: string;
   readonly state: string;

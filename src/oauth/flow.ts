@@ -138,7 +138,7 @@ interface StartedFlow {
 
 /**
  * The start of the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636), a state that works once and in this browser
- * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: anybody can start flows.
+ * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
  * @throws Error when the platform cannot be discovered, or has no address to start at
  */
 export async function startFlow(headers: DistinctHeaders, deps: StartFlowDependencies): Promise<StartedFlow> {

@@ -90,16 +90,16 @@ function configured({
 }
 
 const FRESH_MS = 3_600_000;
-/** A server that is away is left alone for this long, since anybody may start a flow. */
+/** An unreachable server is not asked again for this long, since any client may start a flow. */
 const AGAIN_MS = 5_000;
 const NOT_FOUND = 404;
 
 type Server = oauth.AuthorizationServer;
 
 /**
- * A discovered authorization server: looked up at its first use, once for all who ask meanwhile, and kept for an
- * hour. Then it is looked up anew while what was found before still serves.
- * @throws what the look-up threw, while nothing was ever found
+ * A discovered authorization server: looked up at its first use, once for all concurrent callers, and kept for an
+ * hour. It is then looked up again while the earlier result still serves.
+ * @throws the look-up's error, until one look-up has succeeded
  */
 export function createDiscovery(look: () => Promise<Server>): () => Promise<Server> {
   let known: { readonly server: Server; readonly at: number } | undefined;

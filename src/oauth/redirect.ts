@@ -81,8 +81,8 @@ export async function processRedirect(
 }
 
 /**
- * A reloaded page, or a second tab, is told what the first was. Nothing binds a flow that was not started here to a
- * browser, so that its answer is repeated only to who brings the same code.
+ * A reloaded page or a second tab gets the first result. A flow that was not started here is bound to no browser, so
+ * its result is repeated only for the same code.
  */
 function asFirstResult(result: CallbackResult, flow: Flow | undefined): CallbackResult {
   const { outcome } = result;
@@ -104,7 +104,7 @@ async function authenticate(
     deps.receiver.observer.credentialsUsed(verdict.verified);
     const unread = unreadBody(redirect.body);
     if (unread !== undefined) return unread;
-    // A signature covers the body alone: anybody could have added what stands in the query.
+    // A signature covers only the body: any client could have added the query.
     const added = knownIn(redirect.query);
     return added === undefined
       ? { by: "platform" }
@@ -139,7 +139,7 @@ async function consume(
   );
 }
 
-/** A failure of another code goes on: anybody may have come with a made-up one. */
+/** A failure of another code is kept: any client may have sent a made-up code. */
 async function forgetFailure(
   { key, bodySha256 }: Pick<Delivery, "key" | "bodySha256">,
   { receiver, sparing }: RedirectDependencies,
@@ -202,7 +202,7 @@ function codeOf(parameters: RedirectParameters): string | Refused {
   const error = parameters.get("error");
   if (error !== undefined) {
     const description = parameters.get("error_description") ?? "";
-    // The platform's own words go to the log and nowhere else: anybody can write them into an address.
+    // The platform's own words go only to the log: any client can write them into an address.
     return refused("redirect_invalid", {
       message: "the platform refused the authorization",
       detail: `the platform answered ${quoted(error)}: ${quoted(description)}`,
@@ -225,7 +225,7 @@ export interface RedirectDependencies {
   readonly platform: () => Platform;
   /** Of the flows that are started here. */
   readonly redirectUri: string;
-  /** For what anybody who starts a flow can bring about. */
+  /** For errors that any client that starts a flow can cause. */
   readonly sparing: SparingLog;
 }
 

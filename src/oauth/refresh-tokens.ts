@@ -86,7 +86,7 @@ export async function refresh(
   if (!(await storeWithRetries(() => store.save(userId, owner, kept, now)))) {
     log.warn(
       { user_id: userId },
-      "refreshed tokens were not stored: the user has authorized us anew meanwhile",
+      "refreshed tokens were not stored: the user has authorized us again meanwhile",
     );
   }
   return toAccessToken(fresh, kept.expiresAt);

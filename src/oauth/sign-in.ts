@@ -15,7 +15,7 @@ export interface SignInDependencies {
   readonly claim: string;
 }
 
-/** Somebody whom the provider vouches for. */
+/** A person whose identity the provider asserts. */
 export interface Identity {
   readonly subject: string;
   /** Null unless the provider says that it is verified. */
@@ -24,7 +24,7 @@ export interface Identity {
   readonly values: readonly string[];
 }
 
-/** Somebody who was at the provider. */
+/** The result of a completed sign-in. */
 export interface SignInResult {
   readonly identity: Identity;
   /** What `begin` was given. */
@@ -48,17 +48,17 @@ export interface SignIn {
   end(query: URLSearchParams, flow: string | undefined): Promise<SignInResult>;
 }
 
-/** What the browser brought is not what signs somebody in. */
+/** The redirect does not complete a sign-in. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 
-/** It brought no flow that was begun here: whoever has a page can send other people's browsers back so. */
+/** The browser brought no flow that was started here: any page can send other people's browsers to the redirect. */
 export class FlowMissing extends Error {
   override readonly name = "FlowMissing";
 }
 
-/** How long somebody may take at the provider, in seconds. */
+/** How long a sign-in at the provider may take, in seconds. */
 export const SIGN_IN_SECONDS = 600;
 const TIME_LIMIT_MS = 10_000;
 const CONTEXT = "operator's sign-in";
@@ -109,16 +109,16 @@ export function createSignIn(deps: SignInDependencies): SignIn {
 function decryptedFlow(flow: string | undefined, encryptor: Encryptor, clock: Clock): SignInFlow {
   if (flow === undefined) throw new FlowMissing("the browser brought none");
   const encrypted = fromCanonicalBase64url(flow);
-  if (encrypted === undefined) throw new FlowMissing("the flow was not begun here");
+  if (encrypted === undefined) throw new FlowMissing("the flow was not started here");
   const read = (): SignInFlow =>
     JSON.parse(Buffer.from(encryptor.decrypt(encrypted, CONTEXT)).toString("utf8"));
   let found: SignInFlow;
   try {
     found = read();
   } catch (cause) {
-    throw new FlowMissing("the flow was not begun here", { cause });
+    throw new FlowMissing("the flow was not started here", { cause });
   }
-  if (found.endsAt <= clock.now().getTime()) throw new SignInRefused("the flow was begun too long ago");
+  if (found.endsAt <= clock.now().getTime()) throw new SignInRefused("the flow was started too long ago");
   return found;
 }
 
@@ -155,7 +155,7 @@ function validCode(
     const code = oauth.validateAuthResponse(server, client, query, state).get("code");
     if (code !== null && code !== "") return code;
   } catch (error) {
-    // The errors of the library hold the whole query; anybody may have written it.
+    // The library's errors contain the whole query, which any client may have written.
     const isVerdict = error instanceof oauth.AuthorizationResponseError;
     throw new SignInRefused(
       isVerdict

@@ -15,7 +15,7 @@ import {
 
 /** The tokens of users, kept valid. */
 export interface RenewableTokens extends UserTokens {
-  /** Refreshes all that expire soon, until it is told to stop; resolves with how many it tried. */
+  /** Refreshes all that expire soon, until `isStopping`; resolves with the number of attempts. */
   refreshDue(isStopping?: () => boolean): Promise<number>;
   /**
    * Ends the authorization, at the platform where it can be, and deletes the tokens; false when there are none.
@@ -63,7 +63,7 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
         // Another process is refreshing them: what it gets is what we need.
         if (leased === "leased") await sleep(POLL_INTERVAL_MS);
         if (typeof leased === "string") continue;
-        // Somebody may have refreshed them between the look and the lease: their refresh token is a new one.
+        // Another process may have refreshed them before the lease: their refresh token is then a new one.
         // biome-ignore lint/plugin: both are from our own database, and encrypted.
         if (Buffer.compare(leased.encrypted, stored.encrypted) !== 0)
           await store.release(userId, lease.owner);
@@ -76,10 +76,10 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
     async refreshDue(isStopping = () => false) {
       let tried = 0;
       // Tokens of a very short life are due again at once, and are left to the next round.
-      const begun = clock.now();
-      await store.repairTimes(REFRESH_LEASE_MS, begun);
+      const startedAt = clock.now();
+      await store.repairTimes(REFRESH_LEASE_MS, startedAt);
       for (;;) {
-        const lease = newLease(begun);
+        const lease = newLease(startedAt);
         const due = await store.leaseDue(lease, BATCH_SIZE);
         await Promise.all(
           due.map((stored) =>
@@ -96,7 +96,7 @@ export function createUserTokens(deps: UserTokensDependencies): RenewableTokens 
     async revoke(userId, where) {
       const deadline = performance.now() + TIME_LIMIT_MS;
       for (;;) {
-        // A refresh under way would bring tokens that nobody has revoked.
+        // A refresh under way would store new tokens after the revocation.
         const lease = newLease();
         const leased = await store.leaseOne(userId, lease);
         if (leased === "absent") return false;

@@ -4,7 +4,7 @@ import { createSourceCounts, latencyBucket, type Outcome, type RollupCount } fro
 export interface RollupCounts {
   /** One answered callback. @param source empty where it came to none */
   note(source: string, outcome: Outcome, ms: number): void;
-  /** What was counted since the last time; the counts begin anew. */
+  /** Returns the counts since the last call, and resets them. */
   take(): RollupCount[];
 }
 

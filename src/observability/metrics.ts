@@ -216,8 +216,8 @@ export async function undefinedIfSlow<T>(work: () => Promise<T>): Promise<T | un
 type IncrementCounter = (values?: readonly string[], by?: number) => void;
 
 /**
- * A counter that is told at a scrape what was counted until then: to look a label's values up costs more than the
- * counting, and a callback is counted in five places.
+ * A counter that adds up its counts at each scrape: looking up a label's values costs more than counting, and a
+ * callback is counted in five places.
  */
 function createBatchedCounter(
   registers: Registry[],

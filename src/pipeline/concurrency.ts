@@ -75,7 +75,7 @@ export function faultOutcome(error: unknown): Failed {
 /** Lets runs of failures go on beside each other, and a suspect alone: a process that ends then ended during its run. */
 export interface RunLock {
   shared<T>(run: () => Promise<T>): Promise<T>;
-  /** Waits for the runs that have begun; those that come later wait for this one. */
+  /** Waits for the runs that have started; later ones wait for this one. */
   exclusive<T>(run: () => Promise<T>): Promise<T>;
 }
 

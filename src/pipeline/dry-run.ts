@@ -16,7 +16,7 @@ export interface DryRunNotification {
 /** So many of each are kept; the others are counted. */
 const MAX_KEPT = 100;
 
-/** What a handler did in a dry run, by its last run: a transaction that the database broke begins anew. */
+/** What a handler did in a dry run, by its last run: a transaction that the database broke runs again. */
 export class DryRun implements TransactionObserver {
   statements: DryRunStatement[] = [];
   statementsOmitted = 0;

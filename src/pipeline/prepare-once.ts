@@ -30,7 +30,7 @@ export type Preparation =
 
 /**
  * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
- * begins. A crash or a rollback after it finds the result; whoever completes the event deletes it.
+ * begins. After a crash or a rollback the result is found; the delivery that completes the event deletes it.
  */
 export async function prepareOnce(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
   if (work.handler.prepare === undefined) return { state: "ready", value: undefined };
@@ -71,7 +71,7 @@ async function prepareUnderLease(
     try {
       text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
     } catch (error) {
-      // What ran past its limit goes on outside: nobody may begin it anew before its end, or the lease's.
+      // Work past its time limit goes on: no other delivery may start it before it ends, or the lease does.
       if (!(error instanceof HandlerTimedOut)) await releaseLease(key, claim, receiver);
       throw error;
     }

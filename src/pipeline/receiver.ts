@@ -17,7 +17,7 @@ import type { Deadline, Store } from "../store/index.ts";
 import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
 import type { DryRun } from "./dry-run.ts";
 
-/** A configured sender: what tells its callbacks from anybody else's. */
+/** A configured sender, and how its callbacks are recognized. */
 export interface Source {
   readonly name: string;
   readonly scheme: Scheme;

@@ -4,8 +4,8 @@ import { StoreError } from "../store/index.ts";
 import type { AttemptInput, Receiver } from "./receiver.ts";
 
 /**
- * Whether the handler was begun. Where the database was not reached, or another delivery is at work, it was not:
- * such an ending is no verdict on the event, is not kept and costs no retry.
+ * Whether the handler started. It did not where the database was not reached, or another delivery is at work: such an
+ * outcome is inconclusive, is not stored and does not count as a retry.
  */
 function handlerStarted({ code, cause }: Failed): boolean {
   if (code === "event_in_progress") return false;
@@ -51,7 +51,7 @@ export async function storeFailure(work: AttemptInput, outcome: Failed, receiver
       now,
     );
   } catch (error) {
-    // The platform is told 500 all the same, so its redelivery takes the place of our retry.
+    // The platform gets 500 all the same, so its redelivery replaces our retry.
     receiver.log.error({ err: error, event_id: key.eventId }, "the failure could not be stored for a retry");
   }
 }

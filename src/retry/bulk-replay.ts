@@ -24,7 +24,7 @@ export interface BulkWork {
   readonly stopping: AbortSignal;
 }
 
-/** Goes on with a leased bulk replay until it has ended, somebody stops it, or the lease is lost. */
+/** Continues a leased bulk replay until it ends, an operator stops it, or the lease is lost. */
 export async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
   const { owner, receiver, stopping } = work;
   const { bulkReplays } = receiver.store;
@@ -32,7 +32,7 @@ export async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): P
   try {
     await recoverInterrupted(receiver, work.timing);
     while (bulk?.state === "running" && !stopping.aborted) {
-      const begun = performance.now();
+      const startedAt = performance.now();
       const due = await bulkReplays.next(bulk, batchSize(bulk));
       if (due.length === 0) {
         await finish(bulk, work);
@@ -42,8 +42,8 @@ export async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): P
       const { until } = leaseTimes(receiver.clock, work.timing);
       const counted = await bulkReplays.advance(bulk.id, owner, progress, until);
       if (counted?.state !== "running") return;
-      await sleep(pauseMs(counted, ran, begun), undefined, { signal: stopping }).catch(() => {});
-      // Somebody may have paused or cancelled it in the meantime.
+      await sleep(pauseMs(counted, ran, startedAt), undefined, { signal: stopping }).catch(() => {});
+      // An operator may have paused or cancelled it in the meantime.
       bulk = await bulkReplays.get(counted.id);
     }
   } finally {
@@ -56,9 +56,9 @@ function batchSize({ perSecond }: StoredBulkReplay): number {
 }
 
 /** A batch takes as long as its replays may, at the least. */
-function pauseMs({ perSecond }: StoredBulkReplay, ran: number, begun: number): number {
+function pauseMs({ perSecond }: StoredBulkReplay, ran: number, startedAt: number): number {
   const least = ran === 0 ? IDLE_PAUSE_MS : (1_000 * ran) / perSecond;
-  return Math.max(0, begun + least - performance.now());
+  return Math.max(0, startedAt + least - performance.now());
 }
 
 interface Batch {
@@ -77,7 +77,7 @@ async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work:
   const [first] = due.slice(suspect, suspect + 1);
   if (suspect >= 0 && first !== undefined) await run(first, suspect);
   const count = (end: ReplayState) => ends.filter((one) => one === end).length;
-  // Whoever is at work on one lets it go, or dies and loses its lease: it is looked at again, and the others are not held up.
+  // The delivery at work on one ends, or loses its lease: the next batch tries it again, and the others go on.
   const later = due.find((_, index) => ends[index] === "later");
   const afterId = later === undefined ? (due.at(-1)?.id ?? bulk.afterId) : later.id - 1;
   const progress = { afterId, succeeded: count("succeeded"), alreadyHandled: count("already") };

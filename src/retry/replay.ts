@@ -13,7 +13,7 @@ export type ReplayResult =
 
 /**
  * Runs a failure now, on an operator's word, whatever its schedule says.
- * @param bulkReplayId where it is one of many that he asked for at once
+ * @param bulkReplayId set where it is part of a bulk replay
  */
 export async function replay(
   key: EventKey,

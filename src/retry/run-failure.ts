@@ -39,9 +39,9 @@ export interface FailureRun {
 export async function runFailure(run: FailureRun, receiver: Receiver): Promise<Outcome> {
   const { failure, kind, bulkReplayId } = run;
   const startedAt = receiver.clock.now();
-  const begun = performance.now();
+  const startTick = performance.now();
   const outcome = await runStored(failure, { kind, mode: "commit" }, run.timeLimitMs, receiver);
-  const durationMs = performance.now() - begun;
+  const durationMs = performance.now() - startTick;
   const key = { source: failure.source, eventId: failure.eventId };
   const by = bulkReplayId === undefined ? kind : "bulk";
   await Promise.all([
@@ -85,7 +85,7 @@ function decryptBody(failure: StoredFailure, key: EventKey, { encryptor }: Recei
   }
 }
 
-/** Whether a moment later the attempt could be made: the database was away, or somebody else was at work on the event. */
+/** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
 export function isTransient(outcome: Outcome): boolean {
   if (outcome.kind !== "failed" || !isInconclusive(outcome)) return false;
   return outcome.code === "store_unavailable" || outcome.code === "event_in_progress";
@@ -118,7 +118,7 @@ async function settle(
   const isUnknown = outcome.kind === "failed" && outcome.code === "commit_unknown";
   const found = isUnknown ? await lookUpRecord(key, receiver) : undefined;
   if (outcome.kind === "success" || outcome.kind === "already_processed" || found === "recorded") {
-    // A success removed it with its commit; a duplicate's record was written by somebody else.
+    // A success removed it with its commit; another delivery wrote a duplicate's record.
     await failures.remove(key);
     return;
   }

@@ -45,7 +45,7 @@ export interface Arrival {
 export interface ArrivalDay extends Arrival {
   /** In days since the epoch. */
   readonly day: number;
-  /** The longest time without one that ended on this day, in milliseconds; it may have begun earlier. */
+  /** The longest time without one that ended on this day, in milliseconds; it may have started earlier. */
   readonly longestGapMs: number;
   readonly lastAt: Date;
 }

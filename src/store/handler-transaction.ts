@@ -20,7 +20,7 @@ export interface HandlerTransaction {
   isOpen: boolean;
   /** Every call counts from the moment in which the handler makes it. */
   readonly pending: Set<PendingCall>;
-  /** What was called first after its end: the handler did not wait for what it had begun. */
+  /** The first call after its end: the handler did not await a call that it had started. */
   usedAfterEnd: Pick<PendingCall, "label" | "site"> | undefined;
   /** What failed, by its error: an error that no code awaits fails the event. */
   readonly failedCalls: Map<unknown, PendingCall>;
@@ -138,8 +138,8 @@ function shortened(what: string): string {
 }
 
 /**
- * The same once nothing is left that the handler may have begun: what it calls in the microtasks that are due is found,
- * and an error of a statement that it did not await.
+ * The same after all that the handler may have started: this finds calls in microtasks that are due, and an error of a
+ * statement that it did not await.
  */
 export async function drainAndEndHandlerTransaction(transaction: HandlerTransaction): Promise<void> {
   endHandlerTransaction(transaction);

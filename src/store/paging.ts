@@ -62,7 +62,7 @@ export async function boundedSearch<Row extends { readonly id: StoredInteger }>(
   const found: Row[] = [];
   let below = before;
   for (let step = first; ; ) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     // One more than asked for tells whether there is another page.
     const { rows, reached } = await searchStep(below, step, limit + 1 - found.length);
     found.push(...rows);
@@ -71,7 +71,7 @@ export async function boundedSearch<Row extends { readonly id: StoredInteger }>(
     below = reached;
     const now = performance.now();
     if (now >= end) return { rows: found, next: below };
-    step = Math.min(nextStep(step, now - begun, STEP_MS[dialect]), most);
+    step = Math.min(nextStep(step, now - startedAt, STEP_MS[dialect]), most);
     await nextTurn();
   }
 }

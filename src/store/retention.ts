@@ -11,7 +11,7 @@ export interface RetentionLimits {
   readonly callbacks: Date;
   /** Older records go; without it they are kept for ever. */
   readonly records?: Date;
-  /** How many rows of the callback log may belong to no event: anybody can send such requests. */
+  /** How many rows of the callback log may belong to no event: any client can send such requests. */
   readonly refusedRowsKept: number;
   /** How many bytes they may take; without it there is no such bound. */
   readonly refusedBytes?: number;
@@ -134,7 +134,7 @@ export class Retention extends Area {
     return deleteInSteps(this.database, { table, key: [key], where, orderBy: column });
   }
 
-  /** Log entries without an event are bounded in number: anybody can make them. */
+  /** Log entries without an event are bounded in number: any client can cause them. */
   private async sweepRefused(kept: number): Promise<number> {
     const { rows } = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_callbacks
       WHERE event_id IS NULL AND with_record = 0 ORDER BY id DESC LIMIT 1 OFFSET ${kept}`.execute(

@@ -44,7 +44,7 @@ export async function retryUntil<T>(
 export function lookUpUntil<T>(
   deadline: Deadline,
   look: () => Promise<T>,
-  hindrance: (error: unknown) => StoreErrorReason | undefined,
+  transientReason: (error: unknown) => StoreErrorReason | undefined,
 ): Promise<T> {
   const late = new StoreError(
     "unavailable",
@@ -56,7 +56,7 @@ export function lookUpUntil<T>(
     if (found === late) throw late;
     return found as T;
   };
-  return retryUntil(deadline, attempt, hindrance);
+  return retryUntil(deadline, attempt, transientReason);
 }
 
 /** Milliseconds between attempts. The jitter keeps many processes from asking a database that just came back all at once. */

@@ -13,7 +13,7 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly reason: StoreErrorReason;
 
-  /** Whether the handler had begun in the last try that had time to begin, so that it may itself be what does not pass. */
+  /** Whether the handler started in the last attempt that had time to start it, so that it may itself be the cause. */
   readonly handlerStarted: boolean;
 
   constructor(reason: StoreErrorReason, message: string, cause: unknown) {

@@ -42,11 +42,11 @@ export interface Caller {
 
 /** What the guard asks of a route; it stands in the route's schema. */
 export interface GuardRules {
-  /** For everybody. */
+  /** Needs no sign-in. */
   readonly isPublic?: boolean;
   /** For any `Host`: the response holds no secret. */
   readonly anyHost?: boolean;
-  /** Who may; left out, everybody may look and only operators may change things. */
+  /** The role that it needs; by default every role may read, and only operators may change things. */
   readonly role?: Role;
   /** The name under which the audit log has it, such as `failure.replay`. */
   readonly action?: string;

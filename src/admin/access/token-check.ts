@@ -76,8 +76,8 @@ interface FailureWindow {
 }
 
 /**
- * The same wrong token counts once: a script with a token of yesterday, which comes again and again, must not keep everybody at
- * its address out, and a guessing attacker never repeats one.
+ * The same wrong token counts once: a script that repeats an outdated token must not lock out its address, and a guessing
+ * attacker never repeats one.
  */
 function createLoginThrottle(clock: Clock): LoginThrottle {
   const windows = new Map<string, FailureWindow>();
@@ -129,7 +129,7 @@ interface Refusal {
 /** Tells the log and the audit log of those who were not let in, or may not do what they tried. It waits for nothing, and never throws. */
 export type RecordRefusal = (refusal: Refusal) => void;
 
-/** Bounded, since anybody can be refused: the next row says how many were left out before it. */
+/** Bounded, since any client can cause refusals: the next row says how many were left out before it. */
 function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): RecordRefusal {
   const mayWrite = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
   let leftOut = 0;
@@ -152,7 +152,7 @@ function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): RecordRefu
 /** Tells the log alone, so many times an hour. @param reason fixed words */
 export type LogUnknownFlow = (remoteAddress: string, reason: string) => void;
 
-/** For what anybody's page can have anybody's browser do. */
+/** For requests that any page can make a browser send. */
 export function createUnknownFlowLogger(clock: Clock, log: Log): LogUnknownFlow {
   const mayTell = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
   return (address, reason) => {

@@ -7,7 +7,7 @@ export type CaptureLine =
   | RequestLine
   /** One request that is kept cannot be read: it was encrypted with a key that is not configured any more. */
   | { readonly line: "unreadable"; readonly at: string }
-  /** Requests behind the reader's place were deleted before he came to them. */
+  /** Requests after the reader's position were deleted before it read them. */
   | { readonly line: "swept" }
   /** Nothing new, and still here. */
   | { readonly line: "heartbeat" };

@@ -23,9 +23,9 @@ const MAX_BYTES = 16_384;
 const LETTERS = 24;
 
 /**
- * Sends an unsigned callback to an address as a platform would, and looks for its row in the callback log. The request is known
- * by a mark of its own, and by the id with which the receiver answers: a proxy may change the one, and MASK_HEADERS hide the other.
- * @param address one that is configured, and never one that somebody asks for
+ * Sends an unsigned callback to an address as a platform would, and looks for its log entry. Two marks identify the request:
+ * its own header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
+ * @param address a configured address; never one from a request
  * @param proof headers by which the receiver logs the request as `endpoint_check`
  */
 export async function checkEndpoint(
@@ -33,7 +33,7 @@ export async function checkEndpoint(
   log: CallbackLogReader,
   proof: Readonly<Record<string, string>>,
 ): Promise<EndpointCheck> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const url = new URL(address);
   const mark = newMark();
   const end = await newestEntryId(log);
@@ -46,7 +46,7 @@ export async function checkEndpoint(
     url: address,
     ...evaluateProbe(url, attempt, arrival),
     warning: answer === undefined ? null : warningOf(url, answer),
-    durationMs: performance.now() - begun,
+    durationMs: performance.now() - startedAt,
     status: answer?.status ?? null,
   };
 }

@@ -99,7 +99,7 @@ const REFUSALS = [FAULTS.signature_missing, FAULTS.token_missing].map(({ message
   JSON.stringify({ error: message }),
 );
 
-/** Whether it is what a receiver answers to whoever does not sign. */
+/** Whether this is a receiver's response to an unsigned request. */
 function isOurs({ body }: ReceivedResponse): boolean {
   return REFUSALS.includes(body);
 }
@@ -149,7 +149,7 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: "is not valid yet: look at its dates, and at the clock of this machine",
   DEPTH_ZERO_SELF_SIGNED_CERT: "is self-signed, which no platform believes: get one of a public authority",
   SELF_SIGNED_CERT_IN_CHAIN:
-    "comes from an authority of somebody's own, which no platform knows: get one of a public authority",
+    "comes from a private authority, which no platform trusts: get one from a public authority",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     "cannot be traced to an authority: the server does not send the intermediate certificates. Give it the full chain",
   UNABLE_TO_GET_ISSUER_CERT:

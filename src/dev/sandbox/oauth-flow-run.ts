@@ -47,10 +47,10 @@ export async function runOAuthFlow(places: OAuthFlowOptions): Promise<OAuthFlowR
   while (next !== null && steps.length < MAX_STEPS) {
     const place = stageOf(next, places);
     if (place === "elsewhere") break;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const answer = await visit(next, place, places, cookies);
     const { status, body } = answer;
-    const tookMs = performance.now() - begun;
+    const tookMs = performance.now() - startedAt;
     steps.push({
       method: "GET",
       url: next.href,

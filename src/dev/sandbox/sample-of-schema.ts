@@ -11,7 +11,7 @@ const FORMAT_SAMPLES: Readonly<Record<string, string>> = {
   date: "2026-01-02",
   time: "03:04:05Z",
   duration: "PT1H",
-  email: "somebody@example.com",
+  email: "user@example.com",
   uri: "https://example.com/",
   url: "https://example.com/",
   hostname: "example.com",

@@ -42,7 +42,7 @@ async function fits(schema: StandardSchemaV1, data: JsonObject): Promise<boolean
   try {
     return "value" in (await validateData(schema, data, TIME_LIMIT_MS));
   } catch {
-    // A schema that throws, or asks somebody who does not answer, will do so in the callback too, where it is told.
+    // A schema that throws, or waits for a service that does not answer, fails in the callback too, and reports it there.
     return false;
   }
 }
@@ -51,7 +51,7 @@ async function fits(schema: StandardSchemaV1, data: JsonObject): Promise<boolean
 function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema["~standard"] as Partial<StandardJSONSchemaV1.Props>;
   try {
-    // Zod throws at a part that JSON does not have, unless it is told to leave that open; others pass the option over.
+    // By default Zod throws for types that JSON does not have; other libraries ignore this option.
     return jsonSchema?.input({ target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } });
   } catch {
     return undefined;

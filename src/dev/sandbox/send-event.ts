@@ -4,7 +4,7 @@ import type { Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
-/** A callback that somebody composed. */
+/** A callback that a user composed. */
 export interface ComposedCallback {
   /** Sent as it is: it need not be an event, nor JSON. */
   readonly body: string;
@@ -56,7 +56,7 @@ export async function sendEvent(
   const { body, version } = composed;
   const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
   const requestHeaders = { ...(await headersFor(composed, authentication)), ...apiVersion };
-  const begun = performance.now();
+  const startedAt = performance.now();
   const sending = { method: "POST", headers: requestHeaders, body, timeLimitMs, certificate } as const;
   const answer = await sendOrThrow(new URL(url), { ...sending, maxBytes: MAX_BYTES });
   return {
@@ -65,7 +65,7 @@ export async function sendEvent(
     status: answer.status,
     headers: answer.headers,
     body: answer.body,
-    durationMs: performance.now() - begun,
+    durationMs: performance.now() - startedAt,
   };
 }
 
@@ -102,7 +102,7 @@ function eventTypeIn(body: string): string | undefined {
   }
 }
 
-/** The same ways to authenticate, with secrets of nobody's. */
+/** The same authentication methods, with random secrets. */
 function wrongSecrets({ methods, signing, token, jwt }: Authentication): Authentication {
   const secrets = [randomBytes(32).toString("base64url")];
   return {

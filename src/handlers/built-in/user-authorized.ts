@@ -123,7 +123,7 @@ export type TokenResponse = JsonObject & { access_token: string };
 
 /** Refreshed this long before they expire, or at half of their life where that is short. */
 const REFRESH_AHEAD_MS = 300_000;
-/** However short their life is, nobody refreshes them in a circle; who asks for them in between gets new ones. */
+/** Bounds how often tokens of a very short lifetime are refreshed. */
 const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_SECONDS = 3_155_760_000;
 

@@ -1,6 +1,6 @@
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
 
-/** More than any secret has that is told by its shape alone, save for tokens, which are one word. */
+/** Longer than any secret that its shape alone identifies, except tokens, which are one word. */
 const MIN_MARGIN = 2_048;
 /** Ends a token, and an address with a password in it, which may be of any length. */
 const ENDS_WORD = /[\s"',;<>[\]{}]/;

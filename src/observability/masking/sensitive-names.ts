@@ -15,7 +15,7 @@ const AUTH = words("auth authorization oauth");
 const OF_AUTH = words(
   "code codes token header headers value data hash string bearer response verifier state key number",
 );
-/** Keys that say which row, message or translation is meant, or that everybody may know. */
+/** Keys that identify a row, message or translation, or that are public. */
 const SHOWN_KEYS = words(`
   public publishable idempotency primary foreign partition sort routing cache lookup object message event order payment
   customer merchant row record index map group range translation locale sort unique dedup deduplication natural business

@@ -20,7 +20,7 @@ export type AttemptSpanKind = "retry" | "replay" | "dry-run";
 export interface TraceSpan {
   /** Runs it with this phase as the active one: what begins meanwhile is its child. */
   within<T>(run: () => T): T;
-  /** @param came what the phase came to: an outcome, or what has one under `outcome`, is told; anything else is a success */
+  /** @param came the result: an outcome, or an object with one under `outcome`, is recorded; anything else is a success */
   end(came?: object): void;
   /** Ends a phase that threw. */
   fail(error: unknown): void;

@@ -50,7 +50,7 @@ export function emailChannel(options: EmailOptions): Channel {
   };
 }
 
-/** One for each recipient, whoever is named twice. */
+/** One for each recipient, also where an address is listed twice. */
 export function emailDestinations(to: readonly string[]): string[] {
   return [...new Set(to)].map((address) => `${PREFIX}${address}`);
 }

@@ -4,7 +4,7 @@ import { boundedFetch } from "../../http-client/index.ts";
 import type { JwsHeader } from "./jwt-keys.ts";
 import { type JwtKeys, type KeyCandidate, KeysUnavailable } from "./jwt-keys.ts";
 
-/** No sooner again than this: whoever makes up tokens must not make us ask each time. */
+/** The shortest time between requests: forged tokens must not cause one each. */
 const COOLDOWN_MS = 2_000;
 /** How long a failure is remembered: an address in trouble is not asked for each callback. */
 const FAILURE_MS = 5_000;
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 3_000;
 const MAX_CANDIDATES = 8;
 
 /**
- * A JWK Set at an address (RFC 7517 §5), cached. It is fetched anew for a `kid` that is not known and for a signature
+ * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature
  * that no key made, since a platform may rotate without a new `kid`; a refusal would lose a callback for good.
  * @param now milliseconds of a clock that never goes back
  */
@@ -92,7 +92,7 @@ function publishedSet(url: string, now: () => number): PublishedSet {
     if (old < FRESH_MS) return;
     const isDown = failure !== undefined && old < STALE_MS;
     if (isDown || old < AGEING_MS) {
-      // A failure is remembered, and told to whoever needs a key that only the address knows.
+      // A failure is kept, and reported where a key is needed that only the address knows.
       reload().catch(() => undefined);
       return;
     }

@@ -63,7 +63,7 @@ async function check(token: string, options: JwtOptions): Promise<CheckedToken |
     const renewed = await options.keys.refreshed(header);
     const last = renewed.length === 0 ? first : await tryKeys(token, renewed, options);
     if (last.result !== undefined) return last.result;
-    // The key that cannot be used may be the one that made the signature: nobody can tell.
+    // The key that cannot be used may be the one that made the signature.
     if (last.faults.length > 0) return failed("keys_unavailable", last.faults[0]);
     if (candidates.length + renewed.length > 0)
       return refused("jwt_signature", { detail: "no key made the signature" });

@@ -48,8 +48,8 @@ export function isCredentialMissing(verdict: VerificationResult): verdict is Mis
 }
 
 /**
- * Every scheme must accept the request; the first that does not decides. Costly ones come last: whoever fails a cheap
- * one is refused whatever the costly one would say, and must not make us ask another server.
+ * Every scheme must accept the request; the first that does not decides. Costly ones come last: a request that fails a
+ * cheap one is refused in any case, and must not make us ask another server.
  */
 export function allOf(schemes: readonly Scheme[]): Scheme {
   const cheapFirst = schemes.toSorted((a, b) => Number(a.isCostly ?? false) - Number(b.isCostly ?? false));

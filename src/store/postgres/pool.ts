@@ -101,7 +101,7 @@ export async function withClient<T>(
   }
 }
 
-/** Waits for a free connection no longer than anybody waits for what it is for. */
+/** Waits for a free connection no longer than its callers wait for the result. */
 async function connect(pool: pg.Pool, deadline: Deadline): Promise<pg.PoolClient> {
   const connecting = pool.connect();
   try {

@@ -55,10 +55,10 @@ export class SequentialGroup {
   #closeSavepoint: readonly WireStatement[] = [];
   #savepoints: readonly [own: Savepoint, next: Savepoint] = SAVEPOINTS;
 
-  constructor(client: pg.ClientBase, clock: Clock, temper: GroupEligibility) {
+  constructor(client: pg.ClientBase, clock: Clock, eligibility: GroupEligibility) {
     this.#client = client;
     this.#clock = clock;
-    this.#eligibility = temper;
+    this.#eligibility = eligibility;
   }
 
   /** @returns the events that were not started and may join a later group; all others are settled */

@@ -136,7 +136,7 @@ export class Checkpointer {
 
 /**
  * Whether one connection may copy the log while another one commits. Before 3.51.3 (3.50.7 and 3.44.6 in their lines) SQLite
- * could then take a log that had just begun anew for copied, and lose what it held: https://sqlite.org/wal.html#walresetbug
+ * could then treat a log that had just restarted as copied, and lose its contents: https://sqlite.org/wal.html#walresetbug
  * @param version as `sqlite_version()` tells it: a Node may be linked with another SQLite than it was made with
  */
 export function isConcurrentCheckpointSafe(version: string): boolean {

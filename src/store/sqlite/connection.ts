@@ -6,7 +6,7 @@ const STATEMENTS_KEPT = 256;
 const OPEN_BUSY_TIMEOUT_MS = 5_000;
 /** In pages: 128 MB. */
 const AUTOCHECKPOINT_PAGES = 32_768;
-/** The log's file is as long as the log ever was, unless SQLite is told to shorten it; this is twice its usual length. */
+/** Without this limit the WAL file keeps its greatest length; this is twice its usual length. */
 export const WAL_SIZE_LIMIT_BYTES = 64 * 1_024 * 1_024;
 /** In pages; SQLite's own choice. */
 const DEFAULT_AUTOCHECKPOINT_PAGES = 1_000;
@@ -88,7 +88,7 @@ export class Connection {
     // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
     this.database.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_TIMEOUT_MS}`);
     this.database.exec("PRAGMA journal_mode = WAL");
-    // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
+    // `Flusher` flushes the log after each commit, before any response, off the event loop.
     this.database.exec("PRAGMA synchronous = NORMAL");
     const { version } = this.database.prepare("SELECT sqlite_version() AS version").get() as {
       version: string;

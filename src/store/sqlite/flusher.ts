@@ -77,7 +77,7 @@ export class Flusher {
   }
 
   async #start(): Promise<void> {
-    // The one under way may have begun before the commit that this one is for.
+    // The flush under way may have started before the commit that this one is for.
     await this.#running;
     this.assertIntact();
     this.#next = undefined;

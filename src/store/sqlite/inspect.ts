@@ -48,15 +48,15 @@ const KEYS = {
   pragma: "foreign_key_check",
 };
 
-/** What must hold for a file to be used at all; a user's own rows may point to nothing, and are his affair. */
+/** What must hold for a file to be used at all; a user's own rows may point to nothing; they are not checked. */
 export const FILE_INTACT = FILE.name;
 
 /** https://sqlite.org/rescode.html: CORRUPT and NOTADB. */
 const UNREADABLE: ReadonlySet<number | undefined> = new Set([11, 26]);
 
 /**
- * Holds a database against its invariants, while it may be in use: each on a snapshot of its own, since one for all of
- * them would keep the log from beginning anew for as long. A file that cannot be read at all breaks the first of them.
+ * Checks a database's integrity, while it may be in use. Each invariant has a snapshot of its own: one for all would stop
+ * the WAL from restarting for as long. An unreadable file breaks the first invariant.
  * @throws MaintenanceError where there is no file, or none of Oncehook's; the driver's error when the machine is in trouble
  */
 export function checkSqlite(path: string): IntegrityReport {

@@ -70,8 +70,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 }
 
 /**
- * Whoever waited for a database while `oncehook restore` put another in its place has opened one without a name, which nobody
- * would ever find again. From here on a restore is refused: its lock and an open connection exclude each other.
+ * A process that waited while `oncehook restore` replaced the database has opened a file without a name; its data would be
+ * lost. From here on a restore is refused: its lock and an open connection exclude each other.
  */
 function assertSameFile(path: string, inode: number): void {
   if (statSync(path, { throwIfNoEntry: false })?.ino === inode) return;
@@ -81,11 +81,10 @@ function assertSameFile(path: string, inode: number): void {
 }
 
 /**
- * What a process left in the log that was killed, or whose flush failed: it may lie in the kernel's memory only, marked as
- * written, where no flush of the log finds it. Copied into the database it is written once more, and flushed with that. Somebody
- * who reads meanwhile keeps the log, and is waited for some time; a receiver on the same file keeps it for good, and has
- * flushed what it relies on.
- * @returns false where the log was kept
+ * Copies the WAL that a killed process, or one whose flush failed, left behind. Its pages may lie only in the kernel's memory,
+ * marked as written, where no flush of the WAL finds them; the copy writes and flushes them again. A reader keeps the WAL, and
+ * is waited for some time. A receiver on the same file keeps it for good, and has flushed what it relies on.
+ * @returns false where the WAL was kept
  */
 async function restartWal({ database }: Connection): Promise<boolean> {
   const until = performance.now() + WAL_TIMEOUT_MS;

@@ -110,7 +110,7 @@ function definedLimits(limits: TracingOptions["limits"]): Record<string, number>
 async function withTimeout(shutdown: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, FLUSH_LIMIT_MS);
-  // What could not be exported was told through the global error handler, or is told by nobody at an exit.
+  // The global error handler reports spans that could not be exported; at an exit nothing does.
   await Promise.race([shutdown.catch(() => {}), late.promise]);
   clearTimeout(timer);
 }
@@ -130,8 +130,8 @@ async function createExporter(
 }
 
 /**
- * The exporter `console`: a line of the log for each span. OpenTelemetry's own prints objects over many lines, in between
- * those of the log, and whoever reads that expects JSON.
+ * The exporter `console`: a JSON line of the log for each span. OpenTelemetry's own prints objects over many lines, which
+ * breaks programs that parse the log as JSON.
  */
 function logExporter(log: Log): SpanExporter {
   return {
@@ -202,8 +202,8 @@ const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
 };
 
 /**
- * Decides as if the trace began here. Anybody can send a `traceparent` that asks to be recorded, with an id that the ratio
- * would pick: whoever sets a ratio would otherwise record every forged callback.
+ * Decides as if the trace began here. Any client can send a `traceparent` that asks to be recorded, with an id that the ratio
+ * would pick: forged callbacks would bypass a configured ratio.
  */
 function ignoringParentId(root: Sampler): Sampler {
   return {

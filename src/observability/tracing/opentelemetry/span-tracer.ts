@@ -20,7 +20,7 @@ export interface ErrorDescription {
   readonly isRejection: (error: unknown) => boolean;
 }
 
-/** A phase as a span. An error is told in full where it was thrown; those around it say its name. */
+/** One OpenTelemetry span. The innermost span records an error in full; those around it record its name. */
 export class OtelSpan implements TraceSpan {
   readonly span: Span;
   readonly #errors: ErrorDescription;
@@ -69,7 +69,7 @@ export class OtelSpan implements TraceSpan {
 
 const recorded = new WeakSet<WeakKey>();
 
-/** Whether no span has told it yet. What is no object is told by each. */
+/** Whether no span has recorded it yet. Every span records a value that is no object. */
 function isFirstRecord(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return true;
   if (recorded.has(error)) return false;
