@@ -2,9 +2,10 @@ import type pg from "pg";
 import { type Clock, keyText } from "../../domain/index.ts";
 import type { OnceResult, OnceScope, PendingEvent } from "../once.ts";
 import { withTimeout } from "../with-timeout.ts";
+import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";
 import type { QueuedEvent } from "./group-member.ts";
-import { FunctionCheck, type GroupResult, OptimisticGroup } from "./optimistic-group.ts";
+import { type GroupResult, OptimisticGroup } from "./optimistic-group.ts";
 import { withClient } from "./pool.ts";
 import { SequentialGroup } from "./sequential-group.ts";
 

@@ -12,6 +12,7 @@ import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { markStaleStatement } from "./database-errors.ts";
+import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
 import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
 import { createScope } from "./once.ts";
@@ -265,43 +266,5 @@ class OptimisticMember {
   #reject(reason: Unfit): never {
     this.#unfit ??= reason;
     throw new Error("this event runs again in a transaction of its own");
-  }
-}
-
-/** The server's newest function, in a step of an index. */
-const NEWEST_FUNCTION: WireStatement = {
-  name: "oncehook_newest_function",
-  text: "SELECT max(oid) FROM pg_proc",
-};
-const OWN_FUNCTIONS: WireStatement = {
-  text: `SELECT (SELECT max(oid) FROM pg_proc), EXISTS (
-      SELECT 1 FROM pg_proc p WHERE p.oid >= 16384 AND NOT EXISTS (
-        SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'))`,
-};
-
-/**
- * Whether the database has functions of its own, beyond PostgreSQL's and those of extensions. Only these, called or as
- * triggers, can leave a setting or a temporary table to the members after the one whose statement ran them.
- */
-export class FunctionCheck {
-  #newest: string | undefined;
-  #hasOwn = false;
-
-  /** @returns whether groups may be optimistic */
-  async allowsOptimistic(client: pg.ClientBase): Promise<boolean> {
-    if (this.#newest === undefined) {
-      const [answer] = await sendBatch(client, [OWN_FUNCTIONS]);
-      const [newest, hasOwn] = answer?.rows[0] ?? [];
-      this.#newest = newest ?? undefined;
-      this.#hasOwn = hasOwn === "t";
-    }
-    return !this.#hasOwn;
-  }
-
-  /** @throws Error where a function was created or dropped since the last look, so that the next group looks again */
-  assertUnchanged(newest: string | null | undefined): void {
-    if (newest === this.#newest) return;
-    this.#newest = undefined;
-    throw new Error("the functions of the database have changed");
   }
 }
