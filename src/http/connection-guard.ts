@@ -143,11 +143,12 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
       if (isAtWork) limit.requestEnded(socket);
       isAtWork = false;
     };
-    response.once("prefinish", () => {
+    // Each of these events comes once; `on` makes no wrapper for it.
+    response.on("prefinish", () => {
       done();
       if (socket.writableLength > 0) unread.add(response, socket);
     });
-    response.once("close", () => {
+    response.on("close", () => {
       done();
       unread.delete(response);
       turn.current = undefined;

@@ -55,7 +55,7 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
   const server = createServer(options, (message, response) => {
     clientErrors.requestStarted(message.socket);
     inFlight.add(response);
-    response.once("close", () => {
+    response.on("close", () => {
       inFlight.delete(response);
       clientErrors.requestEnded(message.socket);
     });

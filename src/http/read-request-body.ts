@@ -44,7 +44,7 @@ export function readRequestBody(
     ended(why);
   };
   const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
-  const body = createBodyBuffer(announced, (bytes) => held.hold(bytes));
+  const body = new BodyBuffer(announced, held.hold);
   message.on("data", (chunk: Uint8Array) => {
     if (isOver) return;
     if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
@@ -54,68 +54,67 @@ export function readRequestBody(
     if (isOver) return;
     isOver = true;
     held.complete();
-    ended({ bytes: body.bytes(), release: () => held.release() });
+    ended({ bytes: body.bytes(), release: held.release });
   });
   message.on("error", () => end(refused("malformed_request")));
 }
 
-interface BodyBuffer {
-  readonly length: number;
-  /** False where there is no room for it. */
-  add(chunk: Uint8Array): boolean;
-  bytes(): Uint8Array;
-  /** Gives the memory back at once, and not with the next collection of garbage. */
-  drop(): void;
-}
-
 /**
- * One piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a hundred times its
- * size otherwise. The buffer grows by doubling: what was announced and is not sent takes no memory.
+ * One piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a hundred
+ * times its size otherwise. The buffer grows by doubling: what was announced and is not sent takes no memory.
  */
-function createBodyBuffer(maxBytes: number, hold: (bytes: number) => boolean): BodyBuffer {
-  let only: Uint8Array | undefined;
-  let buffer: ArrayBuffer | undefined;
-  let length = 0;
+class BodyBuffer {
+  readonly #maxBytes: number;
+  readonly #hold: (bytes: number) => boolean;
+  #only: Uint8Array | undefined;
+  #buffer: ArrayBuffer | undefined;
+  length = 0;
 
-  function grow(needed: number): boolean {
-    const had = buffer?.byteLength ?? only?.length ?? 0;
-    if (needed <= had) return true;
-    const capacity = Math.min(maxBytes, Math.max(needed, 2 * had));
-    if (!hold(capacity - had)) return false;
-    if (buffer === undefined) {
-      buffer = new ArrayBuffer(capacity);
-      if (only !== undefined) new Uint8Array(buffer).set(only);
-      free(only);
-      only = undefined;
-    } else buffer = buffer.transfer(capacity);
+  constructor(maxBytes: number, hold: (bytes: number) => boolean) {
+    this.#maxBytes = maxBytes;
+    this.#hold = hold;
+  }
+
+  /** False where there is no room for it. */
+  add(chunk: Uint8Array): boolean {
+    const after = this.length + chunk.length;
+    if (this.length === 0) {
+      if (!this.#hold(chunk.length)) return false;
+      this.#only = chunk;
+    } else {
+      if (!this.#grow(after)) return false;
+      new Uint8Array(this.#buffer as ArrayBuffer).set(chunk, this.length);
+      free(chunk);
+    }
+    this.length = after;
     return true;
   }
 
-  return {
-    get length() {
-      return length;
-    },
-    add(chunk) {
-      const after = length + chunk.length;
-      if (length === 0) {
-        if (!hold(chunk.length)) return false;
-        only = chunk;
-      } else {
-        if (!grow(after)) return false;
-        new Uint8Array(buffer as ArrayBuffer).set(chunk, length);
-        free(chunk);
-      }
-      length = after;
-      return true;
-    },
-    bytes: () => (buffer === undefined ? (only ?? NOTHING) : Buffer.from(buffer, 0, length)),
-    drop() {
-      free(only);
-      buffer?.transfer(0);
-      only = undefined;
-      buffer = undefined;
-    },
-  };
+  #grow(needed: number): boolean {
+    const had = this.#buffer?.byteLength ?? this.#only?.length ?? 0;
+    if (needed <= had) return true;
+    const capacity = Math.min(this.#maxBytes, Math.max(needed, 2 * had));
+    if (!this.#hold(capacity - had)) return false;
+    if (this.#buffer === undefined) {
+      this.#buffer = new ArrayBuffer(capacity);
+      if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);
+      free(this.#only);
+      this.#only = undefined;
+    } else this.#buffer = this.#buffer.transfer(capacity);
+    return true;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer === undefined ? (this.#only ?? NOTHING) : Buffer.from(this.#buffer, 0, this.length);
+  }
+
+  /** Gives the memory back at once, and not with the next collection of garbage. */
+  drop(): void {
+    free(this.#only);
+    this.#buffer?.transfer(0);
+    this.#only = undefined;
+    this.#buffer = undefined;
+  }
 }
 
 /** Memory of its own alone: a piece of a pool belongs to others too. */

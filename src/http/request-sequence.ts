@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
-import { type ConcurrencyLimit, whenReady } from "../pipeline/index.ts";
+import type { ConcurrencyLimit } from "../pipeline/index.ts";
 import {
   type AcceptGate,
   type Admission,
@@ -11,7 +11,7 @@ import {
 } from "./admission.ts";
 import type { ClientErrors } from "./client-error.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
-import { type BodyRejection, type ReceivedBody, readRequestBody } from "./read-request-body.ts";
+import { type BodyRejection, readRequestBody } from "./read-request-body.ts";
 import { rateKey } from "./remote-address.ts";
 import {
   type Arrival,
@@ -67,41 +67,42 @@ export class RequestSequence {
   start(message: IncomingMessage, response: ServerResponse): void {
     const [path = ""] = (message.url ?? "").split("?", 1);
     const route = this.#routes.get(path);
-    const request = createRequestContext(
-      message,
-      response,
-      route?.isCallback ? path : undefined,
-      this.#arrival,
-    );
-    const begin = guarded(request, () => this.#admit(request, route), this.#fail(request));
+    const callbackPath = route?.isCallback ? path : undefined;
+    const request = createRequestContext(message, response, callbackPath, this.#arrival);
     const { quiet } = this.#bounds.acceptGate;
-    if (quiet === undefined) begin();
-    else void quiet.then(begin);
+    if (quiet === undefined) this.#guard(request, () => this.#admit(request, route));
+    else void quiet.then(() => this.#guard(request, () => this.#admit(request, route)));
   }
 
   #admit(request: RequestContext, route: Route | undefined): void {
-    const admitted = (outcome: Outcome | undefined): void => {
-      if (outcome !== undefined) this.#responder.respond(request, { outcome }, pageOf(outcome, route));
-      else if (request.method === "GET") this.#handle(request, route);
-      else this.#receive(request, route);
-    };
-    whenReady(admit(request, route, this.#throttle, this.#deps), admitted, this.#fail(request));
+    const outcome = admit(request, route, this.#throttle, this.#deps);
+    if (outcome instanceof Promise)
+      this.#later(request, outcome, (found) => this.#admitted(request, route, found));
+    else this.#admitted(request, route, outcome);
+  }
+
+  #admitted(request: RequestContext, route: Route | undefined, outcome: Outcome | undefined): void {
+    if (outcome !== undefined) this.#responder.respond(request, { outcome }, pageOf(outcome, route));
+    else if (request.method === "GET") this.#handle(request, route);
+    else this.#receive(request, route);
   }
 
   #receive(request: RequestContext, route: Route | undefined): void {
     const maxBytes = Math.min(this.#maxBodyBytes, route?.maxBytes ?? this.#maxBodyBytes);
     const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
-    const received = (body: ReceivedBody | BodyRejection): void => {
-      if (!("bytes" in body)) return this.#rejectBody(request, body);
-      request.body = body.bytes;
-      request.onVerified = body.release;
-      this.#handle(request, route);
-    };
-    readRequestBody(request.message, limits, guarded(request, received, this.#fail(request)));
+    readRequestBody(request.message, limits, (body) =>
+      this.#guard(request, () => {
+        if (!("bytes" in body)) return this.#rejectBody(request, body);
+        request.body = body.bytes;
+        request.onVerified = body.release;
+        this.#handle(request, route);
+      }),
+    );
   }
 
   #handle(request: RequestContext, route: Route | undefined): void {
-    whenReady(route?.handle(request), () => {}, this.#fail(request));
+    const handling = route?.handle(request);
+    if (handling instanceof Promise) this.#later(request, handling, () => {});
   }
 
   #rejectBody(request: RequestContext, rejection: BodyRejection): void {
@@ -112,27 +113,24 @@ export class RequestSequence {
     this.#responder.respond(request, { outcome: code === undefined ? rejection : refused(code) });
   }
 
-  #fail(request: RequestContext): (error: unknown) => void {
-    return (error) => {
-      request.onVerified();
-      this.#responder.respond(request, { outcome: failed("internal", error) });
-    };
-  }
-}
-
-/** Runs a listener of the request in the request's context; an error becomes its response. */
-function guarded<Args extends readonly unknown[]>(
-  { context }: RequestContext,
-  run: (...args: Args) => void,
-  fail: (error: unknown) => void,
-): (...args: Args) => void {
-  return (...args) => {
+  /** Runs a step of the request in the request's context; an error becomes its response. */
+  #guard(request: RequestContext, step: () => void): void {
     try {
-      context.runInAsyncScope(run, undefined, ...args);
+      request.context.runInAsyncScope(step);
     } catch (error) {
-      fail(error);
+      this.#fail(request, error);
     }
-  };
+  }
+
+  /** Goes on when what the request waits for is there. */
+  #later<T>(request: RequestContext, waiting: Promise<T>, next: (value: T) => void): void {
+    waiting.then(next).catch((error: unknown) => this.#fail(request, error));
+  }
+
+  #fail(request: RequestContext, error: unknown): void {
+    request.onVerified();
+    this.#responder.respond(request, { outcome: failed("internal", error) });
+  }
 }
 
 /** Why the request is not admitted, before its body. A promise where a rate limit has to be counted, or it has to wait. */

@@ -64,12 +64,14 @@ export function sendResponse(
   { status, headers, body }: CallbackResponse,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, {
-    ...responseHeaders,
-    "content-type": "application/json; charset=utf-8",
-    "content-length": Buffer.byteLength(body),
-    ...headers,
-  });
+  response.writeHead(
+    status,
+    Object.assign(responseHeaders, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(Buffer.byteLength(body)),
+      ...headers,
+    }),
+  );
   response.end(body);
 }
 

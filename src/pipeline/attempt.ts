@@ -29,7 +29,6 @@ import { errorText } from "./error-text.ts";
 import { prepareOnce } from "./prepare-once.ts";
 import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
 import { validateEvent } from "./validate-event.ts";
-import { whenReady } from "./when-ready.ts";
 
 /** @param logEntry the row of the callback log that committed with a success */
 export type AttemptEnded = (outcome: Outcome, logEntry?: CallbackLogEntry) => void;
@@ -48,16 +47,19 @@ export function startAttempt(input: AttemptInput, receiver: Receiver, ended: Att
     receiver.observer.attempted(input.kind, outcome);
     ended(outcome, logEntry);
   };
-  const runValidated = (event: CallbackEvent<unknown> | Outcome): void => {
+  const run = (event: CallbackEvent<unknown> | Outcome): void => {
     if ("kind" in event) return ended(event);
     if (handler.prepare === undefined) new Attempt({ input, handler, event }, receiver, finish).submit();
     else void runPrepared({ ...input, handler, event }, receiver, finish);
   };
+  // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
+  const fail = (error: unknown): void => ended(schemaFailure(error));
   try {
-    // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
-    whenReady(validateEvent(input, handler, receiver), runValidated, (error) => ended(schemaFailure(error)));
+    const validated = validateEvent(input, handler, receiver);
+    if (validated instanceof Promise) validated.then(run).catch(fail);
+    else run(validated);
   } catch (error) {
-    ended(schemaFailure(error));
+    fail(error);
   }
 }
 

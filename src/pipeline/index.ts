@@ -16,4 +16,3 @@ export type {
   Source,
 } from "./receiver.ts";
 export { failureContext, isInconclusive, lookUpRecord } from "./store-failure.ts";
-export { whenReady } from "./when-ready.ts";

@@ -18,7 +18,6 @@ import { duplicateOutcome } from "./duplicate-outcome.ts";
 import { type IdentifiedEvent, identify, sha256Hex } from "./identify.ts";
 import type { AttemptInput, BuildLogEntry, Callback, CallbackResult, Receiver } from "./receiver.ts";
 import { storeFailure } from "./store-failure.ts";
-import { whenReady } from "./when-ready.ts";
 
 /**
  * The sequence of SPEC 1.7 for one callback, from its bytes to its outcome. What comes before, (a) receiving bounded
@@ -28,15 +27,25 @@ import { whenReady } from "./when-ready.ts";
 export function processCallback(callback: Callback, receiver: Receiver): void {
   // (b) Verify the sender, over the bytes as they arrived.
   const span = receiver.tracer?.startSpan("verify");
-  const verified = (verdict: VerificationResult): void => {
-    span?.end(verdict);
-    callback.onVerified?.();
-    if (!("verified" in verdict)) return callback.end({ outcome: verdict });
-    receiver.observer.credentialsUsed(verdict.verified);
-    identifyCallback(callback, receiver);
-  };
-  const verifying = callback.source.scheme.verify(callback);
-  whenReady(verifying, verified, (error) => callback.end({ outcome: failed("internal", error) }));
+  const verdict = callback.source.scheme.verify(callback);
+  if (!(verdict instanceof Promise)) return goOnVerified(callback, verdict, span, receiver);
+  // A key has to be fetched.
+  verdict
+    .then((found) => goOnVerified(callback, found, span, receiver))
+    .catch((error: unknown) => callback.end({ outcome: failed("internal", error) }));
+}
+
+function goOnVerified(
+  callback: Callback,
+  verdict: VerificationResult,
+  span: TraceSpan | undefined,
+  receiver: Receiver,
+): void {
+  span?.end(verdict);
+  callback.onVerified?.();
+  if (!("verified" in verdict)) return callback.end({ outcome: verdict });
+  receiver.observer.credentialsUsed(verdict.verified);
+  identifyCallback(callback, receiver);
 }
 
 /** (c) Read the event's id, under which the record is looked up. */
