@@ -1,61 +1,57 @@
-/** The layering rule of docs/architecture.md: every import points inward, through a room's door. */
-const ROOMS = {
+/** The layering rule of docs/architecture.md: every import points inward, through a folder's index.ts. */
+/** Entered by itself: who needs its types must not load what logs and counts. */
+const TRACING = "observability/tracing";
+const FOLDERS = {
   domain: [],
-  fetch: [],
+  "http-client": [],
   files: [],
-  verify: ["domain", "fetch"],
-  seal: ["domain"],
-  loop: ["domain"],
-  trace: ["domain"],
+  sources: ["domain", "http-client"],
+  encryption: ["domain"],
+  poller: ["domain"],
+  observability: ["domain"],
   store: ["domain", "files"],
-  handlers: ["domain", "store", "seal"],
-  receive: ["domain", "verify", "handlers", "store", "seal", "trace"],
-  retry: ["domain", "loop", "handlers", "receive", "store", "trace"],
-  outbox: ["domain", "loop", "store", "trace"],
-  alert: ["domain", "loop", "store"],
-  oauth: ["domain", "fetch", "verify", "seal", "handlers", "receive", "store", "trace"],
-  observe: ["domain", "trace"],
-  hear: ["domain", "seal", "store", "observe"],
-  reach: ["domain", "fetch", "store", "config"],
-  sandbox: ["domain", "fetch", "verify", "handlers", "config"],
-  http: ["domain", "verify", "receive", "oauth", "observe", "hear", "store", "trace"],
-  admin: ["domain", "verify", "store", "observe", "receive", "retry", "oauth"],
+  handlers: ["domain", "store", "encryption"],
+  pipeline: ["domain", "sources", "handlers", "store", "encryption", TRACING],
+  retry: ["domain", "poller", "handlers", "pipeline", "store", TRACING],
+  outbox: ["domain", "poller", "store", TRACING],
+  alerts: ["domain", "poller", "store"],
+  oauth: ["domain", "http-client", "sources", "encryption", "handlers", "pipeline", "store", TRACING],
+  dev: ["domain", "http-client", "sources", "handlers", "store", "config", "encryption", "observability"],
+  http: ["domain", "sources", "pipeline", "oauth", "observability", "dev", "store"],
+  admin: ["domain", "sources", "store", "observability", "pipeline", "retry", "oauth"],
   // Types alone of the first: it runs in browsers too.
   "admin-client": ["admin", "domain"],
-  config: ["domain", "files", "store", "trace"],
+  config: ["domain", "files", "store", TRACING],
   app: [
     "domain",
-    "fetch",
+    "http-client",
     "files",
-    "verify",
-    "seal",
+    "sources",
+    "encryption",
     "store",
     "handlers",
-    "receive",
-    "loop",
+    "pipeline",
+    "poller",
     "retry",
     "outbox",
-    "alert",
+    "alerts",
     "oauth",
-    "observe",
-    "trace",
-    "hear",
-    "reach",
-    "sandbox",
+    "observability",
+    "dev",
     "http",
     "admin",
     "config",
   ],
-  testing: ["domain", "verify", "handlers", "observe", "store", "admin", "config", "app"],
-  cli: ["domain", "verify", "handlers", "observe", "config", "app", "store", "sandbox", "admin-client"],
+  testing: ["domain", "sources", "handlers", "observability", "store", "admin", "config", "app"],
+  cli: ["domain", "sources", "handlers", "observability", "config", "app", "store", "dev", "admin-client"],
 };
 
-const inward = Object.entries(ROOMS).map(([room, allowed]) => ({
-  name: `${room}-looks-inward`,
-  comment: `${room}/ may use only ${allowed.join(", ") || "itself"}; otherwise it cannot be understood, or replaced, by itself.`,
+const inward = Object.entries(FOLDERS).map(([folder, allowed]) => ({
+  name: `${folder}-looks-inward`,
+  comment: `${folder}/ may use only ${allowed.join(", ") || "itself"}; otherwise it cannot be understood, or replaced, by itself.`,
   severity: "error",
-  from: { path: `^src/${room}/` },
-  to: { path: "^src/", pathNot: `^src/(${[room, ...allowed].join("|")})/` },
+  from: { path: `^src/${folder}/` },
+  to: { path: "^src/", pathNot: `^src/(${[folder, ...allowed].join("|")})/` },
 }));
 
 module.exports = {
@@ -63,8 +59,7 @@ module.exports = {
     ...inward,
     {
       name: "through-the-door",
-      comment:
-        "A room is entered through its index.ts; a back door would make its inside everybody's business.",
+      comment: "A folder is entered through its index.ts, so that its other files can change freely.",
       severity: "error",
       from: { path: "^src/([^/]+)/" },
       to: {
@@ -72,13 +67,14 @@ module.exports = {
         pathNot: [
           "^src/$1/",
           "^src/[^/]+/index\\.ts$",
-          "^src/(store/(sqlite|postgres)|trace/opentelemetry)/index\\.ts$",
+          "^src/(store/(sqlite|postgres)|dev/[^/]+|observability/tracing(/opentelemetry)?)/index\\.ts$",
         ],
       },
     },
     {
       name: "no-own-door",
-      comment: "Inside a room siblings are imported directly; through the door they would form a cycle.",
+      comment:
+        "Inside a folder siblings are imported directly; through its index.ts they would form a cycle.",
       severity: "error",
       from: { path: "^src/([^/]+)/" },
       to: { path: "^src/$1/index\\.ts$" },
@@ -121,14 +117,14 @@ module.exports = {
       name: "tracing-is-loaded-by-app",
       comment: "Only app/ names the adapter, which it loads where tracing is on; nobody else pays for it.",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(app|trace/opentelemetry)/" },
-      to: { path: "^src/trace/opentelemetry/" },
+      from: { path: "^src/", pathNot: "^src/(app|observability/tracing/opentelemetry)/" },
+      to: { path: "^src/observability/tracing/opentelemetry/" },
     },
     {
       name: "opentelemetry-stays-in-its-adapter",
       comment: "A package of OpenTelemetry that is loaded elsewhere would be loaded at every start.",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/trace/opentelemetry/" },
+      from: { path: "^src/", pathNot: "^src/observability/tracing/opentelemetry/" },
       to: { path: "node_modules/@opentelemetry/" },
     },
     {
@@ -141,7 +137,7 @@ module.exports = {
     {
       name: "the-benchmark-measures-processes",
       comment:
-        "Servers are started as users start them. Only bench/servers/ may use the product's code, through a room's door.",
+        "Servers are started as users start them. Only bench/servers/ may use the product's code, through a folder's index.ts.",
       severity: "error",
       from: { path: "^bench/", pathNot: "^bench/servers/" },
       to: { path: "^src/" },

@@ -1,4 +1,4 @@
-/** `npm run bench`: everything side by side on one machine. docs/performance.md tells the method. */
+/** `npm run bench`: everything side by side on one machine. docs/performance.md describes the method. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ interface Choice {
   readonly contenders: readonly Contender[];
 }
 
-/** @throws TypeError that names the option that nobody can understand */
+/** @throws TypeError that names the option it does not know */
 function choiceOf(args: readonly string[]): Choice {
   const options = readOptions(args, join(HERE, "results/latest.json"));
   const cases = choose("case", casesOf(options.sizes), options.cases);
@@ -73,16 +73,16 @@ async function bench({ options, cases, contenders }: Choice): Promise<number> {
   try {
     const shared = { ...options, folder, postgres };
     const machine = { ...machineFacts(folder), wrk, ...(postgres && { PostgreSQL: postgres.version }) };
-    const { rounds, seconds, connections, out } = options;
+    const { rounds, seconds, warmUpSeconds, connections, out } = options;
     const facts = {
       date: new Date().toISOString(),
       machine,
-      options: { rounds, seconds, connections },
+      options: { rounds, seconds, warmUpSeconds, connections },
       cases: cases.map(({ name, title }) => ({ name, title })),
     };
-    // A run takes hours; what it has is kept after each case.
-    const outcome = await runCases(shared, cases, contenders, say, (sofar) =>
-      keep({ ...facts, ...sofar }, out),
+    // A run takes hours; its measurements are kept after each case.
+    const outcome = await runCases(shared, cases, contenders, say, (current) =>
+      keep({ ...facts, ...current }, out),
     );
     process.stdout.write(`${report({ ...facts, ...outcome })}\n`);
     return 0;

@@ -10,7 +10,7 @@ const MOST_LINES = 300;
 const problems: string[] = [];
 const files = globSync("src/**/*.ts");
 const pageFiles = globSync("dashboard/src/**/*.{ts,tsx,css}");
-const benchFiles = globSync("bench/**/*.{ts,mjs,lua}", { exclude: ["**/node_modules/**"] });
+const benchFiles = globSync("bench/**/*.{ts,mjs,lua,go}", { exclude: ["**/node_modules/**"] });
 
 for (const file of [...files, ...pageFiles, ...benchFiles]) {
   const text = readFileSync(file, "utf8");

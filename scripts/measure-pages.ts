@@ -6,11 +6,11 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { createAdminClient } from "../src/admin-client/index.ts";
-import { type Running, start } from "../src/app/index.ts";
+import { type RunningReceiver, start } from "../src/app/index.ts";
 import { temporaryDatabase } from "../src/app/temporary-database.ts";
 import { loadConfig } from "../src/config/index.ts";
 import { capturedLog } from "../src/testing/captured-log.ts";
-import { testEnvironment } from "../src/testing/test-environment.ts";
+import { testEnvironment } from "../src/testing/start-test-receiver.ts";
 import type { Target } from "../test/support/open-target.ts";
 import { startPostgresProcess } from "../test/support/postgres-process.ts";
 import { fill } from "./measure/fill.ts";
@@ -47,7 +47,7 @@ async function measure(dialect: Target["dialect"], server: string | undefined): 
   }
 }
 
-async function measureAll({ adminOrigin }: Running): Promise<boolean> {
+async function measureAll({ adminOrigin }: RunningReceiver): Promise<boolean> {
   const client = createAdminClient({ origin: adminOrigin, token: TOKEN });
   row("request", "p50 ms", "p95 ms", "longest", "stall ms", "found");
   row("---", "---:", "---:", "---:", "---:", "---:");

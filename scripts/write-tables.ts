@@ -1,4 +1,4 @@
-/** Writes what tests hold the documentation to: the variables in README.md, docs/access.md and docs/oauth.md, docs/errors.md, docs/refused.md, and docs/openapi.json. */
+/** Writes the parts of the documentation that tests compare with the code. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeAdminApi } from "../src/admin/index.ts";
 import { describeVariables } from "../src/config/index.ts";
@@ -7,14 +7,7 @@ import { DIAGNOSES, FAULTS } from "../src/domain/index.ts";
 const row = (...cells: readonly (string | number)[]) =>
   `| ${cells.map((cell) => String(cell).replaceAll("|", "\\|")).join(" | ")} |`;
 
-for (const page of ["README.md", "docs/access.md", "docs/oauth.md"]) {
-  const entries = describeVariables().filter((entry) => entry.page === page);
-  writeTable(
-    page,
-    /^\| `[A-Z_]+` \|/,
-    entries.map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
-  );
-}
+writeSections("docs/configuration.md");
 writeTable(
   "docs/errors.md",
   /^\| `[a-z_0-9]+` \|/,
@@ -25,10 +18,28 @@ writeTable(
 writeTable(
   "docs/refused.md",
   /^\| `[a-z_0-9]+` \|/,
-  Object.entries(DIAGNOSES).map(([code, diagnosis]) => row(`\`${code}\``, diagnosis.meaning, diagnosis.do)),
+  Object.entries(DIAGNOSES).map(([code, diagnosis]) =>
+    row(`\`${code}\``, diagnosis.meaning, diagnosis.remedy),
+  ),
 );
 
 writeFileSync("docs/openapi.json", `${JSON.stringify(await describeAdminApi(), null, 2)}\n`);
+
+/** Keeps what stands above the first section. */
+function writeSections(file: string): void {
+  const [introduction = ""] = readFileSync(file, "utf8").split(/^## /m, 1);
+  const sections = Map.groupBy(describeVariables(), ({ section }) => section);
+  const tables = [...sections].map(([section, entries]) =>
+    [
+      `## ${section}`,
+      "",
+      row("variable", "default", "expects", "meaning"),
+      row("---", "---", "---", "---"),
+      ...entries.map((entry) => row(`\`${entry.name}\``, entry.default, entry.expects, entry.meaning)),
+    ].join("\n"),
+  );
+  writeFileSync(file, `${introduction}${tables.join("\n\n")}\n`);
+}
 
 function writeTable(file: string, isRow: RegExp, rows: readonly string[]): void {
   const lines = readFileSync(file, "utf8").split("\n");

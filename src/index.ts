@@ -1,5 +1,5 @@
 /** The library's public door: what handlers and configuration files import. */
-export { type Parts, type Running, start } from "./app/index.ts";
+export { type RunningReceiver, type StartOptions, start } from "./app/index.ts";
 export { type Config, ConfigError, type ConfigFile, defineConfig, loadConfig } from "./config/index.ts";
 export type { CallbackEvent, JsonObject, JsonValue, Log, Version } from "./domain/index.ts";
 export {
@@ -13,7 +13,8 @@ export {
   type UserTokens,
   UserTokensMissing,
 } from "./handlers/index.ts";
-export { createLogger, createMask } from "./observe/index.ts";
+export { createLogger, createMask } from "./observability/index.ts";
+export { signHmac } from "./sources/index.ts";
 export {
   type Migration,
   type PostgresConnection,
@@ -22,4 +23,3 @@ export {
   sql,
   type Transaction,
 } from "./store/index.ts";
-export { signHmac } from "./verify/index.ts";

@@ -10,7 +10,17 @@ export interface Place {
   readonly processes: number;
   /** Outside work before each event's transaction takes 20 ms. */
   readonly isSlow: boolean;
+  /** For Node, where the server is one: what V8 reports of its heap. */
+  readonly nodeOptions: readonly string[];
 }
+
+/** Of hand-written servers on PostgreSQL. On two cores 8, 16 and 32 measured alike, and 64 slower. */
+export const POOL_SIZE = "16";
+
+/** Tells a hand-written server how long its outside work takes. */
+export const waitVariable = ({ isSlow }: Place): Record<string, string> => ({
+  BENCH_WAIT_MS: isSlow ? "20" : "0",
+});
 
 export interface Serving {
   readonly servers: readonly ServerProcess[];
@@ -22,7 +32,7 @@ export interface Serving {
 export interface Contender {
   readonly name: string;
   readonly title: string;
-  /** Where it keeps events; `none` of them knows no duplicates. */
+  /** Where it keeps events; one with `none` knows no duplicates. */
   readonly store: "none" | "sqlite" | "postgres" | "own";
   /** Whether it takes the event's id from a header of the request. */
   readonly isIdempotent: boolean;

@@ -1,11 +1,6 @@
 import { join } from "node:path";
-import type { Place } from "./contender.ts";
+import { POOL_SIZE, waitVariable } from "./contender.ts";
 import { nodeServer } from "./node-server.ts";
-
-/** On two cores 8, 16 and 32 measured alike, and 64 slower. */
-const POOL_SIZE = "16";
-
-const waiting = ({ isSlow }: Place) => ({ BENCH_WAIT_MS: isSlow ? "20" : "0" });
 
 export const bare = nodeServer({
   name: "bare",
@@ -30,7 +25,7 @@ export const expressSqlite = nodeServer({
   store: "sqlite",
   file: "express-sqlite.mjs",
   packages: ["express", "better-sqlite3"],
-  env: (place) => ({ DATABASE_FILE: join(place.folder, "events.db"), ...waiting(place) }),
+  env: (place) => ({ DATABASE_FILE: join(place.folder, "events.db"), ...waitVariable(place) }),
 });
 
 export const expressPostgres = nodeServer({
@@ -39,5 +34,5 @@ export const expressPostgres = nodeServer({
   store: "postgres",
   file: "express-postgres.mjs",
   packages: ["express", "pg"],
-  env: (place) => ({ DATABASE_URL: place.databaseUrl, BENCH_POOL_SIZE: POOL_SIZE, ...waiting(place) }),
+  env: (place) => ({ DATABASE_URL: place.databaseUrl, BENCH_POOL_SIZE: POOL_SIZE, ...waitVariable(place) }),
 });

@@ -1,6 +1,7 @@
 import type { Contender } from "./contender.ts";
+import { goPostgres, goSqlite } from "./go.ts";
 import { bare, expressPostgres, expressSqlite, prototype } from "./hand-written.ts";
-import { oncehookPostgres, oncehookSqlite } from "./oncehook.ts";
+import { oncehookPackage, oncehookPostgres, oncehookSqlite } from "./oncehook.ts";
 import { pgbench, pgbenchPipeline } from "./pgbench.ts";
 import { restate } from "./restate.ts";
 import { webhook } from "./webhook.ts";
@@ -16,8 +17,11 @@ export const CONTENDERS: readonly Contender[] = [
   oncehookPostgres,
   expressSqlite,
   expressPostgres,
+  goSqlite,
+  goPostgres,
   webhook,
   restate,
   pgbench,
   pgbenchPipeline,
+  oncehookPackage,
 ];

@@ -18,14 +18,14 @@ export function packageVersion(name: string): string {
 /** Runs one of bench/servers/ with the Node that runs the benchmark. */
 export async function startNodeServer(
   file: string,
-  folder: string,
+  { folder, nodeOptions }: Pick<Place, "folder" | "nodeOptions">,
   env: Record<string, string>,
 ): Promise<{ server: ServerProcess; port: number }> {
   const port = await freePort();
   const path = fileURLToPath(new URL(`../servers/${file}`, import.meta.url));
   const server = await startServer({
     command: process.execPath,
-    args: ["--conditions=oncehook-source", path],
+    args: [...nodeOptions, "--conditions=oncehook-source", path],
     env: { PORT: String(port), NODE_ENV: "production", ...env },
     folder,
     port,
@@ -48,7 +48,7 @@ export function nodeServer({ name, title, store, file, packages, env = () => ({}
     isIdempotent: false,
     version: async () => [`Node ${process.version}`, ...packages.map(packageVersion)].join(", "),
     async start(place) {
-      const { server, port } = await startNodeServer(file, place.folder, env(place));
+      const { server, port } = await startNodeServer(file, place, env(place));
       return serving([server], [`http://127.0.0.1:${port}/api/platform/callback`]);
     },
   };

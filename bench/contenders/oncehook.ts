@@ -1,6 +1,9 @@
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { freePort } from "../../test/support/free-port.ts";
 import { SECRET } from "../load/event-file.ts";
 import { type ServerProcess, startServer } from "../machine/server-process.ts";
@@ -8,23 +11,57 @@ import { type Contender, type Place, serving } from "./contender.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CONFIG = fileURLToPath(new URL("../servers/slow-prepare/oncehook.config.ts", import.meta.url));
-
-export const oncehookSqlite = oncehook("oncehook-sqlite", "Oncehook on SQLite", "sqlite");
-export const oncehookPostgres = oncehook("oncehook-postgres", "Oncehook on PostgreSQL", "postgres");
+const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 
 /** The file in which a round's events are kept, for what looks into it besides the server. */
 export const databaseFile = (folder: string): string => join(folder, "oncehook.db");
 
-/** The product as `npm start` runs it: every default, but for the limits on how often one address may call. */
-function oncehook(name: string, title: string, store: "sqlite" | "postgres"): Contender {
+/** The options that `npm start` gives to Node: those of V8, and the condition that finds sources. */
+const START_OPTIONS: readonly string[] = MANIFEST.scripts.start.match(/--\S+/g) ?? [];
+const isOfSources = (option: string) => option.startsWith("--conditions");
+
+interface Command {
+  readonly options: readonly string[];
+  readonly main: string;
+}
+
+/** What `npm start` runs in a clone. */
+const fromSources: Command = { options: START_OPTIONS, main: join(ROOT, "src/cli/main.js") };
+
+export const oncehookSqlite = oncehook({
+  name: "oncehook-sqlite",
+  title: "Oncehook on SQLite",
+  store: "sqlite",
+  command: async () => fromSources,
+});
+export const oncehookPostgres = oncehook({
+  name: "oncehook-postgres",
+  title: "Oncehook on PostgreSQL",
+  store: "postgres",
+  command: async () => fromSources,
+});
+/** What an installed package runs: the case `startup` compares it, since the code it serves with is the same. */
+export const oncehookPackage = oncehook({
+  name: "oncehook-package",
+  title: "the packed Oncehook on SQLite",
+  store: "sqlite",
+  command: packedCommand,
+});
+
+interface Parts extends Pick<Contender, "name" | "title" | "store"> {
+  readonly command: () => Promise<Command>;
+}
+
+/** The product with every default, but for the limits on how often one address may call. */
+function oncehook({ name, title, store, command }: Parts): Contender {
   return {
     name,
     title,
     store,
     isIdempotent: false,
     async version() {
-      const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-      return `Oncehook ${version}, Node ${process.version}`;
+      await command();
+      return `Oncehook ${MANIFEST.version}, Node ${process.version}`;
     },
     async start(place) {
       const servers: ServerProcess[] = [];
@@ -33,7 +70,7 @@ function oncehook(name: string, title: string, store: "sqlite" | "postgres"): Co
         // One after the other: the first one applies the migrations.
         for (let at = 0; at < place.processes; at += 1) {
           const port = await freePort();
-          servers.push(await startOne(place, store, port));
+          servers.push(await startOne(await command(), place, store, port));
           urls.push(`http://127.0.0.1:${port}/api/platform/callback`);
         }
       } catch (error) {
@@ -45,23 +82,17 @@ function oncehook(name: string, title: string, store: "sqlite" | "postgres"): Co
   };
 }
 
-/** The options that `npm start` gives to Node. */
-function startOptions(): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  return scripts.start.match(/--\S+/g) ?? [];
-}
-
-async function startOne(place: Place, store: "sqlite" | "postgres", port: number): Promise<ServerProcess> {
+async function startOne(
+  { options, main }: Command,
+  place: Place,
+  store: Contender["store"],
+  port: number,
+): Promise<ServerProcess> {
   const adminPort = await freePort();
   const { POOL_SIZE, MAX_WAITING_CALLBACKS } = process.env;
   return startServer({
     command: process.execPath,
-    args: [
-      ...startOptions(),
-      join(ROOT, "src/cli/main.js"),
-      "serve",
-      ...(place.isSlow ? ["--config", CONFIG] : []),
-    ],
+    args: [...options, ...place.nodeOptions, main, "serve", ...(place.isSlow ? ["--config", CONFIG] : [])],
     env: {
       APP_ENV: "test",
       SIGNING_SECRET: SECRET,
@@ -83,4 +114,46 @@ async function startOne(place: Place, store: "sqlite" | "postgres", port: number
         () => false,
       ),
   });
+}
+
+let packed: Promise<Command> | undefined;
+
+/** Bundles the package once a run, into a project of its own among the installed dependencies. */
+function packedCommand(): Promise<Command> {
+  packed ??= pack();
+  return packed;
+}
+
+async function pack(): Promise<Command> {
+  const project = mkdtempSync(join(tmpdir(), "oncehook-packed-"));
+  process.on("exit", () => rmSync(project, { recursive: true, force: true }));
+  const modules = join(project, "node_modules");
+  const folder = join(modules, "oncehook");
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(join(ROOT, "node_modules"))) {
+    if (name !== "oncehook") symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  }
+  cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
+  const config = ["--config", "scripts/bundle.config.ts", "--logLevel", "warn"];
+  const vite = [
+    join(ROOT, "node_modules/vite/bin/vite.js"),
+    "build",
+    ...config,
+    "--outDir",
+    join(folder, "dist"),
+  ];
+  await promisify(execFile)(process.execPath, [...vite, "--emptyOutDir"], { cwd: ROOT });
+  const command = {
+    options: START_OPTIONS.filter((option) => !isOfSources(option)),
+    main: join(folder, "dist/cli/main.js"),
+  };
+  await fillCompileCache(command, project);
+  return command;
+}
+
+/** Node stores its compiled code as it ends: the first start of an installation is slower than all others. */
+async function fillCompileCache(command: Command, folder: string): Promise<void> {
+  const place = { folder, databaseUrl: "", processes: 1, isSlow: false, nodeOptions: [] };
+  const server = await startOne(command, place, "sqlite", await freePort());
+  await server.stop();
 }

@@ -21,8 +21,8 @@ export const restate: Contender = {
   isIdempotent: true,
   version: async () =>
     ["@restatedev/restate-server", "@restatedev/restate-sdk"].map(packageVersion).join(", "),
-  async start({ folder }) {
-    const service = await startNodeServer("restate-service.mjs", folder, {});
+  async start({ folder, nodeOptions }) {
+    const service = await startNodeServer("restate-service.mjs", { folder, nodeOptions }, {});
     const [ingress, admin, fabric] = [await freePort(), await freePort(), await freePort()];
     const server = await startServer({
       command: BINARY,
@@ -46,7 +46,7 @@ export const restate: Contender = {
   },
 };
 
-/** Ready is when it knows the service: asked again and again, since it refuses until it is up. */
+/** It is ready when it knows the service. Until it is up it refuses. */
 async function isRegistered(adminPort: number, servicePort: number): Promise<boolean> {
   const answer = await fetch(`http://127.0.0.1:${adminPort}/deployments`, {
     method: "POST",

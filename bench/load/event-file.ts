@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 
-/** What every contender verifies with. It protects nothing. */
-export const SECRET = "benchmark-signing-secret-of-nobody";
+/** The signing secret of every contender. It protects nothing. */
+export const SECRET = "benchmark-signing-secret-in-the-open";
 /** The first characters of a line: HMAC-SHA256 in hex. `post.lua` has the same number. */
 export const SIGNATURE_LENGTH = 64;
 /** Stands in a line for the filling, which every large body has in common: written once, not in each line. */

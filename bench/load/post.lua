@@ -1,6 +1,6 @@
 -- Sends signed events from a file, as bench/load/event-file.ts writes it: its first line is the filling of every body
 -- (empty for small bodies), each further line an event: the hex HMAC, then the body. One thread, so that no event is
--- sent twice unless the file ends: that is told as `wrapped`.
+-- sent twice unless the file ends: `wrapped` counts how often it did.
 local SIGNATURE_LENGTH = 64
 local FILLING_MARK = "\1"
 
@@ -30,11 +30,11 @@ local function pace(rate)
     ffi.C.clock_gettime(1, at)
     return tonumber(at.tv_sec) * 1e3 + tonumber(at.tv_nsec) / 1e6
   end
-  local sent, begun = 0, nil
+  local sent, startedAt = 0, nil
   function delay()
-    begun = begun or now()
+    startedAt = startedAt or now()
     sent = sent + 1
-    local wait = begun + sent * 1e3 / rate - now()
+    local wait = startedAt + sent * 1e3 / rate - now()
     return wait <= 0 and 0 or math.floor(wait + math.random())
   end
 end

@@ -32,10 +32,10 @@ export async function probe(url: string, until: AbortSignal): Promise<number[]> 
   async function one(): Promise<void> {
     while (!until.aborted) {
       const event = signedEvent();
-      const begun = performance.now();
+      const startedAt = performance.now();
       // A refused connection is wrk's to count; it must not turn into a busy loop here either.
       const status = await send(url, event, agent).catch(() => 0);
-      if (status === 200) latencies.push(performance.now() - begun);
+      if (status === 200) latencies.push(performance.now() - startedAt);
       else await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

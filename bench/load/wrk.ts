@@ -15,7 +15,7 @@ export interface Load {
   readonly read: number;
   readonly write: number;
   readonly timeout: number;
-  /** How often the file of events ended and began anew. */
+  /** How often the file of events ended and was read again. */
   readonly wrapped: number;
   /** Answers below 300, of 503 and all others; counted only where that is asked for, since it costs wrk time. */
   readonly accepted: number;

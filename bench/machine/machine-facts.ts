@@ -18,14 +18,14 @@ export function machineFacts(folder: string): MachineFacts {
   };
 }
 
-/** How often the disk can be asked to keep something: the limit of whoever commits each event by itself. */
+/** How often the disk flushes: the limit of a server that commits each event by itself. */
 function flushesPerSecond(folder: string): number {
   const file = join(folder, "flushes");
   const out = openSync(file, "w");
   const page = Buffer.alloc(4096, 1);
-  const begun = performance.now();
+  const startedAt = performance.now();
   let flushes = 0;
-  for (; performance.now() - begun < 1_000; flushes += 1) {
+  for (; performance.now() - startedAt < 1_000; flushes += 1) {
     writeSync(out, page);
     fdatasyncSync(out);
   }

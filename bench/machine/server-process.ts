@@ -10,17 +10,19 @@ export interface ServerStart {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
   readonly folder: string;
-  /** Listened on when it is ready, unless `isReady` knows better. */
+  /** Accepts connections once the server is ready, unless `isReady` is given. */
   readonly port: number;
   readonly isReady?: () => Promise<boolean>;
 }
 
-/** A server in a process of its own. What it says goes to a file, as a supervisor would have it. */
+/** A server in a process of its own. Its output goes to a file, as under a supervisor. */
 export interface ServerProcess {
   readonly pid: number;
   /** From the start of the process until it was ready: by the clock, and of the CPU. */
   readonly startMs: number;
   readonly startCpuMs: number;
+  /** Everything that it wrote so far. */
+  output(): string;
   stop(): Promise<void>;
 }
 
@@ -36,7 +38,7 @@ process.on("exit", () => {
 export async function startServer(start: ServerStart): Promise<ServerProcess> {
   const logFile = `${start.folder}/server-${start.port}.log`;
   const log = openSync(logFile, "a");
-  const begun = performance.now();
+  const startedAt = performance.now();
   const child = spawn(start.command, start.args, {
     cwd: start.folder,
     env: { PATH: process.env.PATH ?? "", HOME: start.folder, ...start.env },
@@ -49,18 +51,19 @@ export async function startServer(start: ServerStart): Promise<ServerProcess> {
   const isReady = start.isReady ?? (() => isListening(start.port));
   while (!(await isReady())) {
     const isOver = child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-    if (isOver || performance.now() - begun > READY_LIMIT_MS) {
+    if (isOver || performance.now() - startedAt > READY_LIMIT_MS) {
       child.kill("SIGKILL");
-      throw new Error(`${isOver ? "it ended" : "it was not ready in time"}: ${lastWords(logFile)}`);
+      throw new Error(`${isOver ? "it ended" : "it was not ready in time"}: ${endOf(logFile)}`);
     }
     await wait(2);
   }
   const pid = Number(child.pid);
-  const startMs = performance.now() - begun;
+  const startMs = performance.now() - startedAt;
   return {
     pid,
     startMs,
     startCpuMs: cpuSeconds(processTree([pid])) * 1000,
+    output: () => readFileSync(logFile, "utf8"),
     async stop() {
       child.kill("SIGTERM");
       const late = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
@@ -81,6 +84,6 @@ function isListening(port: number): Promise<boolean> {
   });
 }
 
-function lastWords(file: string): string {
-  return readFileSync(file, "utf8").trim().slice(-400).replaceAll("\n", " / ") || "it said nothing";
+function endOf(file: string): string {
+  return readFileSync(file, "utf8").trim().slice(-400).replaceAll("\n", " / ") || "it wrote nothing";
 }

@@ -5,7 +5,12 @@ import type { Measurement } from "../rounds/measurement.ts";
 export interface Results {
   readonly date: string;
   readonly machine: MachineFacts;
-  readonly options: { readonly rounds: number; readonly seconds: number; readonly connections: number };
+  readonly options: {
+    readonly rounds: number;
+    readonly seconds: number;
+    readonly warmUpSeconds?: number;
+    readonly connections: number;
+  };
   readonly cases: readonly { readonly name: string; readonly title: string }[];
   readonly versions: Readonly<Record<string, string>>;
   /** What could not run here, and why. */

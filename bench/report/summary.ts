@@ -21,6 +21,7 @@ export const FIGURES = [
   "p999",
   "cpu",
   "databaseCpu",
+  "allocated",
   "rss",
   "peak",
   "startMs",

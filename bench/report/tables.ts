@@ -9,11 +9,12 @@ interface Column {
 }
 
 const COLUMNS: readonly Column[] = [
+  { title: "CPU µs", figure: "cpu", digits: 0 },
+  { title: "DB CPU µs", figure: "databaseCpu", digits: 0 },
+  { title: "allocated KiB", figure: "allocated", digits: 1 },
   { title: "p50 ms", figure: "p50", digits: 1 },
   { title: "p99 ms", figure: "p99", digits: 1 },
   { title: "p99.9 ms", figure: "p999", digits: 1 },
-  { title: "CPU µs", figure: "cpu", digits: 0 },
-  { title: "DB CPU µs", figure: "databaseCpu", digits: 0 },
   { title: "503 /s", figure: "refusedRate", digits: 0 },
   { title: "RSS MB", figure: "rss", digits: 0 },
   { title: "peak MB", figure: "peak", digits: 0 },
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column[] = [
   { title: "start CPU ms", figure: "startCpuMs", digits: 0 },
 ];
 
-/** All of a run in Markdown, which is read as it is on a terminal too. */
+/** A whole run in Markdown, which a terminal shows well enough too. */
 export function report(results: Results): string {
   const summaries = summarise(results.measurements);
   const parts = [facts(results)];
@@ -44,7 +45,7 @@ function facts(results: Results): string {
     : [];
   return [
     ...trial,
-    `- ${date}, rounds: ${options.rounds}, alternating, of ${options.seconds} s each, ${options.connections} connections`,
+    `- ${date}, rounds: ${options.rounds}, alternating, of ${options.seconds} s each after ${options.warmUpSeconds ?? "some"} s of warm-up, ${options.connections} connections`,
     ...Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`),
     ...Object.entries(versions).map(([name, version]) => `- \`${name}\`: ${version}`),
   ].join("\n");

@@ -10,7 +10,7 @@ export interface Entrant {
   readonly crowd: number;
 }
 
-export type Kind = "load" | "startup" | "memory";
+export type Kind = "load" | "startup" | "memory" | "allocation";
 
 export interface Case {
   readonly name: string;
@@ -20,14 +20,15 @@ export interface Case {
   readonly entrants: readonly Entrant[];
   /** Handlers take 20 ms of outside work before the transaction. */
   readonly isSlow: boolean;
-  /** Half of the best rate, instead of as much as can be. */
+  /** Half of the best rate, instead of the best rate. */
   readonly isPaced: boolean;
-  /** Being turned away with 503 is an answer here. */
+  /** A 503 is an expected response here. */
   readonly mayRefuse: boolean;
 }
 
 const RECEIVERS = ["oncehook-sqlite", "oncehook-postgres"];
-const HAND_WRITTEN = ["express-sqlite", "express-postgres"];
+const EXPRESS = ["express-sqlite", "express-postgres"];
+const HAND_WRITTEN = [...EXPRESS, "go-sqlite", "go-postgres"];
 const LIMITS = ["pgbench", "pgbench-pipeline"];
 const SERVERS = ["bare", "prototype", ...RECEIVERS, ...HAND_WRITTEN, "webhook", "restate"];
 
@@ -75,7 +76,15 @@ export function casesOf(sizes: readonly number[]): Case[] {
       ]),
     }),
     load("memory", "Memory over a longer run", RECEIVERS, { kind: "memory" }),
-    load("startup", "From the start to ready", SERVERS, { kind: "startup" }),
+    load(
+      "allocation",
+      "Bytes that a fresh event takes from V8's heaps",
+      ["prototype", ...RECEIVERS, ...EXPRESS],
+      {
+        kind: "allocation",
+      },
+    ),
+    load("startup", "From the start to ready", [...SERVERS, "oncehook-package"], { kind: "startup" }),
   ];
 }
 

@@ -5,6 +5,7 @@ import { probe, send } from "../load/probe.ts";
 import { type Load, together, wrk } from "../load/wrk.ts";
 import { cpuSeconds, memoryMb, processTree } from "../machine/process-tree.ts";
 import { percentile } from "../report/summary.ts";
+import { allocatedBytes } from "./allocation.ts";
 import type { Case } from "./case.ts";
 import { answered, faultsOf, paceFaults } from "./judge.ts";
 import type { Measurement } from "./measurement.ts";
@@ -14,6 +15,7 @@ export interface LoadPlan {
   readonly contender: Contender;
   readonly place: Place;
   readonly seconds: number;
+  readonly warmUpSeconds: number;
   readonly connections: number;
   readonly rate: number | undefined;
   /** Callbacks a second that the last round took, 0 before the first. */
@@ -23,83 +25,123 @@ export interface LoadPlan {
 
 export type LoadResult = Omit<Measurement, "case" | "entrant" | "round">;
 
-/** Enough and to spare, so that a round that is faster than the last one does not run out of events. */
+/** So many times the events that the last round took, for one that is faster. */
 const SPARE = 1.5;
 /** Where no event is stored, one that comes again costs the same as a new one. */
 const ENOUGH_UNSTORED = 50_000;
-const WARM_UP_EVENTS = 20_000;
+const FIRST_EVENTS = 20_000;
+const FIRST_SECONDS = 1;
 
-/** Warms a server up, loads it, and tells what came of it. */
+/** Warms a server up, loads it, and returns what was measured. */
 export async function measureLoad(plan: LoadPlan, serving: Serving): Promise<LoadResult> {
-  const { spec, contender, place, seconds, databasePid } = plan;
+  const { spec, seconds } = plan;
   const again = spec.traffic === "duplicates" ? await sendOnce(serving) : undefined;
-  const warm = await drive(plan, serving, warmUpSeconds(seconds), WARM_UP_EVENTS, again);
-  const needed = Math.ceil(Math.max(plan.lastRate, warm.requests / warm.seconds) * SPARE * seconds) + 1_000;
-  const isStored = contender.store !== "none" && spec.traffic !== "bad-signatures";
-  const count = isStored ? needed : Math.min(needed, ENOUGH_UNSTORED);
+  const warmRate = await warmUp(plan, serving, again);
+  const events = eventsFor(plan, Math.max(plan.lastRate, warmRate), seconds);
 
-  const roots = serving.servers.map(({ pid }) => pid);
-  const before = cpuOf(roots, databasePid);
+  const before = spent(plan, serving);
   const over = new AbortController();
   const [url = ""] = serving.urls;
   const probing = spec.mayRefuse ? probe(url, over.signal) : Promise.resolve([]);
-  const load = await drive(plan, serving, seconds, count, again, spec.mayRefuse).finally(() => over.abort());
+  const load = await drive(plan, serving, { seconds, events, again, countsStatuses: spec.mayRefuse }).finally(
+    () => over.abort(),
+  );
   const probed = await probing;
-  const after = cpuOf(roots, databasePid);
-  const memory = roots.length > 0 ? memoryMb(processTree(roots)) : {};
+  const after = spent(plan, serving);
 
-  const callbacks = answered(load, spec);
-  const perCallback = (spent: number) => (spent / Math.max(1, callbacks + probed.length)) * 1e6;
-  const usesDatabase = databasePid !== undefined && contender.store === "postgres";
+  const callbacks = answered(load, spec) + probed.length;
+  const roots = serving.servers.map(({ pid }) => pid);
   return {
-    invalid: [...faultsOf(load, spec, isStored && again === undefined), ...paceFaults(load, plan.rate)],
-    rate: (callbacks + probed.length) / load.seconds,
+    invalid: [...faultsOf(load, spec, isStored(plan) && again === undefined), ...paceFaults(load, plan.rate)],
+    rate: callbacks / load.seconds,
     requests: load.requests,
     ...latenciesOf(load, probed),
     ...(spec.mayRefuse && { refusedRate: load.unavailable / load.seconds }),
-    ...(roots.length > 0 && { cpu: perCallback(after.servers - before.servers) }),
-    ...(usesDatabase && { databaseCpu: perCallback(after.database - before.database) }),
-    ...memory,
+    ...costsOf(before, after, callbacks),
+    ...(roots.length > 0 ? memoryMb(processTree(roots)) : {}),
     ...startOf(serving),
   };
-
-  function cpuOf(pids: readonly number[], database: number | undefined) {
-    const spent = (of: readonly number[]) => cpuSeconds(processTree(of));
-    return {
-      servers: spent(pids),
-      database: database === undefined ? 0 : spent([database]),
-    };
-  }
-
-  async function drive(
-    { rate, connections }: LoadPlan,
-    { urls }: Serving,
-    length: number,
-    events: number,
-    event: Event | undefined,
-    countsStatuses = false,
-  ): Promise<Load> {
-    if (contender.drive !== undefined) return contender.drive(place, { seconds: length, connections });
-    const share = (whole: number) => Math.max(1, Math.ceil(whole / urls.length));
-    const runs = urls.map((address, at) => {
-      const file = join(place.folder, `events-${at}`);
-      writeEventFile(file, spec.traffic, share(events), event);
-      return {
-        url: address,
-        events: file,
-        connections: share(connections),
-        seconds: length,
-        isIdempotent: contender.isIdempotent,
-        rate: rate === undefined ? undefined : rate / urls.length,
-        countsStatuses,
-      };
-    });
-    return together(await Promise.all(runs.map(wrk)));
-  }
 }
 
-function warmUpSeconds(seconds: number): number {
-  return Math.min(3, Math.max(1, Math.round(seconds / 4)));
+function isStored({ contender, spec }: LoadPlan): boolean {
+  return contender.store !== "none" && spec.traffic !== "bad-signatures";
+}
+
+function eventsFor(plan: LoadPlan, rate: number, seconds: number): number {
+  const needed = Math.ceil(rate * SPARE * seconds) + 1_000;
+  return isStored(plan) ? needed : Math.min(needed, ENOUGH_UNSTORED);
+}
+
+/** In two parts: the first second shows the rate, so that the rest has events enough. @returns callbacks a second */
+async function warmUp(plan: LoadPlan, serving: Serving, again: Event | undefined): Promise<number> {
+  const first = await drive(plan, serving, { seconds: FIRST_SECONDS, events: FIRST_EVENTS, again });
+  const rate = first.requests / first.seconds;
+  const seconds = plan.warmUpSeconds - FIRST_SECONDS;
+  if (seconds <= 0) return rate;
+  const rest = await drive(plan, serving, { seconds, events: eventsFor(plan, rate, seconds), again });
+  return Math.max(rate, rest.requests / rest.seconds);
+}
+
+interface Drive {
+  readonly seconds: number;
+  readonly events: number;
+  /** The one event of `duplicates`. */
+  readonly again: Event | undefined;
+  readonly countsStatuses?: boolean;
+}
+
+async function drive(plan: LoadPlan, { urls }: Serving, load: Drive): Promise<Load> {
+  const { contender, place, connections, rate, spec } = plan;
+  const { seconds, events, again, countsStatuses = false } = load;
+  if (contender.drive !== undefined) return contender.drive(place, { seconds, connections });
+  const share = (whole: number) => Math.max(1, Math.ceil(whole / urls.length));
+  const runs = urls.map((address, at) => {
+    const file = join(place.folder, `events-${at}`);
+    writeEventFile(file, spec.traffic, share(events), again);
+    return {
+      url: address,
+      events: file,
+      connections: share(connections),
+      seconds,
+      isIdempotent: contender.isIdempotent,
+      rate: rate === undefined ? undefined : rate / urls.length,
+      countsStatuses,
+    };
+  });
+  return together(await Promise.all(runs.map(wrk)));
+}
+
+/** Totals since the start of the processes; undefined for what a contender does not have. */
+interface Spent {
+  readonly cpu: number | undefined;
+  readonly databaseCpu: number | undefined;
+  readonly allocated: number | undefined;
+}
+
+function spent({ spec, contender, databasePid }: LoadPlan, { servers }: Serving): Spent {
+  const seconds = (pids: readonly number[]) => cpuSeconds(processTree(pids));
+  const usesDatabase = databasePid !== undefined && contender.store === "postgres";
+  const isTraced = spec.kind === "allocation";
+  return {
+    cpu: servers.length === 0 ? undefined : seconds(servers.map(({ pid }) => pid)),
+    databaseCpu: usesDatabase ? seconds([databasePid]) : undefined,
+    allocated: isTraced ? allocatedBytes(servers.map((server) => server.output()).join("")) : undefined,
+  };
+}
+
+/** CPU time in microseconds and KiB of V8's heaps, each for a callback. */
+function costsOf(
+  before: Spent,
+  after: Spent,
+  callbacks: number,
+): Pick<Measurement, "cpu" | "databaseCpu" | "allocated"> {
+  const each = (figure: keyof Spent, unit: number) => {
+    const [from, to] = [before[figure], after[figure]];
+    return from === undefined || to === undefined
+      ? {}
+      : { [figure]: ((to - from) / Math.max(1, callbacks)) * unit };
+  };
+  return { ...each("cpu", 1e6), ...each("databaseCpu", 1e6), ...each("allocated", 1 / 1024) };
 }
 
 async function sendOnce({ urls }: Serving): Promise<Event> {

@@ -1,4 +1,4 @@
-/** What one round of one entrant gave. Latencies in milliseconds, memory in MB. */
+/** One round of one entrant. Latencies in milliseconds, memory in MB. */
 export interface Measurement {
   readonly case: string;
   readonly entrant: string;
@@ -13,9 +13,11 @@ export interface Measurement {
   readonly p50?: number;
   readonly p99?: number;
   readonly p999?: number;
-  /** CPU time of the server's processes for a callback, in microseconds; PostgreSQL's apart. */
+  /** User and system time of the server's processes for a callback, all threads, in microseconds; PostgreSQL's apart. */
   readonly cpu?: number;
   readonly databaseCpu?: number;
+  /** KiB that a callback takes from V8's heaps; measured in the case `allocation`. */
+  readonly allocated?: number;
   /** Resident after the load, and the most it ever was. */
   readonly rss?: number;
   readonly peak?: number;

@@ -27,7 +27,7 @@ function inserts(from: string, notificationOf: string): string[] {
       ${RESULT}, at, at, n + 1 FROM ${from}`,
     `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
       SELECT 'order-' || event_id, 'paid', 12.5, event_id, at FROM ${from}`,
-    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, spread_at)
+    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, fanned_out_at)
       SELECT 'platform', event_id, 1, 'order.paid', ${RESULT}, at, at FROM ${from}`,
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
       SELECT ${notificationOf}, 'log', 'delivered', 1, at FROM ${from}`,

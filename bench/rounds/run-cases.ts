@@ -16,13 +16,13 @@ export type Say = (line: string) => void;
 /** How often a round is repeated with more events when those it had ran out. */
 const MOST_TRIES = 3;
 
-/** Every case, in alternating rounds: in each of them all contenders have their turn, so that a slow hour is everybody's. */
+/** Every case, in alternating rounds: each round runs all contenders, so that a slow hour slows all of them. */
 export async function runCases(
   bench: Bench,
   cases: readonly Case[],
   contenders: readonly Contender[],
   say: Say,
-  keep: (sofar: Outcome) => void,
+  keep: (current: Outcome) => void,
 ): Promise<Outcome> {
   const run = new Run(bench, say);
   for (const contender of contenders) await run.admit(contender);
@@ -72,7 +72,7 @@ class Run {
   async round(spec: Case, entrant: Entrant, round: number): Promise<void> {
     const contender = this.#present.find(({ name }) => name === entrant.contender);
     if (contender === undefined) return;
-    // What failed once in a case would fail again; it is told once.
+    // An entrant that failed once in a case would fail again.
     if (this.#missing[`${entrant.label}, case ${spec.name}`] !== undefined) return;
     try {
       const rate = spec.isPaced ? await this.#halfOfBest(spec, contender) : undefined;
@@ -103,10 +103,11 @@ class Run {
     }
   }
 
-  /** The bare server is paced like Oncehook on SQLite, to compare latencies at one rate; all others like themselves. */
+  /** `bare` and `prototype` are paced like Oncehook on SQLite, to compare latencies at one rate. */
   async #halfOfBest(spec: Case, contender: Contender): Promise<number> {
     const receiver = this.#present.find(({ name }) => name === "oncehook-sqlite");
-    const like = contender.name === "bare" && receiver !== undefined ? receiver : contender;
+    const isCompared = contender.name === "bare" || contender.name === "prototype";
+    const like = isCompared && receiver !== undefined ? receiver : contender;
     const rates = this.#measurements.flatMap(({ case: name, entrant, invalid, rate }) =>
       name === "fresh" && entrant === like.name && invalid.length === 0 && rate !== undefined ? [rate] : [],
     );
@@ -133,8 +134,15 @@ class Run {
 }
 
 function lineOf(measurement: Measurement): string {
-  const { case: name, entrant, round, rate, p50, p99, startMs, invalid } = measurement;
-  const shown = rate === undefined ? `ready after ${startMs?.toFixed(0)} ms` : `${rate.toFixed(0)}/s`;
+  const { case: name, entrant, round, rate, cpu, databaseCpu, p50, p99, invalid } = measurement;
+  const { startMs, startCpuMs, allocated } = measurement;
+  const start = `ready after ${startMs?.toFixed(0)} ms, CPU ${startCpuMs?.toFixed(0)} ms`;
+  const costs = [
+    ...(cpu === undefined ? [] : [`CPU ${cpu.toFixed(0)} µs`]),
+    ...(databaseCpu === undefined ? [] : [`database ${databaseCpu.toFixed(0)} µs`]),
+    ...(allocated === undefined ? [] : [`${allocated.toFixed(1)} KiB allocated`]),
+  ];
+  const shown = rate === undefined ? start : [`${rate.toFixed(0)}/s`, ...costs].join("  ");
   const latency = p50 === undefined ? "" : `  p50 ${p50.toFixed(1)} ms  p99 ${p99?.toFixed(1)} ms`;
   const faults = invalid.length === 0 ? "" : `  does not count: ${invalid.join("; ")}`;
   return `${name} ${round}  ${entrant}  ${shown}${latency}${faults}`;

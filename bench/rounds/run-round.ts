@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Contender, Place, Serving } from "../contenders/index.ts";
 import type { Postgres } from "../machine/postgres.ts";
 import { memoryMb, processTree } from "../machine/process-tree.ts";
+import { TRACE_OPTIONS } from "./allocation.ts";
 import type { Case, Entrant } from "./case.ts";
 import { type LoadResult, measureLoad, startOf } from "./measure-load.ts";
 import { preload } from "./preload.ts";
@@ -14,6 +15,7 @@ export interface Bench {
   readonly postgres: Postgres | undefined;
   readonly rounds: number;
   readonly seconds: number;
+  readonly warmUpSeconds: number;
   readonly memorySeconds: number;
   readonly connections: number;
 }
@@ -56,6 +58,7 @@ async function measure(bench: Bench, round: Round, place: Place, serving: Servin
       place,
       contender,
       seconds: spec.kind === "memory" ? bench.memorySeconds : bench.seconds,
+      warmUpSeconds: bench.warmUpSeconds,
       connections: bench.connections * entrant.crowd,
       databasePid: bench.postgres?.pid,
     },
@@ -74,7 +77,8 @@ async function placeFor(bench: Bench, { spec, entrant, contender }: Round): Prom
   mkdirSync(folder);
   const needsDatabase = contender.store === "postgres" && bench.postgres !== undefined;
   const databaseUrl = needsDatabase ? await bench.postgres.createDatabase(`bench_${places}`) : "";
-  const place = { folder, databaseUrl, processes: entrant.processes, isSlow: spec.isSlow };
+  const nodeOptions = spec.kind === "allocation" ? TRACE_OPTIONS : [];
+  const place = { folder, databaseUrl, processes: entrant.processes, isSlow: spec.isSlow, nodeOptions };
   if (entrant.stored === 0) return place;
   await contender.start(place).then((serving) => serving.stop());
   await preload(folder, databaseUrl, entrant.stored);

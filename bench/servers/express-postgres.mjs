@@ -26,7 +26,7 @@ const NOTIFICATION = {
 };
 const CALLBACK = { name: "callback", text: insertCallback(parameters(COLUMNS.callback, "$")) };
 
-async function write(client, payment, { body, headers }, begun) {
+async function write(client, payment, { body, headers }, startedAt) {
   const { rowCount } = await client.query({ ...RECORD, values: recordValues(payment, body) });
   const isNew = rowCount === 1;
   if (isNew) {
@@ -34,15 +34,18 @@ async function write(client, payment, { body, headers }, begun) {
     await client.query({ ...NOTIFICATION, values: notificationValues(payment) });
   }
   const { outcome, answer } = answerFor(payment, isNew);
-  await client.query({ ...CALLBACK, values: callbackValues(payment, { headers, outcome, answer, begun }) });
+  await client.query({
+    ...CALLBACK,
+    values: callbackValues(payment, { headers, outcome, answer, startedAt }),
+  });
   return answer;
 }
 
-serveExpress(async (payment, request, begun) => {
+serveExpress(async (payment, request, startedAt) => {
   const client = await pool.connect();
   try {
     await client.query("BEGIN");
-    const answer = await write(client, payment, request, begun);
+    const answer = await write(client, payment, request, startedAt);
     await client.query("COMMIT");
     return answer;
   } catch (error) {

@@ -54,10 +54,10 @@ export interface Logged {
   readonly headers: IncomingHttpHeaders;
   readonly outcome: "success" | "already_processed";
   readonly answer: string;
-  readonly begun: number;
+  readonly startedAt: number;
 }
 
-export function callbackValues(payment: Payment, { headers, outcome, answer, begun }: Logged): unknown[] {
+export function callbackValues(payment: Payment, { headers, outcome, answer, startedAt }: Logged): unknown[] {
   return [
     randomUUID(),
     new Date().toISOString(),
@@ -72,7 +72,7 @@ export function callbackValues(payment: Payment, { headers, outcome, answer, beg
     outcome,
     200,
     answer,
-    performance.now() - begun,
+    performance.now() - startedAt,
     outcome === "success" ? 1 : 0,
   ];
 }

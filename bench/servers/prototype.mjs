@@ -17,7 +17,7 @@ const commit = database.prepare("COMMIT");
 let waiting = [];
 
 createServer((request, response) => {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));
   request.on("end", () => {
@@ -25,7 +25,7 @@ createServer((request, response) => {
     if (!isSigned(body, request.headers["x-signature"])) return send(response, 401, '{"status":"error"}');
     const payment = paymentOf(body);
     if (payment === undefined) return send(response, 400, '{"status":"error"}');
-    if (waiting.push({ payment, body, headers: request.headers, response, begun }) === 1)
+    if (waiting.push({ payment, body, headers: request.headers, response, startedAt }) === 1)
       setImmediate(storeAll);
   });
 }).listen(Number(process.env.PORT), "127.0.0.1");
@@ -39,9 +39,9 @@ function storeAll() {
   for (const [index, { response }] of group.entries()) send(response, 200, answers[index]);
 }
 
-function store({ payment, begun, ...request }) {
+function store({ payment, startedAt, ...request }) {
   savepoint.run();
-  const answer = writes(payment, request, begun);
+  const answer = writes(payment, request, startedAt);
   release.run();
   return answer;
 }

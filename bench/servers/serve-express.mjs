@@ -13,7 +13,7 @@ export function serveExpress(store) {
   app.disable("x-powered-by");
   app.disable("etag");
   app.post(PATH, express.raw({ type: () => true, limit: "1mb" }), async (request, response) => {
-    const begun = performance.now();
+    const startedAt = performance.now();
     if (!isSigned(request.body, request.headers["x-signature"])) {
       response.status(401).json({ status: "error", message: "invalid signature" });
       return;
@@ -24,7 +24,7 @@ export function serveExpress(store) {
       return;
     }
     if (WAIT_MS > 0) await wait(WAIT_MS);
-    response.type("json").send(await store(payment, request, begun));
+    response.type("json").send(await store(payment, request, startedAt));
   });
   app.listen(Number(process.env.PORT), "127.0.0.1");
 }

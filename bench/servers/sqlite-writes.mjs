@@ -21,14 +21,14 @@ export function sqliteWrites(database) {
   const notification = database.prepare(insertNotification(parameters(COLUMNS.notification, "?")));
   const callback = database.prepare(insertCallback(parameters(COLUMNS.callback, "?")));
 
-  return (payment, { body, headers }, begun) => {
+  return (payment, { body, headers }, startedAt) => {
     const isNew = record.run(...recordValues(payment, body)).changes === 1;
     if (isNew) {
       order.run(...orderValues(payment));
       notification.run(...notificationValues(payment));
     }
     const { outcome, answer } = answerFor(payment, isNew);
-    callback.run(...callbackValues(payment, { headers, outcome, answer, begun }));
+    callback.run(...callbackValues(payment, { headers, outcome, answer, startedAt }));
     return answer;
   };
 }

@@ -4,7 +4,7 @@ import { AdminError, createAdminClient } from "oncehook/admin-client";
 export const api = createAdminClient({ timeLimitMs: 15_000 });
 
 /** The same for what takes its time: a handler that is run, or an address that is looked at from outside. */
-export const patientApi = createAdminClient({ timeLimitMs: 180_000 });
+export const slowApi = createAdminClient({ timeLimitMs: 180_000 });
 
 /** What the receiver says of its API, in OpenAPI 3.1. */
 export async function describeApi(): Promise<unknown> {

@@ -7,9 +7,8 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
-import { asSegment, ofSegment } from "oncehook/admin-client";
-import { NotFound } from "./parts/not-found.tsx";
-import { PageProblem } from "./parts/page-problem.tsx";
+import { fromPathSegment, toPathSegment } from "oncehook/admin-client";
+import { NotFound, PageError } from "./parts/error-pages.tsx";
 import {
   auditSearch,
   callbackSearch,
@@ -40,7 +39,7 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
-  errorComponent: PageProblem,
+  errorComponent: PageError,
   beforeLoad: async ({ context, location }) => {
     const session = await sessionOf(context.queries);
     if (session === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
@@ -78,7 +77,7 @@ const event = createRoute({
   getParentRoute: () => inside,
   path: "/events/$source/$event_id",
   // A browser takes `..` away from an address.
-  params: { parse: mapped(ofSegment), stringify: mapped(asSegment) },
+  params: { parse: mapped(fromPathSegment), stringify: mapped(toPathSegment) },
   component: lazyRouteComponent(() => import("./pages/event/event-page.tsx"), "EventPage"),
 });
 const refused = createRoute({

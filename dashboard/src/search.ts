@@ -57,8 +57,8 @@ export function notificationSearch(raw: Raw): { readonly state?: DeliveryState }
   return state === undefined ? {} : { state };
 }
 
-export function auditSearch(raw: Raw): { readonly action?: string; readonly who?: string } {
-  return picked(raw, ["action", "who"] as const);
+export function auditSearch(raw: Raw): { readonly action?: string; readonly actor?: string } {
+  return picked(raw, ["action", "actor"] as const);
 }
 
 /** Where to go on after the sign-in: an address of this page, and of no other host. */

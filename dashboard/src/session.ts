@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { api, isStatus } from "./client.ts";
 import { toSignIn } from "./queries.ts";
 
-/** Who is signed in; null for nobody. */
+/** The current session; null if not signed in. */
 export const SESSION = queryOptions({
   queryKey: ["session"],
   queryFn: async (): Promise<SessionView | null> => {
@@ -18,7 +18,7 @@ export const SESSION = queryOptions({
   staleTime: 60_000,
 });
 
-/** Who is signed in; who it was when that was last known, while the receiver cannot say: the API refuses whoever is not any more. */
+/** The current session; the last known one while the receiver does not respond, since the API checks each request itself. */
 export async function sessionOf(queries: QueryClient): Promise<SessionView | null> {
   try {
     return await queries.query({ ...SESSION });
@@ -37,8 +37,8 @@ export async function endSession(): Promise<void> {
 }
 
 /** For the moment until the page has gone to the sign-in. */
-const NOBODY: SessionView = {
-  who: "nobody",
+const SIGNED_OUT: SessionView = {
+  actor: "none",
   role: "viewer",
   expires_at: null,
   environment: "",
@@ -52,7 +52,7 @@ export function useSession(): SessionView {
   useEffect(() => {
     if (data === null) toSignIn();
   }, [data]);
-  return data ?? NOBODY;
+  return data ?? SIGNED_OUT;
 }
 
 /** Whether to offer what changes something; the API refuses it all the same. */

@@ -10,8 +10,8 @@ import type {
 /** Parts of what the admin API answers, under names of their own. */
 export type Span = OverviewView["span"];
 export type Bucket = OverviewView["buckets"][number];
-export type Alert = OverviewView["alerts"][number];
-export type Moment = EventHistoryView["timeline"][number];
+export type AlertView = OverviewView["alerts"][number];
+export type TimelineEntry = EventHistoryView["timeline"][number];
 export type Diagnosis = NonNullable<CallbackView["diagnosis"]>;
 export type Statement = NonNullable<ReplayView["statements"]>[number];
 export type SourceView = SourcesView["items"][number];

@@ -61,19 +61,19 @@ function statementsFor(stretch: Stretch): string[] {
     `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, result, created_at,
       processed_at, callback_id) SELECT source, event_id, event_type, 'v1', 'completed', 'a', '{}', received_at,
       received_at, id FROM ${successes}`,
-    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, spread_at)
+    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, fanned_out_at)
       SELECT source, event_id, 0, 'order.paid', '{"order_id":"1"}', received_at, received_at FROM ${successes}`,
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
-      SELECT id, 'webhook', CASE WHEN id % 1000 = 9 THEN 'dead' ELSE 'delivered' END, 1, spread_at
+      SELECT id, 'webhook', CASE WHEN id % 1000 = 9 THEN 'dead' ELSE 'delivered' END, 1, fanned_out_at
       FROM oncehook_notifications WHERE id > (SELECT coalesce(max(notification_id), 0) FROM oncehook_deliveries)`,
     `${numbers} INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done, code,
-      error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at) SELECT 'platform', 'failed_' || n,
+      error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at) SELECT 'platform', 'failed_' || n,
       CASE WHEN n % 3 = 0 THEN 'payment_notify' ELSE 'webhook_message' END, 'v1', 'exhausted', 6, 5, 'handler_failed',
       'Error: the warehouse is closed', ${noBytes}, 'a', ${time}, ${time}, NULL FROM g WHERE n % 100 = 7`,
-    `${numbers} INSERT INTO oncehook_attempts (source, event_id, began_at, made_by, outcome, error, took_ms)
+    `${numbers} INSERT INTO oncehook_attempts (source, event_id, started_at, triggered_by, outcome, error, duration_ms)
       SELECT 'platform', 'failed_' || n, ${time}, 'retry', 'handler_failed', 'Error: the warehouse is closed', 3.5
       FROM g WHERE n % 20 = 7`,
-    `${numbers} INSERT INTO oncehook_audit (at, who, role, remote_address, action, subject, detail, outcome)
+    `${numbers} INSERT INTO oncehook_audit (at, actor, role, remote_address, action, target, detail, outcome)
       SELECT ${time}, 'ada@example.com', 'operator', '192.0.2.1', 'failure.replay', 'platform/failed_' || n, NULL, 'done'
       FROM g WHERE n % 100 = 7`,
   ];

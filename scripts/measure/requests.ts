@@ -1,4 +1,4 @@
-import type { AdminClient, CallbackFilters, Paging } from "../../src/admin-client/index.ts";
+import type { AdminClient, CallbackFilters, PageParams } from "../../src/admin-client/index.ts";
 import { SPREAD_SECONDS } from "./fill.ts";
 
 interface Answered {
@@ -7,7 +7,7 @@ interface Answered {
 }
 
 /** One request; `paging` goes on where the one before has ended. */
-export type Ask = (client: AdminClient, paging: Paging) => Promise<Answered>;
+export type Ask = (client: AdminClient, paging: PageParams) => Promise<Answered>;
 
 /** What is measured under one name: each call makes another request of its kind. */
 export type Kind = readonly [name: string, make: () => Ask];

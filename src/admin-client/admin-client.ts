@@ -1,30 +1,36 @@
 import type {
   AuditEntryView,
   BulkReplayView,
+  CallbackPage,
   CallbackView,
+  EndpointCheckView,
   EventHistoryView,
   EventView,
   FailureView,
-  FoundPage,
   NotificationView,
   OverviewView,
   PageOf,
-  ReachView,
   ReplayView,
-  SandboxExchangeView,
   SandboxFlowView,
-  SandboxSending,
+  SandboxRequest,
+  SandboxResultView,
   SandboxView,
   SessionView,
   SignInView,
   SourcesView,
 } from "../admin/index.ts";
-import { asSegment } from "../domain/index.ts";
+import { toPathSegment } from "../domain/index.ts";
 import { type LiveOptions, readLive } from "./live.ts";
-import { addressOf, createOpen, createRequest, type Options, type Request } from "./request.ts";
+import {
+  type AdminClientOptions,
+  createOpenStream,
+  createRequest,
+  type SendRequest,
+  urlOf,
+} from "./request.ts";
 
 /** What every list takes. */
-export interface Paging {
+export interface PageParams {
   /** From 1 to 200; 50 when left out. */
   readonly limit?: number;
   /** The `next_cursor` of the page before. */
@@ -73,20 +79,21 @@ export type AdminClient = ReturnType<typeof createAdminClient>;
  * @param options the origin of the admin listener, such as `http://127.0.0.1:8081`, and the token; in a page of that origin neither,
  *   since the browser has the session's cookie
  */
-export function createAdminClient(options: Options) {
+export function createAdminClient(options: AdminClientOptions) {
   const request = createRequest(options);
-  const open = createOpen(options);
+  const open = createOpenStream(options);
   return {
-    ...accessOf(request),
-    ...failuresOf(request),
-    ...sourcesOf(request),
+    ...accessMethods(request),
+    ...failureMethods(request),
+    ...sourceMethods(request),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
-      list: (query: Paging & CallbackFilters = {}) => request<FoundPage>("GET", "callbacks", { query }),
+      list: (query: PageParams & CallbackFilters = {}) =>
+        request<CallbackPage>("GET", "callbacks", { query }),
       get: (id: number) => request<CallbackView>("GET", `callbacks/${id}`),
       /** Where a browser that is signed in downloads all that matches, as NDJSON or CSV. */
       exportUrl: (filters: CallbackFilters = {}, format: "ndjson" | "csv" = "ndjson") =>
-        addressOf(options, "callbacks/export", { format, ...filters }),
+        urlOf(options, "callbacks/export", { format, ...filters }),
     },
     /**
      * Callbacks as they are answered, with a tally every two seconds, until the signal. A connection that breaks is opened
@@ -95,19 +102,19 @@ export function createAdminClient(options: Options) {
      */
     live: (filters: CallbackFilters = {}, given: LiveOptions = {}) =>
       readLive((headers, signal) => open("live", { query: filters, headers, signal }), given),
-    /** How callbacks ended and how long they took, and what needs a person. */
+    /** Outcomes, latency, and what needs attention. */
     overview: (span: OverviewView["span"] = "hour") =>
       request<OverviewView>("GET", "overview", { query: { span } }),
     events: {
       /** The records of processed events, newest first. */
-      list: (query: Paging & { readonly event_id?: string } = {}) =>
+      list: (query: PageParams & { readonly event_id?: string } = {}) =>
         request<PageOf<EventView>>("GET", "events", { query }),
-      /** One event, with everything that happened to it, oldest first. @param query.cursor a `timeline_cursor` */
-      get: (source: string, event_id: string, query: Paging = {}) =>
-        request<EventHistoryView>("GET", `events/${segmentOf(source)}/${segmentOf(event_id)}`, { query }),
+      /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
+      get: (source: string, event_id: string, query: PageParams = {}) =>
+        request<EventHistoryView>("GET", `events/${pathSegment(source)}/${pathSegment(event_id)}`, { query }),
     },
     notifications: {
-      list: (query: Paging & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
+      list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
         request<PageOf<NotificationView>>("GET", "notifications", { query }),
       /** Delivers again what is dead. */
       replay: (id: number) =>
@@ -119,41 +126,42 @@ export function createAdminClient(options: Options) {
     users: {
       /** Ends a user's authorization, at the platform and here; `local_only` here alone. */
       revokeTokens: (userId: string, query: { readonly local_only?: boolean } = {}) =>
-        request<undefined>("DELETE", `users/${segmentOf(userId)}/tokens`, { query }),
+        request<undefined>("DELETE", `users/${pathSegment(userId)}/tokens`, { query }),
     },
     oauth: {
-      /** Tells of a flow that somebody started. @param body.expires_in seconds; 600 when left out */
+      /** Registers the state of a flow that the platform starts. @param body.expires_in seconds; 600 when left out */
       expectState: (body: { readonly state: string; readonly expires_in?: number }) =>
         request<{ expires_at: string }>("POST", "oauth/states", { body }),
     },
   };
 }
 
-function accessOf(request: Request) {
+function accessMethods(request: SendRequest) {
   return {
     session: {
-      /** How one can sign in. */
+      /** The sign-in methods. */
       methods: () => request<SignInView>("GET", "sign-in"),
       /** Signs in with a token; the browser keeps the cookie. */
-      begin: (body: { readonly token: string }) => request<SessionView>("POST", "session", { body }),
-      /** Who one is; AdminError with status 401 for somebody who is not signed in. */
+      start: (body: { readonly token: string }) => request<SessionView>("POST", "session", { body }),
+      /** The current session; AdminError with status 401 if not signed in. */
       get: () => request<SessionView>("GET", "session"),
       /** Signs out. */
       end: () => request<undefined>("DELETE", "session"),
     },
     audit: {
-      /** Who did what, newest first. */
-      list: (query: Paging & { readonly action?: string; readonly who?: string } = {}) =>
+      /** The audit log, newest first. */
+      list: (query: PageParams & { readonly action?: string; readonly actor?: string } = {}) =>
         request<PageOf<AuditEntryView>>("GET", "audit", { query }),
     },
   };
 }
 
-function failuresOf(request: Request) {
-  const failure = ({ source, event_id }: EventKey) => `failures/${segmentOf(source)}/${segmentOf(event_id)}`;
+function failureMethods(request: SendRequest) {
+  const failure = ({ source, event_id }: EventKey) =>
+    `failures/${pathSegment(source)}/${pathSegment(event_id)}`;
   return {
     failures: {
-      list: (query: Paging & FailureFilter & { readonly event_id?: string } = {}) =>
+      list: (query: PageParams & FailureFilter & { readonly event_id?: string } = {}) =>
         request<PageOf<FailureView>>("GET", "failures", { query }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
@@ -164,7 +172,7 @@ function failuresOf(request: Request) {
       /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
       start: (body: { readonly filter: FailureFilter; readonly per_second?: number }) =>
         request<BulkReplayView>("POST", "bulk-replays", { body }),
-      list: (query: Paging = {}) => request<PageOf<BulkReplayView>>("GET", "bulk-replays", { query }),
+      list: (query: PageParams = {}) => request<PageOf<BulkReplayView>>("GET", "bulk-replays", { query }),
       get: (id: number) => request<BulkReplayView>("GET", `bulk-replays/${id}`),
       pause: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/pause`),
       resume: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/resume`),
@@ -174,32 +182,32 @@ function failuresOf(request: Request) {
   };
 }
 
-function sourcesOf(request: Request) {
+function sourceMethods(request: SendRequest) {
   return {
     sources: {
-      /** What platforms are to register, which secrets they use, and what they may send. */
+      /** Endpoint URLs, secrets and event types. */
       list: () => request<SourcesView>("GET", "sources"),
       /**
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
        * @param source one of the items of the list, or `oauth` for its redirect address
        */
-      reach: (source: string) => request<ReachView>("POST", `sources/${segmentOf(source)}/reach`),
+      check: (source: string) => request<EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
     },
     /** Outside production; there every one of them is refused with 404. */
     sandbox: {
       /** An event of each type, to begin with. */
       get: () => request<SandboxView>("GET", "sandbox"),
       /** Signs a callback with the receiver's own secrets and sends it to its public listener. */
-      send: (body: SandboxSending) => request<SandboxExchangeView>("POST", "sandbox/events", { body }),
+      send: (body: SandboxRequest) => request<SandboxResultView>("POST", "sandbox/events", { body }),
       /** Signs in at the sandbox platform as a browser does. */
-      oauth: () => request<SandboxFlowView>("POST", "sandbox/oauth"),
+      runOAuthFlow: () => request<SandboxFlowView>("POST", "sandbox/oauth"),
     },
   };
 }
 
 /** Every item of a list, page after page, from the newest on. */
-export async function* everyOf<Item>(
-  list: (paging: Paging) => Promise<PageOf<Item>>,
+export async function* paginate<Item>(
+  list: (paging: PageParams) => Promise<PageOf<Item>>,
 ): AsyncGenerator<Item, void, void> {
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: PageOf<Item> = await list(cursor === undefined ? {} : { cursor });
@@ -209,6 +217,6 @@ export async function* everyOf<Item>(
 }
 
 /** One segment of an address. */
-function segmentOf(text: string): string {
-  return encodeURIComponent(asSegment(text));
+function pathSegment(text: string): string {
+  return encodeURIComponent(toPathSegment(text));
 }

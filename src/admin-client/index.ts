@@ -1,35 +1,35 @@
 export type {
   AuditEntryView,
   BulkReplayView,
+  CallbackPage,
   CallbackView,
+  EndpointCheckView,
   EventHistoryView,
   EventView,
   FailureView,
-  FoundPage,
   GapView,
   NotificationView,
   OverviewView,
   PageOf,
-  ReachView,
   ReplayView,
-  SandboxExchangeView,
   SandboxFlowView,
-  SandboxSending,
+  SandboxRequest,
+  SandboxResultView,
   SandboxView,
   SessionView,
   SignInView,
   SourcesView,
   TallyView,
 } from "../admin/index.ts";
-export { asSegment, ofSegment } from "../domain/index.ts";
+export { fromPathSegment, toPathSegment } from "../domain/index.ts";
 export {
   type AdminClient,
   type CallbackFilters,
   createAdminClient,
   type EventKey,
-  everyOf,
   type FailureFilter,
-  type Paging,
+  type PageParams,
+  paginate,
 } from "./admin-client.ts";
 export type { LiveEvent } from "./live.ts";
-export { AdminError, type Options } from "./request.ts";
+export { type AdminClientOptions, AdminError } from "./request.ts";

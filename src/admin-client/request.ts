@@ -1,4 +1,4 @@
-export interface Options {
+export interface AdminClientOptions {
   /** Of the admin listener. Left out, the page's own. */
   readonly origin?: string;
   /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Left out, the cookie of a session goes along, in a page of the same origin. */
@@ -9,54 +9,58 @@ export interface Options {
   readonly timeLimitMs?: number;
 }
 
-export interface Asked {
+export interface RequestOptions {
   /** Of texts, numbers and booleans; what is undefined is left out. */
   readonly query?: object;
   readonly body?: object;
 }
 
-export type Request = <Answer>(method: string, path: string, asked?: Asked) => Promise<Answer>;
+export type SendRequest = <Answer>(method: string, path: string, asked?: RequestOptions) => Promise<Answer>;
 
 /** What a stream is opened with. */
-export interface Opening {
+export interface StreamOptions {
   readonly query: object;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
 /** Opens a stream. @throws AdminError where the receiver refuses */
-export type Open = (path: string, opening: Opening) => Promise<Response>;
+export type OpenStream = (path: string, opening: StreamOptions) => Promise<Response>;
 
 /** The receiver refused. */
 export class AdminError extends Error {
   override readonly name = "AdminError";
   readonly status: number;
   /** Whether another program than the receiver's admin listener answered. */
-  readonly isForeign: boolean;
+  readonly isOtherServer: boolean;
 
   constructor(status: number, message: string, isForeign = false) {
     super(message);
     this.status = status;
-    this.isForeign = isForeign;
+    this.isOtherServer = isForeign;
   }
 }
 
 /** The address of a path below the API's. @param query what is undefined is left out */
-export function addressOf({ origin = "" }: Options, path: string, query: object = {}): string {
+export function urlOf({ origin = "" }: AdminClientOptions, path: string, query: object = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   return `${origin}/api/v1/${path}${search.size === 0 ? "" : `?${search}`}`;
 }
 
-export function createRequest(options: Options): Request {
+export function createRequest(options: AdminClientOptions): SendRequest {
   const { timeLimitMs, fetch: send = fetch } = options;
-  return async <Answer>(method: string, path: string, { query, body }: Asked = {}): Promise<Answer> => {
-    const url = addressOf(options, path, query);
+  return async <Answer>(
+    method: string,
+    path: string,
+    { query, body }: RequestOptions = {},
+  ): Promise<Answer> => {
+    const url = urlOf(options, path, query);
     const response = await send(url, {
-      ...common(options),
+      ...baseInit(options),
       method,
       headers: {
-        ...common(options).headers,
+        ...baseInit(options).headers,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -65,23 +69,23 @@ export function createRequest(options: Options): Request {
     if (response.status === 204) return undefined as Answer;
     const answer = await jsonOf(response, url);
     if (response.ok) return answer as Answer;
-    throw refusalOf(response, answer);
+    throw adminErrorOf(response, answer);
   };
 }
 
-export function createOpen(options: Options): Open {
+export function createOpenStream(options: AdminClientOptions): OpenStream {
   const { fetch: send = fetch } = options;
   return async (path, { query, headers, signal }) => {
-    const url = addressOf(options, path, query);
-    const given = common(options);
+    const url = urlOf(options, path, query);
+    const given = baseInit(options);
     const response = await send(url, { ...given, headers: { ...given.headers, ...headers }, signal });
     if (response.ok) return response;
-    throw refusalOf(response, await jsonOf(response, url));
+    throw adminErrorOf(response, await jsonOf(response, url));
   };
 }
 
 /** An address that sends the token elsewhere is no receiver's. */
-function common({ token }: Options) {
+function baseInit({ token }: AdminClientOptions) {
   return {
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     credentials: token === undefined ? "same-origin" : "omit",
@@ -89,7 +93,7 @@ function common({ token }: Options) {
   } as const;
 }
 
-function refusalOf({ status }: Response, answer: unknown): AdminError {
+function adminErrorOf({ status }: Response, answer: unknown): AdminError {
   const { error } = (answer ?? {}) as { error?: unknown };
   return new AdminError(status, typeof error === "string" ? error : `answered ${status}`);
 }

@@ -1,33 +1,31 @@
 import { createServer } from "node:http";
+import ajvCompiler from "@fastify/ajv-compiler";
+import type { FastifySchemaCompiler } from "fastify";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import { createSparingLog, ofSegment } from "../domain/index.ts";
-import { StoreFault } from "../store/index.ts";
-import { registerAuditList } from "./access/audit-routes.ts";
-import { createDoor, type Door } from "./access/door.ts";
+import { createSparingLog, fromPathSegment } from "../domain/index.ts";
+import { StoreError } from "../store/index.ts";
+import { registerAuditRoutes } from "./access/audit.ts";
+import { type Authenticator, createAuthenticator } from "./access/authenticator.ts";
 import { registerGuard } from "./access/guard.ts";
-import { registerProvider } from "./access/provider-routes.ts";
-import { registerSessions } from "./access/session-routes.ts";
-import type { AdminDeps } from "./admin-deps.ts";
+import { registerOidcRoutes } from "./access/oidc-routes.ts";
+import { registerSessionRoutes } from "./access/session-routes.ts";
+import type { AdminDependencies } from "./admin-dependencies.ts";
 import { registerBulkReplays } from "./bulk-replay-routes.ts";
 import { registerCallbacks } from "./callback-routes.ts";
-import { compileLater, JSON_ALONE } from "./compilers.ts";
 import { registerDashboard } from "./dashboard-routes.ts";
 import { NO_ANSWER, registerDatabaseWatch } from "./database-answers.ts";
-import { describeApi } from "./describe-api.ts";
-import { registerDescription } from "./description-route.ts";
-import { registerEventHistory } from "./event-history-route.ts";
+import { describeApi, registerDescription } from "./describe-api.ts";
+import { registerEventHistory } from "./event-history-routes.ts";
 import { registerFailures } from "./failure-routes.ts";
 import { registerHealth } from "./health-routes.ts";
 import { registerLists } from "./list-routes.ts";
-import { registerLive } from "./live/live-route.ts";
+import { registerLive } from "./live/live-routes.ts";
 import { registerNotifications } from "./notification-routes.ts";
+import { registerRedirectStates, registerUserTokens } from "./oauth-routes.ts";
 import { registerOverview } from "./overview-routes.ts";
-import { registerRedirectStates } from "./redirect-state-routes.ts";
-import { registerSandbox } from "./sandbox-route.ts";
-import { registerSandboxTrials } from "./sandbox-trial-routes.ts";
+import { registerSandboxPlatform, registerSandboxRoutes } from "./sandbox-routes.ts";
 import { registerSources } from "./source-routes.ts";
-import { registerUserTokens } from "./user-token-routes.ts";
-import { validationInWords } from "./validation-words.ts";
+import { validationMessage } from "./validation-message.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
 const MAX_PARAM_LENGTH = 1024;
@@ -54,15 +52,15 @@ const OPERATIONS = [
   registerRedirectStates,
   registerUserTokens,
   registerSources,
-  registerSandboxTrials,
-  registerSessions,
-  registerAuditList,
+  registerSandboxRoutes,
+  registerSessionRoutes,
+  registerAuditRoutes,
 ];
 /**
- * The listener for operators: health, metrics, and everything else for whoever has a token or is signed in (`access/guard.ts`).
+ * The listener for operators: health, metrics, and the rest for authenticated operators (`access/guard.ts`).
  * It listens on the loopback address unless the configuration says otherwise.
  */
-export function createAdminListener(deps: AdminDeps): FastifyInstance {
+export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   const app = Fastify({
     logger: false,
     forceCloseConnections: true,
@@ -74,7 +72,7 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
       deps.guard?.(server);
       return server;
     },
-    schemaController: JSON_ALONE,
+    schemaController: JSON_SERIALIZER,
     // What finds no route for the shape of its path reaches no handler of errors.
     frameworkErrors: ({ statusCode = 400 }, _request, reply: FastifyReply) =>
       reply
@@ -82,51 +80,79 @@ export function createAdminListener(deps: AdminDeps): FastifyInstance {
         .send({ error: statusCode === 414 ? LONG_SEGMENT : "the path cannot be decoded" }),
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   });
-  app.setValidatorCompiler(compileLater);
+  app.setValidatorCompiler(compileOnFirstUse);
   // Before everything else, so that the guard, the audit log and the routes all have what was meant.
-  app.addHook("onRequest", async ({ params }) => readSegments(params as Record<string, string>));
+  app.addHook("onRequest", async ({ params }) => decodePathSegments(params as Record<string, string>));
   registerDatabaseWatch(app, deps);
-  const door = createDoor(deps);
-  registerGuard(app, deps, door);
+  const authenticator = createAuthenticator(deps);
+  registerGuard(app, deps, authenticator);
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
   const sparing = createSparingLog(deps.log, deps.clock);
   app.setErrorHandler((error, request, reply) => {
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
     if (statusCode < 500) {
-      return reply.code(statusCode).send({ error: validationInWords(error, request) ?? message });
+      return reply.code(statusCode).send({ error: validationMessage(error, request) ?? message });
     }
     const { method, routeOptions } = request;
-    // A session's cookie is looked up for anybody.
+    // A session's cookie is looked up for every client.
     sparing("error", {
       fields: { err: error, method, path: routeOptions.url },
       message: "an admin request failed",
       cause: `${method} ${routeOptions.url}`,
     });
-    return error instanceof StoreFault
+    return error instanceof StoreError
       ? reply.code(503).send({ error: `${NO_ANSWER}; what was asked may still be done` })
       : reply.code(500).send({ error: "internal error" });
   });
-  registerOperations(app, deps, door);
+  registerOperations(app, deps, authenticator);
   registerDashboard(app);
   const { provider } = deps.access;
-  if (provider !== null) registerProvider(app, deps, provider, door);
-  if (deps.sandbox !== null) registerSandbox(app, deps.sandbox.redirectUri);
+  if (provider !== null) registerOidcRoutes(app, deps, provider, authenticator);
+  if (deps.sandbox !== null) registerSandboxPlatform(app, deps.sandbox.redirectUri);
   return app;
 }
 
 /** The description of the API in OpenAPI 3.1, as every receiver has it. */
 export function describeAdminApi(): Promise<object> {
   // To tell of its routes a listener needs nothing that they work with.
-  const nothing = { access: {} } as AdminDeps;
-  return describeApi((app) => registerOperations(app, nothing, {} as Door));
+  const noDependencies = { access: {} } as AdminDependencies;
+  return describeApi((app) => registerOperations(app, noDependencies, {} as Authenticator));
 }
 
-function registerOperations(app: FastifyInstance, deps: AdminDeps, door: Door): void {
-  for (const register of OPERATIONS) register(app, deps, door);
+function registerOperations(
+  app: FastifyInstance,
+  deps: AdminDependencies,
+  authenticator: Authenticator,
+): void {
+  for (const register of OPERATIONS) register(app, deps, authenticator);
   registerDescription(app, describeAdminApi);
 }
 
 /** The parameters of a path as they were before they became segments of it. */
-function readSegments(params: Record<string, string>): void {
-  for (const [name, segment] of Object.entries(params)) params[name] = ofSegment(segment);
+function decodePathSegments(params: Record<string, string>): void {
+  for (const [name, segment] of Object.entries(params)) params[name] = fromPathSegment(segment);
 }
+
+type Validate = ReturnType<FastifySchemaCompiler<unknown>>;
+
+// A misspelt filter must not silently list everything.
+const compile = ajvCompiler()({}, { customOptions: { removeAdditional: false } });
+
+/**
+ * A route's schemas are compiled when it is first asked for: all of them at the start would take as long as the rest of the admin
+ * listener.
+ */
+const compileOnFirstUse: FastifySchemaCompiler<unknown> = ({ schema, ...route }) => {
+  let compiled: Validate | undefined;
+  const validate: Validate = (data) => {
+    compiled ??= compile({ schema, ...route } as Parameters<typeof compile>[0]) as Validate;
+    const isValid = compiled(data);
+    // Where Fastify looks for them.
+    validate.errors = compiled.errors ?? null;
+    return isValid;
+  };
+  return validate;
+};
+
+/** The schemas of answers are for the API's description, and are never compiled. */
+const JSON_SERIALIZER = { compilersFactory: { buildSerializer: () => () => JSON.stringify } };

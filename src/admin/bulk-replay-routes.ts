@@ -1,11 +1,17 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { BulkReplayState, FailureFilter, StoredBulkReplay } from "../store/index.ts";
-import { knownCaller } from "./access/guard.ts";
-import type { AdminDeps } from "./admin-deps.ts";
-import { FAILURE_FILTER, type FailureFilterQuery, failureFilter } from "./failure-filter.ts";
+import { requireCaller } from "./access/guard.ts";
+import type { AdminDependencies } from "./admin-dependencies.ts";
 import { operation } from "./operation.ts";
-import { PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
-import type { BulkReplayView } from "./shapes.ts";
+import {
+  FAILURE_FILTER,
+  type FailureFilterQuery,
+  failureFilter,
+  PAGE_QUERY,
+  type PageQuery,
+  pageOf,
+} from "./request-parameters.ts";
+import type { BulkReplayView } from "./schemas.ts";
 
 const PARAMS = {
   type: "object",
@@ -13,7 +19,7 @@ const PARAMS = {
 } as const;
 const BODY = {
   type: "object",
-  // Whoever means all failures says so, with an empty one.
+  // All failures need an explicit, empty filter.
   required: ["filter"],
   properties: {
     filter: { type: "object", properties: FAILURE_FILTER, additionalProperties: false },
@@ -23,59 +29,67 @@ const BODY = {
 } as const;
 const QUERY = { type: "object", properties: PAGE_QUERY, additionalProperties: false } as const;
 
-const ABSENT = { 404: { says: "There is no such bulk replay." } };
-const BEGIN = operation({
-  summary: "Replay all failures that a filter finds",
+const NOT_FOUND = { 404: { description: "There is no such bulk replay." } };
+const START = operation({
+  summary: "Replay all failures that match a filter",
   action: "bulk_replay.start",
-  told: ["filter", "per_second"],
+  auditedFields: ["filter", "per_second"],
   description:
     "Those that are there now, one after the other, each as a replay of it alone would run. One that fails again stays a failure and is not tried twice.",
   body: BODY,
-  answers: { 201: { says: "It runs, in one of the receiver's processes.", content: "BulkReplay" } },
+  responses: { 201: { description: "Started.", content: "BulkReplay" } },
 });
 const LIST = operation({
-  summary: "Bulk replays and how far they are",
+  summary: "Bulk replays, newest first",
   querystring: QUERY,
-  answers: { 200: { says: "A page of them.", content: { pageOf: "BulkReplay" } } },
+  responses: { 200: { description: "A page of them.", content: { pageOf: "BulkReplay" } } },
 });
 const GET = operation({
-  summary: "How far a bulk replay is",
+  summary: "One bulk replay",
   params: PARAMS,
-  answers: { 200: { says: "It is so far.", content: "BulkReplay" }, ...ABSENT },
+  responses: { 200: { description: "The bulk replay.", content: "BulkReplay" }, ...NOT_FOUND },
 });
-const changing = (action: string, summary: string, says: string) =>
+const transition = (action: string, summary: string, description: string) =>
   operation({
     summary,
     action: `bulk_replay.${action}`,
     params: PARAMS,
-    answers: { 200: { says, content: "BulkReplay" }, ...ABSENT, 409: { says: "It has ended." } },
+    responses: {
+      200: { description, content: "BulkReplay" },
+      ...NOT_FOUND,
+      409: { description: "It has ended." },
+    },
   });
-const ENDS = "Replays that are under way come to their end, and are counted.";
-const CHANGES = {
+const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
+const TRANSITIONS = {
   pause: {
     to: "paused",
-    schema: changing("pause", "Pause a bulk replay", `No other replay of it begins. ${ENDS}`),
+    schema: transition(
+      "pause",
+      "Pause a bulk replay",
+      `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
+    ),
   },
   resume: {
     to: "running",
-    schema: changing("resume", "Go on with a bulk replay that is paused", "It runs."),
+    schema: transition("resume", "Resume a paused bulk replay", "It runs."),
   },
   cancel: {
     to: "cancelled",
-    schema: changing("cancel", "End a bulk replay for good", `It has ended. ${ENDS}`),
+    schema: transition("cancel", "End a bulk replay for good", `It has ended. ${RUNNING_REPLAYS_FINISH}`),
   },
 } as const;
 
 /** `POST` and `GET /api/v1/bulk-replays`, and what an operator does about one. */
-export function registerBulkReplays(app: FastifyInstance, deps: AdminDeps): void {
+export function registerBulkReplays(app: FastifyInstance, deps: AdminDependencies): void {
   app.post<{ Body: { filter: FailureFilterQuery; per_second: number } }>(
     "/api/v1/bulk-replays",
-    { schema: BEGIN },
+    { schema: START },
     async (request, reply) => {
       const { body } = request;
-      const by = knownCaller(request).who;
-      const asked = { filter: failureFilter(body.filter), perSecond: body.per_second, by };
-      const bulk = await deps.store.bulkReplays.begin(asked, deps.clock.now());
+      const createdBy = requireCaller(request).actor;
+      const asked = { filter: failureFilter(body.filter), perSecond: body.per_second, createdBy };
+      const bulk = await deps.store.bulkReplays.create(asked, deps.clock.now());
       deps.log.info({ ...presentBulkReplay(bulk) }, "an operator began a bulk replay");
       return reply.code(201).send(presentBulkReplay(bulk));
     },
@@ -88,10 +102,10 @@ export function registerBulkReplays(app: FastifyInstance, deps: AdminDeps): void
     { schema: GET },
     async ({ params }, reply) => {
       const bulk = await deps.store.bulkReplays.get(params.id);
-      return bulk === undefined ? absent(reply) : presentBulkReplay(bulk);
+      return bulk === undefined ? notFound(reply) : presentBulkReplay(bulk);
     },
   );
-  for (const [action, { to, schema }] of Object.entries(CHANGES)) {
+  for (const [action, { to, schema }] of Object.entries(TRANSITIONS)) {
     app.post<{ Params: { id: number } }>(
       `/api/v1/bulk-replays/:id/${action}`,
       { schema },
@@ -104,10 +118,10 @@ async function change(
   id: number,
   to: Exclude<BulkReplayState, "done">,
   reply: FastifyReply,
-  { store, clock, log }: AdminDeps,
+  { store, clock, log }: AdminDependencies,
 ): Promise<FastifyReply> {
   const bulk = await store.bulkReplays.change(id, to, clock.now());
-  if (bulk === "absent") return absent(reply);
+  if (bulk === "absent") return notFound(reply);
   if (bulk === "ended")
     return reply
       .code(409)
@@ -116,25 +130,25 @@ async function change(
   return reply.send(presentBulkReplay(bulk));
 }
 
-function absent(reply: FastifyReply): FastifyReply {
+function notFound(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ error: "there is no bulk replay with this id" });
 }
 
 function presentBulkReplay(bulk: StoredBulkReplay): BulkReplayView {
-  const { id, perSecond, state, total, succeeded, already, failed, by } = bulk;
+  const { id, perSecond, state, total, succeeded, alreadyHandled, failed, createdBy } = bulk;
   return {
     id,
     filter: filterView(bulk.filter),
     per_second: perSecond,
     state,
     total,
-    done: succeeded + already + failed,
+    done: succeeded + alreadyHandled + failed,
     succeeded,
-    already,
+    already_handled: alreadyHandled,
     failed,
-    begun_at: bulk.begunAt,
+    started_at: bulk.startedAt,
     ended_at: bulk.endedAt,
-    by,
+    created_by: createdBy,
   };
 }
 

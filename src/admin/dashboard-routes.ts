@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { type Asset, type Dashboard, readDashboard } from "./dashboard-files.ts";
 
 /** The same from the source and from the package. */
 const BUILT = new URL("../../dashboard/dist/", import.meta.url);
@@ -21,12 +21,12 @@ const PAGES = [
   "/api",
   "/sign-in",
 ];
-/** They are no part of the admin API, and for everybody. */
-const NOT_OURS = { schema: { hide: true, guard: { isOpen: true } } };
-const ABSENT =
+/** They are no part of the admin API, and need no sign-in. */
+const PUBLIC_PAGE = { schema: { hide: true, guard: { isPublic: true } } };
+const NOT_BUILT =
   "The dashboard is not built here. In the project's folder, this does: npm run build:dashboard\n";
 
-/** The dashboard. @param folder what `npm run build:dashboard` writes; read when somebody asks for the page */
+/** The dashboard. @param folder what `npm run build:dashboard` writes; read on the first request */
 export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): void {
   let reading: Promise<Dashboard | undefined> | undefined;
   const dashboard = async () => {
@@ -41,13 +41,13 @@ export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): vo
     throw error;
   };
   for (const url of PAGES) {
-    app.get(url, NOT_OURS, async (_request, reply) => {
+    app.get(url, PUBLIC_PAGE, async (_request, reply) => {
       const page = await dashboard();
-      if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(ABSENT);
+      if (page === undefined) return reply.code(503).type("text/plain; charset=utf-8").send(NOT_BUILT);
       return sendPage(reply, page.html);
     });
   }
-  app.get<{ Params: { file: string } }>(ASSET, NOT_OURS, async ({ params, headers }, reply) => {
+  app.get<{ Params: { file: string } }>(ASSET, PUBLIC_PAGE, async ({ params, headers }, reply) => {
     const asset = (await dashboard())?.assets.get(params.file);
     if (asset === undefined) return reply.code(404).send({ error: "not found" });
     return sendAsset(reply, asset, headers["accept-encoding"]);
@@ -85,4 +85,54 @@ function sendAsset(reply: FastifyReply, asset: Asset, accepted = ""): FastifyRep
     .headers({ "cache-control": "public, max-age=31536000, immutable", vary: "accept-encoding" })
     .type(asset.type)
     .send(found?.[1] ?? asset.plain);
+}
+
+/** How a file lies on the disk: compressed when the page was built, and as it is for those who take nothing else. */
+const ENCODINGS = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;
+
+interface Asset {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly compressed: readonly (readonly [encoding: string, bytes: Buffer])[];
+}
+
+interface Dashboard {
+  /** With CSP_NONCE wherever an answer has its nonce. */
+  readonly html: string;
+  /** By their names, which change with what they hold. */
+  readonly assets: ReadonlyMap<string, Asset>;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** Reads the built page; undefined where there is none. About 3 MB, so that no answer reads a file again. */
+async function readDashboard(folder: URL): Promise<Dashboard | undefined> {
+  const html = await readFile(new URL("index.html", folder), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (html === undefined) return undefined;
+  const assets = new URL("assets/", folder);
+  const names = new Set(await readdir(assets));
+  const originals = [...names].filter((name) => typeOf(name) !== undefined);
+  const read = originals.map(async (name) => [name, await readAsset(name, names, assets)] as const);
+  return { html, assets: new Map(await Promise.all(read)) };
+}
+
+async function readAsset(name: string, names: ReadonlySet<string>, folder: URL): Promise<Asset> {
+  const read = (ending: string) => readFile(new URL(name + ending, folder));
+  const there = ENCODINGS.filter(([, ending]) => names.has(name + ending));
+  const compressed = there.map(async ([encoding, ending]) => [encoding, await read(ending)] as const);
+  return { type: typeOf(name) ?? "", plain: await read(""), compressed: await Promise.all(compressed) };
+}
+
+function typeOf(name: string): string | undefined {
+  return TYPES[name.slice(name.lastIndexOf(".") + 1)];
 }

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { unlessSlow } from "../observe/index.ts";
-import type { AdminDeps } from "./admin-deps.ts";
+import { undefinedIfSlow } from "../observability/index.ts";
+import type { AdminDependencies } from "./admin-dependencies.ts";
 
 export const NO_ANSWER = "the database does not answer";
 
 /** A list over a large log may take longer, so that the database is asked before it is blamed. */
 const SLOW_MS = 1_500;
 
-/** False also where the answer takes longer than `unlessSlow` waits. */
+/** False also where the answer takes longer than `undefinedIfSlow` waits. */
 export async function answers(ping: Promise<void>): Promise<boolean> {
-  const answered = await unlessSlow(() =>
+  const answered = await undefinedIfSlow(() =>
     ping.then(
       () => true,
       () => false,
@@ -22,7 +22,10 @@ export async function answers(ping: Promise<void>): Promise<boolean> {
  * Answers 503 where a request that only reads waits for a database that is away: the store waits longer than callers do. A
  * request that changes something ends by itself, so that its answer and the audit log say what became of it.
  */
-export function registerDatabaseWatch(app: FastifyInstance, { store }: Pick<AdminDeps, "store">): void {
+export function registerDatabaseWatch(
+  app: FastifyInstance,
+  { store }: Pick<AdminDependencies, "store">,
+): void {
   // One ping at a time, however many requests are slow.
   let asking: Promise<boolean> | undefined;
   const databaseAnswers = () => {
@@ -43,5 +46,5 @@ export function registerDatabaseWatch(app: FastifyInstance, { store }: Pick<Admi
 }
 
 function isWatched({ method, routeOptions }: FastifyRequest): boolean {
-  return method === "GET" && routeOptions.schema?.guard?.isOpen !== true;
+  return method === "GET" && routeOptions.schema?.guard?.isPublic !== true;
 }

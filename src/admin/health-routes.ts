@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { AdminDeps } from "./admin-deps.ts";
+import type { AdminDependencies } from "./admin-dependencies.ts";
 import { answers, NO_ANSWER } from "./database-answers.ts";
 import { operation } from "./operation.ts";
 
@@ -10,24 +10,24 @@ const status = (value: string) => ({
   properties: { status: { const: value } },
 });
 const ALIVE = operation({
-  summary: "The process answers",
-  isOpen: true,
+  summary: "Liveness",
+  isPublic: true,
   anyHost: true,
-  answers: { 200: { says: "It does.", content: { schema: status("ok") } } },
+  responses: { 200: { description: "The process responds.", content: { schema: status("ok") } } },
 });
 const READY = operation({
-  summary: "The process may be sent work",
-  isOpen: true,
+  summary: "Readiness",
+  isPublic: true,
   anyHost: true,
-  answers: {
-    200: { says: "It may.", content: { schema: status("ready") } },
-    503: { says: "It starts, drains, or its database does not answer." },
+  responses: {
+    200: { description: "Ready for requests.", content: { schema: status("ready") } },
+    503: { description: "The process starts or drains, or its database does not respond." },
   },
 });
 const METRICS = {
   summary: "Metrics for Prometheus",
   security: [],
-  guard: { isOpen: true },
+  guard: { isPublic: true },
   response: {
     200: {
       description: "The Prometheus text format.",
@@ -37,7 +37,7 @@ const METRICS = {
 };
 
 /** `/healthz`: the process answers. `/readyz`: it may be sent work. `/metrics`: for Prometheus. None holds secrets. */
-export function registerHealth(app: FastifyInstance, { store, metrics, isServing }: AdminDeps): void {
+export function registerHealth(app: FastifyInstance, { store, metrics, isServing }: AdminDependencies): void {
   app.get("/healthz", { schema: ALIVE }, async () => ({ status: "ok" }));
   app.get("/readyz", { schema: READY }, async (_request, reply) => {
     if (!isServing()) return reply.code(503).send({ error: "starting or draining" });

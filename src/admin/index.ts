@@ -1,27 +1,30 @@
-export type { Access, Provider } from "./access/access.ts";
-export type { AuditEntryView, SessionView, SignInView } from "./access/access-shapes.ts";
-export { CALLBACK_PATH } from "./access/provider-routes.ts";
+export type { AdminAccess, OidcProvider } from "./access/access.ts";
+export type { AuditEntryView, SessionView, SignInView } from "./access/access-schemas.ts";
+export { CALLBACK_PATH } from "./access/oidc-routes.ts";
 export { createTokenCheck, type TokenCheck } from "./access/token-check.ts";
-export type { AdminDeps, Sandbox, Sources, Untried } from "./admin-deps.ts";
+export type { AdminDependencies, Sandbox, SandboxError, Sources } from "./admin-dependencies.ts";
 export { createAdminListener, describeAdminApi } from "./admin-listener.ts";
 export { presentNotification } from "./notification-routes.ts";
-export type { GapView, OverviewView, TallyView } from "./overview-shapes.ts";
+export type {
+  EndpointCheckView,
+  GapView,
+  OverviewView,
+  SandboxFlowView,
+  SandboxRequest,
+  SandboxResultView,
+  SandboxView,
+  SourcesView,
+  TallyView,
+} from "./page-schemas.ts";
 export { presentFailure, presentRecord } from "./present.ts";
 export type {
-  SandboxExchangeView,
-  SandboxFlowView,
-  SandboxSending,
-  SandboxView,
-} from "./sandbox-shapes.ts";
-export type {
   BulkReplayView,
+  CallbackPage,
   CallbackView,
   EventHistoryView,
   EventView,
   FailureView,
-  FoundPage,
   NotificationView,
   PageOf,
   ReplayView,
-} from "./shapes.ts";
-export type { ReachView, SourcesView } from "./source-shapes.ts";
+} from "./schemas.ts";

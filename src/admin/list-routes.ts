@@ -1,9 +1,18 @@
 import type { FastifyInstance } from "fastify";
-import type { AdminDeps } from "./admin-deps.ts";
-import { FAILURE_FILTER, type FailureFilterQuery, failureFilter } from "./failure-filter.ts";
+import type { AdminDependencies } from "./admin-dependencies.ts";
 import { operation } from "./operation.ts";
-import { BOUNDED_LOOK, foundPageOf, NO_NUL, PAGE_QUERY, type PageQuery, pageOf } from "./paging.ts";
 import { presentFailure, presentRecord } from "./present.ts";
+import {
+  BOUNDED_SEARCH,
+  FAILURE_FILTER,
+  type FailureFilterQuery,
+  failureFilter,
+  NO_NUL,
+  PAGE_QUERY,
+  type PageQuery,
+  pageOf,
+  searchPageOf,
+} from "./request-parameters.ts";
 
 const OF_EVENT = {
   event_id: {
@@ -18,31 +27,31 @@ const EVENT_QUERY = { ...PAGE_QUERY, ...OF_EVENT };
 const FAILURE_QUERY = { ...PAGE_QUERY, ...FAILURE_FILTER, ...OF_EVENT };
 
 /** `GET /api/v1/events` and `/api/v1/failures`: newest first, paged by cursor. */
-export function registerLists(app: FastifyInstance, { store }: AdminDeps): void {
+export function registerLists(app: FastifyInstance, { store }: AdminDependencies): void {
   app.get<{ Querystring: PageQuery & { event_id?: string } }>(
     "/api/v1/events",
     {
       schema: operation({
         summary: "The records of processed events",
         querystring: strict(EVENT_QUERY),
-        answers: { 200: { says: "A page of them.", content: { pageOf: "Event" } } },
+        responses: { 200: { description: "A page of them.", content: { pageOf: "Event" } } },
       }),
     },
-    async ({ query }) => pageOf(query, (page) => store.listRecords(page, eventFilter(query)), presentRecord),
+    async ({ query }) => pageOf(query, (page) => store.records.list(page, eventFilter(query)), presentRecord),
   );
   app.get<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>(
     "/api/v1/failures",
     {
       schema: operation({
-        summary: "Failed events, waiting for a retry or for a person",
-        description: BOUNDED_LOOK,
+        summary: "Failed events: waiting for a retry, or retries exhausted",
+        description: BOUNDED_SEARCH,
         querystring: strict(FAILURE_QUERY),
-        answers: { 200: { says: "A page of them.", content: { pageOf: "Failure" } } },
+        responses: { 200: { description: "A page of them.", content: { pageOf: "Failure" } } },
       }),
     },
     async ({ query }) => {
       const filter = { ...failureFilter(query), ...eventFilter(query) };
-      return foundPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+      return searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
     },
   );
 }

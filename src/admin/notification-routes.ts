@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { ListedNotification, StoredDelivery } from "../store/index.ts";
-import type { AdminDeps } from "./admin-deps.ts";
+import type { AdminDependencies } from "./admin-dependencies.ts";
 import { operation } from "./operation.ts";
-import { BOUNDED_LOOK, foundPageOf, NO_NUL, PAGE_QUERY, type PageQuery } from "./paging.ts";
-import type { NotificationView } from "./shapes.ts";
+import { BOUNDED_SEARCH, NO_NUL, PAGE_QUERY, type PageQuery, searchPageOf } from "./request-parameters.ts";
+import type { NotificationView } from "./schemas.ts";
 
 const QUERY = {
   type: "object",
@@ -44,18 +44,18 @@ const count = (properties: object = {}) => ({
   properties: { deliveries: { type: "integer", description: "How many there were." }, ...properties },
 });
 const LIST = operation({
-  summary: "Notifications and how far their deliveries are",
-  description: BOUNDED_LOOK,
+  summary: "Notifications and their deliveries",
+  description: BOUNDED_SEARCH,
   querystring: QUERY,
-  answers: { 200: { says: "A page of them.", content: { pageOf: "Notification" } } },
+  responses: { 200: { description: "A page of them.", content: { pageOf: "Notification" } } },
 });
 const REPLAY = operation({
-  summary: "Deliver again what is dead",
+  summary: "Retry failed deliveries",
   action: "notification.replay",
   params: PARAMS,
-  answers: {
+  responses: {
     200: {
-      says: "They are due now, from their first attempt.",
+      description: "The deliveries are due now, with all attempts left.",
       content: {
         schema: count({
           not_configured: {
@@ -66,32 +66,36 @@ const REPLAY = operation({
         }),
       },
     },
-    404: { says: "This notification has no dead delivery." },
-    409: { says: "Dead are only deliveries to channels that are not configured." },
+    404: { description: "The notification has no failed delivery." },
+    409: { description: "All failed deliveries are to channels that are not configured." },
   },
 });
 const DISCARD = operation({
-  summary: "Discard deliveries that wait or are dead",
+  summary: "Discard waiting and failed deliveries",
   action: "notification.discard",
   description:
     "What is delivered stays listed until its retention ends. Deliveries that are being tried stay too.",
   params: PARAMS,
   querystring: DISCARD_QUERY,
-  answers: {
-    200: { says: "They are gone.", content: { schema: count() } },
-    404: { says: "There is no such delivery that waits or is dead." },
-    409: { says: "They are being delivered right now." },
+  responses: {
+    200: { description: "They are gone.", content: { schema: count() } },
+    404: { description: "There is no such waiting or failed delivery." },
+    409: { description: "They are being delivered right now." },
   },
 });
 
 /** `GET /api/v1/notifications`, and what an operator does about one whose deliveries are stuck. */
-export function registerNotifications(app: FastifyInstance, deps: AdminDeps): void {
+export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
   app.get<{ Querystring: PageQuery & { state?: StoredDelivery["state"] } }>(
     "/api/v1/notifications",
     { schema: LIST },
     async ({ query }) => {
       const filter = query.state === undefined ? {} : { state: query.state };
-      return foundPageOf(query, (search) => deps.store.outbox.search(filter, search), presentNotification);
+      return searchPageOf(
+        query,
+        (search) => deps.store.notifications.search(filter, search),
+        presentNotification,
+      );
     },
   );
   app.post<{ Params: { id: number } }>(
@@ -106,17 +110,17 @@ export function registerNotifications(app: FastifyInstance, deps: AdminDeps): vo
   );
 }
 
-async function replay(id: number, reply: FastifyReply, deps: AdminDeps): Promise<FastifyReply> {
-  const { store, destinations, clock, log } = deps;
-  const { deliveries, notConfigured } = await store.outbox.revive(id, destinations, clock.now());
+async function replay(id: number, reply: FastifyReply, deps: AdminDependencies): Promise<FastifyReply> {
+  const { store, channelNames, clock, log } = deps;
+  const { deliveries, notConfigured } = await store.outbox.redeliverDead(id, channelNames, clock.now());
   if (deliveries > 0) {
     log.info({ id, deliveries }, "an operator replayed a notification");
     return reply.send({ deliveries, not_configured: notConfigured });
   }
   if (notConfigured.length === 0)
-    return reply.code(404).send({ error: "this notification has no dead delivery" });
+    return reply.code(404).send({ error: "this notification has no failed delivery" });
   const channels = notConfigured.join(", ");
-  const error = `dead are only deliveries to channels that are not configured: ${channels}; configure them again, or discard them`;
+  const error = `all failed deliveries are to channels that are not configured: ${channels}; configure them again, or discard them`;
   return reply.code(409).send({ error });
 }
 
@@ -124,13 +128,12 @@ async function discard(
   id: number,
   channel: string | undefined,
   reply: FastifyReply,
-  { store, clock, log }: AdminDeps,
+  { store, clock, log }: AdminDependencies,
 ): Promise<FastifyReply> {
   const deliveries = await store.outbox.discard(id, channel, clock.now());
   if (deliveries === "leased")
     return reply.code(409).send({ error: "it is being delivered right now; look at it again in a moment" });
-  if (deliveries === 0)
-    return reply.code(404).send({ error: "there is no such delivery that waits or is dead" });
+  if (deliveries === 0) return reply.code(404).send({ error: "there is no such waiting or failed delivery" });
   log.info({ id, channel, deliveries }, "an operator discarded deliveries of a notification");
   return reply.send({ deliveries });
 }

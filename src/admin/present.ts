@@ -1,7 +1,7 @@
-import type { LoggedCallback, StoredFailure, StoredRecord } from "../store/index.ts";
-import type { CallbackView, EventView, FailureView } from "./shapes.ts";
+import type { StoredCallback, StoredFailure, StoredRecord } from "../store/index.ts";
+import type { CallbackView, EventView, FailureView } from "./schemas.ts";
 
-export function presentCallback(row: LoggedCallback): CallbackView {
+export function presentCallback(row: StoredCallback): CallbackView {
   return {
     id: row.id,
     request_id: row.requestId,
@@ -20,7 +20,7 @@ export function presentCallback(row: LoggedCallback): CallbackView {
     processing_ms: row.processingMs,
     error: row.error,
     diagnosis: row.diagnosis ?? null,
-    left_out: row.leftOut ?? null,
+    left_out: row.dropped ?? null,
   };
 }
 

@@ -16,7 +16,7 @@ export interface AdminConnections {
 export function createAdminConnections(log: Log, most = MOST_CONNECTIONS): AdminConnections {
   const unfinished = new Set<IncomingMessage>();
   const limit = createConnectionLimit({
-    limits: { most, mostPerAddress: most, isProxy: () => true },
+    limits: { max: most, maxPerAddress: most, isProxy: () => true },
     endOldestBody() {
       const [oldest] = unfinished;
       if (oldest === undefined) return false;

@@ -1,29 +1,28 @@
 import { readFile, stat } from "node:fs/promises";
 import { type Config, ConfigError } from "../config/index.ts";
-import { fileTrouble } from "../domain/index.ts";
-import type { NamedSecret } from "../verify/index.ts";
+import { fileErrorText } from "../domain/index.ts";
+import type { NamedSecret } from "../sources/index.ts";
 
 const VARIABLE = "DIAGNOSE_SECRETS_FILE";
-/** The group may read: a Secret that is mounted comes to a process that is not root's by way of its group. */
-const TOO_OPEN = 0o027;
+/** The group may read: a mounted Secret is readable by the group of a process that is not root's. */
+const FORBIDDEN_MODE_BITS = 0o027;
 const LINE = /^([A-Za-z][\w.-]{0,63})=(.*)$/;
-const LEAST_BYTES = 8;
-/** Each of them is tried in each diagnosis. */
-const MOST = 16;
+const MIN_SECRET_BYTES = 8;
+/** Each diagnosis tries all of them. */
+const MAX_SECRETS = 16;
 
 /**
- * The secrets that are used for diagnoses alone, from lines of `name=secret`; an empty line and one that begins with `#` say
- * nothing.
- * @throws ConfigError for a file that cannot be used, with its line and never with what stands in it
+ * The secrets that are used for diagnoses alone, from lines of `name=secret`; skips empty lines and comments (`#`).
+ * @throws ConfigError for a file that cannot be used, with the line's number and never its text
  */
-export async function diagnosisSecrets({
+export async function readDiagnosisSecrets({
   authentication: { diagnoseSecretsFile: file },
   environment,
   secretValues,
 }: Config): Promise<NamedSecret[]> {
   if (file === null) return [];
   const refuse = (says: string) => new ConfigError([`${VARIABLE}: got ${JSON.stringify(file)}, ${says}`]);
-  const text = await readOwn(file, refuse);
+  const text = await readPrivateFile(file, refuse);
   const found: NamedSecret[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === "" || line.startsWith("#")) continue;
@@ -35,27 +34,29 @@ export async function diagnosisSecrets({
     if (problem !== undefined) throw refuse(`whose line ${index + 1} ${problem}`);
     found.push({ name, secret });
   }
-  if (found.length > MOST) throw refuse(`which has ${found.length} secrets, expected at most ${MOST}`);
+  if (found.length > MAX_SECRETS)
+    throw refuse(`which has ${found.length} secrets, expected at most ${MAX_SECRETS}`);
   return found;
 }
 
-async function readOwn(file: string, refuse: (says: string) => ConfigError): Promise<string> {
+async function readPrivateFile(file: string, refuse: (says: string) => ConfigError): Promise<string> {
   try {
     const { mode } = await stat(file);
-    if ((mode & TOO_OPEN) !== 0)
+    if ((mode & FORBIDDEN_MODE_BITS) !== 0)
       throw refuse(`which others can read or change, expected mode 0600 or 0640: chmod 600 ${file}`);
     return await readFile(file, "utf8");
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    throw refuse(`which ${fileTrouble(error)}`);
+    throw refuse(`which ${fileErrorText(error)}`);
   }
 }
 
 function problemOf(name: string, secret: string, environment: Config["environment"]): string | undefined {
   if (name === "") return "is not name=secret, such as test=…";
-  if (Buffer.byteLength(secret) < LEAST_BYTES) return `has a secret of less than ${LEAST_BYTES} bytes`;
+  if (Buffer.byteLength(secret) < MIN_SECRET_BYTES)
+    return `has a secret of less than ${MIN_SECRET_BYTES} bytes`;
   if (secret.trim() !== secret) return "has white space around its secret, expected none";
-  // What production signs with is worth money; it has no business on a machine where people try things out.
+  // Production's secret protects money, and must not be on a machine for development or tests.
   if (/^prod/i.test(name) && environment !== "production")
     return "names production; put the other environments' secrets into production's file, never the other way round";
   return undefined;

@@ -1,4 +1,7 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
+import { errorReason, systemClock } from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import { createEncryptor } from "../encryption/index.ts";
 import {
   createRegistry,
   type ExchangeCode,
@@ -8,19 +11,19 @@ import {
   userAuthorized,
   webhookMessage,
 } from "../handlers/index.ts";
-import type { Sealer } from "../seal/index.ts";
-import { CONFIGURATION, type Migration, type OwnedMigration } from "../store/index.ts";
-import { reasonOf } from "./reason.ts";
-import { StartRefused } from "./start-refused.ts";
+import type { MigrationReport } from "../store/index.ts";
+import { CONFIGURATION, type HandlerMigration, type Migration } from "../store/index.ts";
+import { connectStore } from "./open-store.ts";
+import { StartError } from "./start-error.ts";
 
 /** The built-in handlers that `HANDLERS` leaves on, and the user's own in front of them. */
 export function configuredHandlers(
   config: Config,
   own: readonly Handler[],
   exchange: ExchangeCode,
-  sealer: Sealer,
+  encryptor: Encryptor,
 ): Registry {
-  const builtIn = [userAuthorized({ exchange, sealer }), paymentNotify, webhookMessage];
+  const builtIn = [userAuthorized({ exchange, encryptor }), paymentNotify, webhookMessage];
   return createRegistry(
     builtIn.filter((handler) => config.builtInHandlers.includes(handler.type)),
     own,
@@ -37,7 +40,7 @@ export const BUILT_IN_TABLES: Readonly<
 };
 
 /** How to do without a built-in handler, or to keep its table apart. */
-export function leaveOut(type: string): string {
+export function handlerOptOutHint(type: string): string {
   const others = BUILT_IN_TYPES.filter((other) => other !== type).join(",");
   return (
     `leave the built-in handler ${type} out, with HANDLERS=${others} or HANDLERS=none; or, on PostgreSQL, keep Oncehook's ` +
@@ -46,19 +49,19 @@ export function leaveOut(type: string): string {
 }
 
 /** Says what to do where a handler's migration meets a table that is there already. */
-function explained(migration: Migration, handler: Handler): Migration {
+function withTableHint(migration: Migration, handler: Handler): Migration {
   return {
     ...migration,
     async up(tx) {
       try {
         await migration.up(tx);
       } catch (cause) {
-        if (!isThere(cause)) throw cause;
+        if (!isDuplicateTable(cause)) throw cause;
         const isBuiltIn = BUILT_IN_TABLES[handler.type]?.migration === migration.name;
         const remedy = isBuiltIn
-          ? leaveOut(handler.type)
+          ? handlerOptOutHint(handler.type)
           : `the handler ${handler.type} would make it: give its table another name, or, on PostgreSQL, set DATABASE_SCHEMA`;
-        throw new Error(`${reasonOf(cause)}; ${remedy}`, { cause });
+        throw new Error(`${errorReason(cause)}; ${remedy}`, { cause });
       }
     },
   };
@@ -66,7 +69,7 @@ function explained(migration: Migration, handler: Handler): Migration {
 
 const DUPLICATE_TABLE = "42P07";
 
-function isThere(error: unknown): boolean {
+function isDuplicateTable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
     ("code" in error && error.code === DUPLICATE_TABLE) || /^table \S+ already exists$/.test(error.message)
@@ -76,16 +79,16 @@ function isThere(error: unknown): boolean {
 /**
  * The handlers' own tables first, then those of the configuration file. A handler's type and a name are one migration,
  * and so is one that several list.
- * @throws StartRefused when two are named alike and cannot be told apart
+ * @throws StartError when two are named alike and cannot be told apart
  */
-export function migrationsOf(registry: Registry, own: readonly Migration[]): OwnedMigration[] {
+export function migrationsOf(registry: Registry, own: readonly Migration[]): HandlerMigration[] {
   const lists = registry.handlers.map((handler) => ({
     owner: handler.type,
     migrations: handler.migrations,
-    applying: (listed: Migration) => explained(listed, handler),
+    applying: (listed: Migration) => withTableHint(listed, handler),
   }));
   const last = { owner: CONFIGURATION, migrations: own, applying: (listed: Migration) => listed };
-  const all: (OwnedMigration & { handlers: string[]; listed: Migration })[] = [];
+  const all: (HandlerMigration & { handlers: string[]; listed: Migration })[] = [];
   for (const { owner, migrations, applying } of [...lists, last]) {
     for (const listed of migrations) {
       const { name } = listed;
@@ -93,7 +96,7 @@ export function migrationsOf(registry: Registry, own: readonly Migration[]): Own
       const other = all.find(
         (known) => known.name === name && known !== same && known.handlers.includes(owner),
       );
-      if (other !== undefined) throw new StartRefused(namedAlike(name, owner, registry));
+      if (other !== undefined) throw new StartError(duplicateNameMessage(name, owner, registry));
       if (same === undefined)
         all.push({ name, up: (tx) => applying(listed).up(tx), handlers: [owner], listed });
       else if (!same.handlers.includes(owner)) same.handlers.push(owner);
@@ -107,7 +110,7 @@ function isSame(one: Migration, other: Migration): boolean {
   return one === other || one.up === other.up;
 }
 
-function namedAlike(name: string, owner: string, registry: Registry): string {
+function duplicateNameMessage(name: string, owner: string, registry: Registry): string {
   const versions = registry.handlers
     .filter(({ type }) => type === owner)
     .map((handler) => handler.versions.join(" and "));
@@ -119,4 +122,32 @@ function namedAlike(name: string, owner: string, registry: Registry): string {
     `migrations: two different ones of ${owners} are named "${name}", so that only one of them would be applied; give one of ` +
     "them another name, or list one migration object in both places where both mean the same tables"
   );
+}
+
+/** Brings the database up to date without serving. @throws MigrationError */
+export async function migrate(
+  config: Config,
+  handlers: readonly Handler[],
+  own: readonly Migration[],
+  options: { readonly acceptNewKey: boolean },
+): Promise<MigrationReport> {
+  const { store, report } = await connectStore(
+    config,
+    allMigrations(config, handlers, own),
+    systemClock,
+    options,
+  );
+  await store.close();
+  return report;
+}
+
+/** Those of the configured handlers and of the configuration file, for a command that runs no handler. */
+export function allMigrations(
+  config: Config,
+  handlers: readonly Handler[],
+  own: readonly Migration[],
+): readonly Migration[] {
+  const exchange = () => Promise.reject(new Error("nothing is exchanged while migrating"));
+  const registry = configuredHandlers(config, handlers, exchange, createEncryptor(config.encryptionKey));
+  return migrationsOf(registry, own);
 }

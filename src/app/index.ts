@@ -1,9 +1,15 @@
-export { backup, checkDatabase, nameOf, restore, type Where } from "./care.ts";
-export { type CopyReport, copy } from "./copy/copy.ts";
-export { examine } from "./doctor/examine.ts";
+export { maxAttemptMs } from "./background-work.ts";
+export { type CopyReport, copyDatabase } from "./copy/copy-database.ts";
 export type { Finding } from "./doctor/finding.ts";
-export { longestRunMs } from "./lease-timing.ts";
-export { migrate } from "./migrate.ts";
-export { type Inspectable, type Parts, type Running, start, startInspectable } from "./start.ts";
-export { StartRefused } from "./start-refused.ts";
+export { runDoctor } from "./doctor/run-doctor.ts";
+export { migrate } from "./handlers.ts";
+export { backup, type DatabaseLocation, databaseName, restore, verifyDatabase } from "./maintenance.ts";
+export {
+  type InspectableReceiver,
+  type RunningReceiver,
+  type StartOptions,
+  start,
+  startInspectableReceiver,
+} from "./start.ts";
+export { StartError } from "./start-error.ts";
 export { type TemporaryDatabase, temporaryDatabase } from "./temporary-database.ts";

@@ -1,32 +1,30 @@
 import type { Config } from "../config/index.ts";
-import type { Clock, Log } from "../domain/index.ts";
-import { MigrationRefused, type OpenedStore, type OwnedMigration, type Store } from "../store/index.ts";
-import { baseUrlChanged } from "./base-url-changed.ts";
-import { keyStamp } from "./key-stamp.ts";
-import { databaseReason } from "./reason.ts";
-import { StartRefused } from "./start-refused.ts";
-import { writableDatabase } from "./writable-database.ts";
+import { type Clock, type Log, shellWord } from "../domain/index.ts";
+import { encryptionKeyId } from "../encryption/index.ts";
+import { writableByOthers } from "../files/index.ts";
+import type { KeyStamp } from "../store/index.ts";
+import { type HandlerMigration, MigrationError, type OpenedStore, type Store } from "../store/index.ts";
+import { databaseReason, StartError } from "./start-error.ts";
 
-/** How long one wait for a lock may take before the whole transaction is looked at anew. */
+/** How long a statement waits for a lock before the whole transaction is retried. */
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
  * Opens the configured store, migrated and held to its stamp.
- * @throws MigrationRefused or StartRefused; in production also when a commit would not be durable
+ * @throws MigrationError or StartError; in production also when a commit would not be durable
  */
 export async function openStore(
   config: Config,
-  migrations: readonly OwnedMigration[],
+  migrations: readonly HandlerMigration[],
   clock: Clock,
   log: Log,
 ): Promise<Store> {
   // Before the file is opened: what it holds may be another user's.
-  judge(writableDatabase(config), config, log);
-  const opened = await connect(config, migrations, clock);
+  refuseInProduction(writableByOthersWarnings(config), config, log);
+  const opened = await connectStore(config, migrations, clock);
   const { store, report, createdFile, previousBaseUrl, durabilityWarnings, notes } = opened;
   if (createdFile !== undefined) {
-    const words =
-      "there was no database, so a new, empty one was made; if you expected your own, check DATABASE_URL";
+    const words = "created a new, empty database; if you expected an existing one, check DATABASE_URL";
     log.info({ file: createdFile }, words);
   }
   if (report.applied.length > 0) log.info({ applied: report.applied }, "migrations applied");
@@ -34,14 +32,14 @@ export async function openStore(
     const fields = { before: previousBaseUrl, now: config.baseUrl };
     log.warn(
       fields,
-      "CALLBACK_BASE_URL is another than this database last had; the platform must have the new one",
+      "CALLBACK_BASE_URL differs from the last start of this database; register the new one with the platform",
     );
   }
   for (const note of notes) log.warn({}, note);
   for (const warning of networkWarnings(config.database)) log.warn({}, warning);
   if (durabilityWarnings.length > 0) {
     try {
-      judge(durabilityWarnings, config, log);
+      refuseInProduction(durabilityWarnings, config, log);
     } catch (error) {
       await store.close();
       throw error;
@@ -50,9 +48,9 @@ export async function openStore(
   return store;
 }
 
-/** @throws StartRefused in production */
-function judge(warnings: readonly string[], { environment }: Config, log: Log): void {
-  if (environment === "production" && warnings.length > 0) throw new StartRefused(warnings.join("\n"));
+/** @throws StartError in production */
+function refuseInProduction(warnings: readonly string[], { environment }: Config, log: Log): void {
+  if (environment === "production" && warnings.length > 0) throw new StartError(warnings.join("\n"));
   for (const warning of warnings) log.warn({}, warning);
 }
 
@@ -60,14 +58,14 @@ function judge(warnings: readonly string[], { environment }: Config, log: Log): 
 export function networkWarnings(database: Config["database"]): string[] {
   if (database.kind === "sqlite" || database.unverifiedHost === null) return [];
   return [
-    `DATABASE_URL leads over a network, to ${database.unverifiedHost}, without verified TLS: whoever is on the way can read the ` +
+    `DATABASE_URL leads over a network, to ${database.unverifiedHost}, without verified TLS: an attacker on the network path can read the ` +
       "password and the events, or answer as the database; sslmode=verify-full prevents it",
   ];
 }
 
-export async function connect(
+export async function connectStore(
   config: Config,
-  migrations: readonly OwnedMigration[],
+  migrations: readonly HandlerMigration[],
   clock: Clock,
   { acceptNewKey = false, continuesCopy = false } = {},
 ): Promise<OpenedStore> {
@@ -75,7 +73,7 @@ export async function connect(
   const keys = { ...keyStamp(config), acceptNew: acceptNewKey };
   const common = { clock, migrations, stamp: { environment, keys, continuesCopy } };
   try {
-    // One of the two: nobody waits at the start for the driver that he does not use.
+    // Only the configured driver is loaded, to keep the start fast.
     if (database.kind === "sqlite") {
       const { openSqliteStore } = await import("../store/sqlite/index.ts");
       return await openSqliteStore({ ...common, path: database.path });
@@ -90,9 +88,35 @@ export async function connect(
       lockTimeoutMs: Math.min(LOCK_TIMEOUT_MS, Math.ceil(config.requestTimeoutMs / 2)),
     });
   } catch (error) {
-    if (error instanceof MigrationRefused) throw error;
-    throw new StartRefused(`DATABASE_URL: the database cannot be opened: ${databaseReason(error)}`, {
+    if (error instanceof MigrationError) throw error;
+    throw new StartError(`DATABASE_URL: the database cannot be opened: ${databaseReason(error)}`, {
       cause: error,
     });
   }
+}
+
+/**
+ * Whether to warn that a database was used with another address. In development the address is the
+ * listener's own unless it is set, and follows the port: no platform has it registered.
+ */
+export function baseUrlChanged(config: Config, previous: string | undefined): previous is string {
+  if (previous === undefined || previous === config.baseUrl) return false;
+  return config.isBaseUrlGiven || config.environment !== "development";
+}
+
+/** The configured encryption keys, as a database remembers the one it was last used with. */
+export function keyStamp({ encryptionKey, previousEncryptionKeys }: Config): KeyStamp {
+  return { current: encryptionKeyId(encryptionKey), previous: previousEncryptionKeys.map(encryptionKeyId) };
+}
+
+/** A warning where other users of this machine may change the embedded database, with the command that ends it. */
+export function writableByOthersWarnings({ database }: Config): string[] {
+  if (database.kind !== "sqlite") return [];
+  const { path } = database;
+  const writable = writableByOthers([path, `${path}-wal`, `${path}-shm`]);
+  if (writable.length === 0) return [];
+  return [
+    `DATABASE_URL: every user of this machine can write ${writable.join(", ")}, and so change what was handled; ` +
+      `expected this user alone. Run: chmod o-w ${writable.map(shellWord).join(" ")}`,
+  ];
 }

@@ -1,9 +1,28 @@
+import type { KeyObject } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { Config } from "../config/index.ts";
+import { type AuthMethod, ConfigError, type JwtConfig } from "../config/index.ts";
+import type { Clock } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
+import { endpointPaths } from "../http/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
+import {
+  allOf,
+  anyOf,
+  createHmacScheme,
+  createJwtScheme,
+  createTokenScheme,
+  fixedKeys,
+  type JwtAlgorithm,
+  type JwtKeys,
+  jwksKeys,
+  pemKeys,
+  type Scheme,
+  secretKeys,
+} from "../sources/index.ts";
 
 /** The configured authorization server, or the sandbox platform, whose address is known once it listens. */
-export function configuredPlatform(
+export function configuredAuthorizationServer(
   { oauth, environment }: Config,
   adminOrigin: () => string,
 ): () => Platform {
@@ -38,4 +57,69 @@ export function unhandledSignIn(isHandled: boolean): string | undefined {
 export function startsFlows({ oauth, environment }: Config): boolean {
   if (oauth === null) return environment !== "production";
   return oauth.issuer !== null || oauth.authorizationUrl !== null;
+}
+
+/**
+ * How the platform authenticates, as `AUTH_METHOD` combines it.
+ * @throws ConfigError when the file with its public keys cannot be used
+ */
+export async function createPlatformScheme({ authentication }: Config, clock: Clock): Promise<Scheme> {
+  const { methods, signing, token, jwt } = authentication;
+  const keys = jwt === null ? undefined : await keysOf(jwt);
+  const scheme = (method: AuthMethod): Scheme => {
+    if (method === "hmac") return createHmacScheme({ ...signing, clock });
+    if (method === "token") return createTokenScheme(token);
+    if (jwt === null || keys === undefined)
+      throw new TypeError("the configuration lets no jwt pass without its keys");
+    return createJwtScheme({ ...jwt, keys, clock });
+  };
+  return anyOf(methods.map((all) => allOf(all.map(scheme))));
+}
+
+async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
+  if (keys.from === "secrets") return secretKeys(keys.secrets);
+  if (keys.from === "jwks") return jwksKeys(keys.url);
+  return fixedKeys(await pemKeysOf(keys.file, algorithm));
+}
+
+/** The platform's keys in a file. @throws ConfigError when one of them cannot be used */
+export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<KeyObject[]> {
+  try {
+    return pemKeys(await readFile(file, "utf8"), algorithm);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError([`JWT_PUBLIC_KEY_FILE: got ${JSON.stringify(file)}, which cannot be used: ${why}`]);
+  }
+}
+
+/** A warning where a method of AUTH_METHOD does not authenticate the body, so that a captured credential can carry any body. */
+export function unsignedBodyWarning({ authentication }: Config): string | undefined {
+  const { methods, jwt } = authentication;
+  const covered = (all: readonly AuthMethod[]) =>
+    all.includes("hmac") || (all.includes("jwt") && jwt?.bodyClaim !== null);
+  const open = methods.find((all) => !covered(all));
+  if (open === undefined) return undefined;
+  return (
+    `AUTH_METHOD: ${open.join("+")} says who sends a callback, and nothing of its body; ` +
+    "where the platform can, add hmac (AUTH_METHOD=hmac+…) or set JWT_BODY_CLAIM"
+  );
+}
+
+/** Such as `hmac and token, or by jwt`. */
+export function describeMethods({ authentication }: Config): string {
+  return authentication.methods.map((all) => all.join(" and ")).join(", or by ");
+}
+
+type CallbackRoute = ReturnType<typeof endpointPaths>["callbacks"][number];
+
+/** An address exactly as the platform registers it (SPEC 1.2). */
+export interface RegisteredAddress {
+  readonly url: string;
+  readonly version: CallbackRoute["version"];
+}
+
+/** The addresses of callbacks below a base address. */
+export function registeredAddresses(config: Config, baseUrl = config.baseUrl): RegisteredAddress[] {
+  const { callbacks } = endpointPaths("", config.redirect.scopePath);
+  return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }

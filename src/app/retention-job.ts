@@ -1,11 +1,11 @@
 import type { Config } from "../config/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
-import type { Hearing } from "../hear/index.ts";
 import type { Store } from "../store/index.ts";
 
 const EVERY_MS = 3_600_000;
 /** With 600 refused requests a minute at the most, a flood adds no more than 36,000 rows between two sweeps. */
-const STRANGERS_KEPT = 100_000;
+const MAX_REFUSED_ROWS = 100_000;
 const DAY_MS = 86_400_000;
 /** Records outlive the age at which their events are refused, so that no event falls between the two. */
 const RECORD_MARGIN_DAYS = 2;
@@ -16,17 +16,17 @@ export function startRetentionJob(
   retention: Config["retention"],
   clock: Clock,
   log: Log,
-  hearing: Hearing | null,
+  captureBuffer: CaptureBuffer | null,
 ): () => Promise<void> {
-  let underWay = Promise.resolve();
+  let currentSweep = Promise.resolve();
   const sweep = (): void => {
-    underWay = sweepOnce(store, retention, clock, log, hearing);
+    currentSweep = sweepOnce(store, retention, clock, log, captureBuffer);
   };
   sweep();
   const timer = setInterval(sweep, EVERY_MS);
   return async () => {
     clearInterval(timer);
-    await underWay;
+    await currentSweep;
   };
 }
 
@@ -35,24 +35,24 @@ async function sweepOnce(
   retention: Config["retention"],
   clock: Clock,
   log: Log,
-  hearing: Hearing | null,
+  captureBuffer: CaptureBuffer | null,
 ): Promise<void> {
   const now = clock.now();
   const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
   const { logDays, recordDays, refusedBytes } = retention;
   const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
   try {
-    const swept = await store.sweep({
+    const swept = await store.retention.sweep({
       callbacks: daysAgo(logDays),
-      strangersKept: STRANGERS_KEPT,
-      strangerBytes: refusedBytes,
+      refusedRowsKept: MAX_REFUSED_ROWS,
+      refusedBytes,
       now,
       ...records,
     });
     if (swept.callbacks + swept.records + swept.stale > 0)
       log.info({ ...swept }, "the retention job deleted rows");
-    // Where nobody may listen any more, nothing stays of what was kept for listeners.
-    await (hearing === null ? store.heard.clear() : hearing.sweep());
+    // Captured requests are deleted once CAPTURE is off.
+    await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());
   } catch (error) {
     log.warn({ err: error }, "the retention job failed; it runs again in an hour");
   }

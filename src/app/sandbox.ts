@@ -1,17 +1,17 @@
-import type { Sandbox, SandboxExchangeView, SandboxFlowView, Untried } from "../admin/index.ts";
+import type { Sandbox, SandboxError, SandboxFlowView, SandboxResultView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
-import { addressesOf, readTlsPair } from "../http/index.ts";
-import type { OwnListener, Sent } from "../sandbox/index.ts";
-import type { Inner } from "./assemble.ts";
+import type { OwnListener, SentCallback } from "../dev/sandbox/index.ts";
+import { endpointPaths, readTlsPair } from "../http/index.ts";
+import type { Services } from "./services.ts";
 
 /** Where the two listeners of this process can be reached from it; empty until they listen. */
-export interface OwnOrigins {
+export interface ListenerOrigins {
   readonly public: string;
   readonly admin: string;
 }
 
-/** When somebody asks for the first time: a start needs nothing of it. */
-const room = () => import("../sandbox/index.ts");
+/** Loaded on first use, to keep the start fast. */
+const loadSandbox = () => import("../dev/sandbox/index.ts");
 
 /** Longer than the listener takes to answer that it took too long. */
 const MARGIN_MS = 5_000;
@@ -22,34 +22,34 @@ const CONFIGURED =
 /** What a developer tries out; null in production. */
 export function createSandbox(
   config: Config,
-  { receiver, mask }: Inner,
-  origins: OwnOrigins,
+  { receiver, mask }: Services,
+  origins: ListenerOrigins,
 ): Sandbox | null {
   if (config.environment === "production") return null;
   const redirectUri = config.redirect.uri;
   return {
     redirectUri,
     async samples() {
-      const { samplesOf } = await room();
+      const { samplesOf } = await loadSandbox();
       const samples = await samplesOf(receiver.registry, receiver.clock.now());
       return { events: samples.map(({ eventType, ...rest }) => ({ event_type: eventType, ...rest })) };
     },
     send: ({ body, path = "/api/platform/callback", version, sign = "right" }) =>
-      tried(async ({ sendEvent }) => {
+      orSandboxError(async ({ sendEvent }) => {
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
         const listener = await ownListener(config, origins);
-        return exchangeView(
+        return sandboxResultView(
           body,
           await sendEvent(composed, config.basePath + path, config.authentication, listener),
           mask,
         );
       }),
-    async walk() {
+    async runOAuthFlow() {
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
-      const { start = "" } = addressesOf(config.basePath, config.redirect.scopePath);
+      const { start = "" } = endpointPaths(config.basePath, config.redirect.scopePath);
       const receiverAt = await ownListener(config, origins);
-      return tried(async ({ walkFlow }) => {
-        const { steps, isSignedIn } = await walkFlow({
+      return orSandboxError(async ({ runOAuthFlow }) => {
+        const { steps, isSignedIn } = await runOAuthFlow({
           receiver: receiverAt,
           registeredOrigin: new URL(config.baseUrl).origin,
           startPath: start,
@@ -58,11 +58,11 @@ export function createSandbox(
         });
         const view: SandboxFlowView = {
           signed_in: isSignedIn,
-          steps: steps.map(({ url, body, tookMs, ...step }) => ({
+          steps: steps.map(({ url, body, durationMs, ...step }) => ({
             ...step,
             url: mask.url(url),
             body: body === "" ? "" : mask.body(Buffer.from(body)),
-            took_ms: tookMs,
+            duration_ms: durationMs,
           })),
         };
         return view;
@@ -71,34 +71,37 @@ export function createSandbox(
   };
 }
 
-/** The certificate is read anew, since it may have been renewed. */
-async function ownListener({ listen, requestTimeoutMs }: Config, origins: OwnOrigins): Promise<OwnListener> {
+/** Reads the certificate each time, since it may have been renewed. */
+async function ownListener(
+  { listen, requestTimeoutMs }: Config,
+  origins: ListenerOrigins,
+): Promise<OwnListener> {
   const certificate = listen.tls === undefined ? undefined : (await readTlsPair(listen.tls)).cert;
   return { origin: origins.public, certificate, timeLimitMs: requestTimeoutMs + MARGIN_MS };
 }
 
-function exchangeView(
+function sandboxResultView(
   body: string,
-  { url, requestHeaders, status, headers, body: answer, tookMs }: Sent,
-  mask: Inner["mask"],
-): SandboxExchangeView {
+  { url, requestHeaders, status, headers, body: answer, durationMs }: SentCallback,
+  mask: Services["mask"],
+): SandboxResultView {
   return {
     request: { method: "POST", url, headers: mask.headers(requestHeaders), body },
     response: { status, headers: mask.headers(headers), body: answer },
-    took_ms: tookMs,
+    duration_ms: durationMs,
   };
 }
 
-async function tried<View>(
-  attempt: (sandbox: Awaited<ReturnType<typeof room>>) => Promise<View>,
-): Promise<View | Untried> {
-  const sandbox = await room();
-  const { NotSignable, Unanswered } = sandbox;
+async function orSandboxError<View>(
+  attempt: (sandbox: Awaited<ReturnType<typeof loadSandbox>>) => Promise<View>,
+): Promise<View | SandboxError> {
+  const sandbox = await loadSandbox();
+  const { CannotSignError, NoResponseError } = sandbox;
   try {
     return await attempt(sandbox);
   } catch (error) {
-    if (error instanceof NotSignable) return { status: 409, error: error.message };
-    if (error instanceof Unanswered) return { status: 502, error: error.message };
+    if (error instanceof CannotSignError) return { status: 409, error: error.message };
+    if (error instanceof NoResponseError) return { status: 502, error: error.message };
     throw error;
   }
 }

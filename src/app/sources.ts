@@ -1,17 +1,21 @@
-import type { ReachView, Sources, SourcesView } from "../admin/index.ts";
+import type { EndpointCheckView, Sources, SourcesView } from "../admin/index.ts";
 import type { AuthMethod, Config } from "../config/index.ts";
+import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/index.ts";
 import { VERSIONS } from "../domain/index.ts";
-import { addressesOf } from "../http/index.ts";
-import type { LogReading, Reach } from "../reach/index.ts";
-import type { SeenCredential } from "../store/index.ts";
-import type { Inner } from "./assemble.ts";
+import { endpointPaths } from "../http/index.ts";
+import type { StoredCredentialUse } from "../store/index.ts";
 import type { ConfiguredSecret } from "./credential-uses.ts";
-import { adviceOn } from "./doctor/check-secrets.ts";
-import { SIGNED_IN, startsFlows } from "./platform.ts";
-import { methodsInWords } from "./platform-scheme.ts";
-import { type RegisteredAddress, registeredAddresses } from "./registered.ts";
-import type { OwnOrigins } from "./sandbox.ts";
-import { secretName } from "./secret-name.ts";
+import { secretName } from "./credential-uses.ts";
+import { rotationAdvice } from "./doctor/check-secrets.ts";
+import {
+  describeMethods,
+  type RegisteredAddress,
+  registeredAddresses,
+  SIGNED_IN,
+  startsFlows,
+} from "./platform.ts";
+import type { ListenerOrigins } from "./sandbox.ts";
+import type { Services } from "./services.ts";
 
 type SourceView = SourcesView["items"][number];
 
@@ -21,28 +25,28 @@ const OAUTH = "oauth";
 /** What platforms register, and whether it leads here. */
 export function createSources(
   config: Config,
-  { receiver, source, callbackLog, endpointChecks }: Inner,
+  { receiver, source, callbackLog, endpointCheckProofs }: Services,
   secrets: readonly ConfiguredSecret[],
-  origins: OwnOrigins,
+  origins: ListenerOrigins,
 ): Sources {
   const { store, clock } = receiver;
   const addresses = () => registeredAddresses(config, baseUrl(config, origins));
-  const log: LogReading = { flush: () => callbackLog.flush(), rows: store.callbacks };
+  const log: CallbackLogReader = { flush: () => callbackLog.flush(), rows: store.callbacks };
   const addressesOfSource = (name: string): readonly string[] | undefined => {
     if (name === source.name) return addresses().map(({ url }) => url);
     return name === OAUTH && oauthOf(config, receiver, origins) !== null ? [config.redirect.uri] : undefined;
   };
   let isChecking = false;
   return {
-    secretUses: () => store.credentialUses(secrets),
+    secretUses: () => store.credentialUses.list(secrets),
     async list() {
-      const uses = await store.credentialUses(secrets);
+      const uses = await store.credentialUses.list(secrets);
       const platform: SourceView = {
         source: source.name,
         addresses: addresses().map(({ url, version }) => {
           return { url, version, method: "POST", event_types: typesOf(version, receiver) };
         }),
-        authenticated_by: methodsInWords(config),
+        authenticated_by: describeMethods(config),
         authentication: authenticationOf(config, secrets, uses, clock.now()),
       };
       return {
@@ -51,16 +55,16 @@ export function createSources(
         handlers: handlersOf(config, receiver),
       };
     },
-    async reach(name) {
+    async check(name) {
       const urls = addressesOfSource(name);
       if (urls === undefined) return "absent";
       if (isChecking) return "busy";
       isChecking = true;
       try {
-        // When somebody asks for the first time: a start needs nothing of it.
-        const { reachAddress } = await import("../reach/index.ts");
-        return summaryOf(
-          await Promise.all(urls.map((url) => reachAddress(url, log, endpointChecks.newProof()))),
+        // Loaded on first use, to keep the start fast.
+        const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
+        return endpointCheckView(
+          await Promise.all(urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue()))),
         );
       } finally {
         isChecking = false;
@@ -70,11 +74,11 @@ export function createSources(
 }
 
 /** Without CALLBACK_BASE_URL it is the listener's own, whose port may be any free one. */
-function baseUrl(config: Config, origins: OwnOrigins): string {
+function baseUrl(config: Config, origins: ListenerOrigins): string {
   return config.isBaseUrlGiven ? config.baseUrl : origins.public;
 }
 
-type Receiver = Pick<Inner["receiver"], "registry">;
+type Receiver = Pick<Services["receiver"], "registry">;
 
 function typesOf(version: RegisteredAddress["version"], { registry }: Receiver): string[] {
   const versions = version === "by_header" ? VERSIONS : [version];
@@ -90,9 +94,9 @@ function handlersOf({ handlerTimeoutMs }: Config, { registry }: Receiver): Sourc
   }));
 }
 
-function oauthOf(config: Config, { registry }: Receiver, origins: OwnOrigins): SourcesView["oauth"] {
+function oauthOf(config: Config, { registry }: Receiver, origins: ListenerOrigins): SourcesView["oauth"] {
   if (registry.find("v1", SIGNED_IN) === undefined) return null;
-  const { start } = addressesOf("", config.redirect.scopePath, startsFlows(config));
+  const { start } = endpointPaths("", config.redirect.scopePath, startsFlows(config));
   return {
     redirect_uri: config.redirect.uri,
     start_url: start === undefined ? null : `${baseUrl(config, origins)}${start}`,
@@ -102,7 +106,7 @@ function oauthOf(config: Config, { registry }: Receiver, origins: OwnOrigins): S
 function authenticationOf(
   config: Config,
   secrets: readonly ConfiguredSecret[],
-  uses: readonly SeenCredential[],
+  uses: readonly StoredCredentialUse[],
   now: Date,
 ): SourceView["authentication"] {
   const { methods, token, jwt } = config.authentication;
@@ -122,16 +126,16 @@ function authenticationOf(
         name: secretName(secret, config),
         is_previous: secret.isPrevious,
         last_used_at: noteOf(secret)?.lastUsedAt ?? null,
-        advice: secret.isPrevious ? adviceOn(noteOf(secret), noteOf(own[0]), now).says : null,
+        advice: secret.isPrevious ? rotationAdvice(noteOf(secret), noteOf(own[0]), now).message : null,
       })),
     };
   });
 }
 
-function summaryOf(reaches: readonly Reach[]): ReachView {
-  const addresses = reaches.map(({ tookMs, ...reach }) => ({ ...reach, took_ms: tookMs }));
+function endpointCheckView(reaches: readonly EndpointCheck[]): EndpointCheckView {
+  const addresses = reaches.map(({ durationMs, ...reach }) => ({ ...reach, duration_ms: durationMs }));
   const [first] = addresses;
-  const told = addresses.find(({ reached }) => !reached) ?? first;
-  if (told === undefined) throw new TypeError("a source has at least one address");
-  return { ...told, addresses };
+  const shown = addresses.find(({ reached }) => !reached) ?? first;
+  if (shown === undefined) throw new TypeError("a source has at least one address");
+  return { ...shown, addresses };
 }

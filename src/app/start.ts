@@ -1,41 +1,39 @@
+import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { type AdminDeps, createAdminListener, createTokenCheck } from "../admin/index.ts";
+import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
+import { createEncryptor } from "../encryption/index.ts";
 import type { Handler } from "../handlers/index.ts";
+import { isRejected } from "../handlers/index.ts";
 import { reloadOnChange } from "../http/index.ts";
-import { createExchange, createUserTokens, type KeptTokens } from "../oauth/index.ts";
-import type { Logger } from "../observe/index.ts";
-import { LATE_WORK_MS } from "../receive/index.ts";
-import { discard, rehearse, replay } from "../retry/index.ts";
-import { createSealer } from "../seal/index.ts";
+import { createCodeExchange, createUserTokens, type RenewableTokens } from "../oauth/index.ts";
+import type { Logger } from "../observability/index.ts";
+import { createMask, withTraceIds } from "../observability/index.ts";
+import type { Tracer } from "../observability/tracing/index.ts";
+import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
+import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
-import { adminAccess, ownVersion } from "./access.ts";
+import { adminAccess, packageVersion } from "./admin-access.ts";
 import { createAdminConnections } from "./admin-connections.ts";
-import { assemble, type Inner } from "./assemble.ts";
-import { createBackground, type Polling } from "./background.ts";
-import { destinationsOf, notificationChannels } from "./channels.ts";
-import { type ConfiguredSecret, configuredSecrets, createCredentialNotes } from "./credential-uses.ts";
-import { diagnosisSecrets } from "./diagnosis-secrets.ts";
+import { createBackgroundWork, leaseTiming, type PollIntervals } from "./background-work.ts";
+import { type ConfiguredSecret, configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
+import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
-import { leaseTiming } from "./lease-timing.ts";
-import { listen } from "./listen.ts";
+import { closeListener, listen, originOf, stopAll, tlsPair, type UndoStep } from "./listeners.ts";
+import { configuredChannelNames, notificationChannels } from "./notification-channels.ts";
 import { openStore } from "./open-store.ts";
-import { originOf } from "./origin.ts";
-import { configuredPlatform } from "./platform.ts";
-import { platformScheme } from "./platform-scheme.ts";
-import { publicListener } from "./public.ts";
-import { startResealing } from "./reseal.ts";
+import { configuredAuthorizationServer, createPlatformScheme } from "./platform.ts";
+import { publicListener } from "./public-listener.ts";
+import { startReencryption } from "./reencryption.ts";
 import { startRetentionJob } from "./retention-job.ts";
-import { createSandbox, type OwnOrigins } from "./sandbox.ts";
+import { createSandbox, type ListenerOrigins } from "./sandbox.ts";
+import { createServices, type Services } from "./services.ts";
 import { createSources } from "./sources.ts";
-import { closeListener, type Step, stopAll } from "./stop.ts";
-import { tlsPair } from "./tls-pair.ts";
-import { startTracing } from "./tracing.ts";
-import { warn } from "./warn.ts";
+import { logStartupWarnings } from "./startup-warnings.ts";
 
 /** What a receiver is made of besides its configuration. */
-export interface Parts extends Polling {
+export interface StartOptions extends PollIntervals {
   readonly handlers?: readonly Handler[];
   readonly migrations?: readonly Migration[];
   readonly clock?: Clock;
@@ -43,7 +41,7 @@ export interface Parts extends Polling {
 }
 
 /** A receiver that serves. */
-export interface Running {
+export interface RunningReceiver {
   /** Where the public listener can be reached from this machine, without the base path. */
   readonly publicOrigin: string;
   readonly adminOrigin: string;
@@ -54,7 +52,7 @@ export interface Running {
 }
 
 /** A receiver into which a test can look. */
-export interface Inspectable extends Running {
+export interface InspectableReceiver extends RunningReceiver {
   readonly store: Store;
   /** Does what is due by the clock now, once, and resolves when it has ended: retries, deliveries, tokens. */
   runDue(): Promise<void>;
@@ -63,103 +61,134 @@ export interface Inspectable extends Running {
 /**
  * Starts a receiver: store, listeners, retry loop and retention job. When a step fails, the ones before it are
  * undone.
- * @throws ConfigError for a file that cannot be used, MigrationRefused, or StartRefused
+ * @throws ConfigError for a file that cannot be used, MigrationError, or StartError
  */
-export async function start(config: Config, parts: Parts): Promise<Running> {
-  return startInspectable(config, parts);
+export async function start(config: Config, options: StartOptions): Promise<RunningReceiver> {
+  return startInspectableReceiver(config, options);
 }
 
-/** An error that a handler's helpers threw shows the handler too: Node keeps ten frames unless it is told otherwise. */
+/** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
 
 /** The same, for `testing/`. @throws as `start` does */
-export async function startInspectable(config: Config, parts: Parts): Promise<Inspectable> {
+export async function startInspectableReceiver(
+  config: Config,
+  options: StartOptions,
+): Promise<InspectableReceiver> {
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, STACK_FRAMES);
-  const undo: Step[] = [];
+  const undo: UndoStep[] = [];
   try {
-    return await startSteps(config, parts, undo);
+    return await startSteps(config, options, undo);
   } catch (error) {
     await stopAll(undo);
     throw error;
   }
 }
 
-async function startSteps(config: Config, parts: Parts, undo: Step[]): Promise<Inspectable> {
-  const { clock = systemClock } = parts;
-  const { logger, tracer } = await startTracing(config, parts.logger, undo);
+async function startSteps(
+  config: Config,
+  options: StartOptions,
+  undo: UndoStep[],
+): Promise<InspectableReceiver> {
+  const { clock = systemClock } = options;
+  const { logger, tracer } = await startTracing(config, options.logger, undo);
   const origins = { public: "", admin: "" };
-  const sealer = createSealer(config.encryptionKey, config.previousEncryptionKeys);
-  const platform = configuredPlatform(config, () => origins.admin);
+  const encryptor = createEncryptor(config.encryptionKey, config.previousEncryptionKeys);
+  const platform = configuredAuthorizationServer(config, () => origins.admin);
   const { uri, isUriGiven } = config.redirect;
-  const exchange = createExchange(platform, {
+  const exchange = createCodeExchange(platform, {
     redirectUri: isUriGiven ? uri : undefined,
     timeLimitMs: config.handlerTimeoutMs + LATE_WORK_MS,
     log: logger,
   });
-  const registry = configuredHandlers(config, parts.handlers ?? [], exchange, sealer);
+  const registry = configuredHandlers(config, options.handlers ?? [], exchange, encryptor);
   const tls = await tlsPair(config);
-  const scheme = await platformScheme(config, clock);
-  const namedSecrets = await diagnosisSecrets(config);
+  const scheme = await createPlatformScheme(config, clock);
+  const namedSecrets = await readDiagnosisSecrets(config);
   const channels = await notificationChannels(config, logger);
-  const store = await openStore(config, migrationsOf(registry, parts.migrations ?? []), clock, logger);
-  undo.push(() => store.close());
-  await takeOver(store, config, clock);
-  const tokens = createUserTokens({ store: store.userTokens, platform, sealer, clock, log: logger });
+  const store = await openOwnStore(
+    config,
+    migrationsOf(registry, options.migrations ?? []),
+    clock,
+    logger,
+    undo,
+  );
+  const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const secrets = await configuredSecrets(config);
-  const noteCredential = await createCredentialNotes(secrets, store, clock, logger);
-  const given = { config, store, registry, sealer, scheme, noteCredential, tokens, clock, logger, tracer };
-  const inner = assemble({ ...given, namedSecrets });
+  const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
+  const parts = { config, store, registry, encryptor, scheme, noteCredential };
+  const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
-    () => inner.callbackLog.close(),
-    async () => inner.hearing?.close(),
-    async () => inner.metrics.close(),
+    () => services.callbackLog.close(),
+    async () => services.captureBuffer?.close(),
+    async () => services.metrics.close(),
   );
 
-  const destinations = destinationsOf(config);
-  await warn(config, store, registry, destinations, logger);
+  const destinations = configuredChannelNames(config);
+  await logStartupWarnings(config, store, registry, destinations, logger);
   const state = { serving: false };
-  const tokenUse = tokenUseOf(config, inner);
+  const tokenAccessChecks = tokenAccess(config, services);
   const adminConnections = createAdminConnections(logger);
   undo.push(async () => adminConnections.close());
-  const adminParts = { ...inner, ...tokenUse, secrets, guard: adminConnections.guard };
-  const admin = await adminListener(config, adminParts, tokens, destinations, state, origins);
+  const adminServices = { ...services, ...tokenAccessChecks, secrets, guard: adminConnections.guard };
+  const admin = await adminListener(config, adminServices, tokens, destinations, state, origins);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
 
-  const background = createBackground(config, inner, tokens, channels);
+  const background = createBackgroundWork(config, services, tokens, channels);
   undo.push(() => background.stop());
-  const listener = publicListener(config, tls, { platform, ...tokenUse }, inner);
+  const listener = publicListener(config, tls, { platform, ...tokenAccessChecks }, services);
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
-  await store.noteBaseUrl(config.baseUrl);
-  background.start(parts);
-  undo.push(startRetentionJob(store, config.retention, clock, logger, inner.hearing));
-  if (config.previousEncryptionKeys.length > 0)
-    undo.push(startResealing(store.sealedValues, sealer, logger, parts.resealPollMs));
-  if (config.listen.tls !== undefined) {
-    const stopLooking = reloadOnChange(config.listen.tls, listener.server, logger);
-    undo.push(async () => stopLooking());
-  }
+  await store.settings.noteBaseUrl(config.baseUrl);
+  background.start(options);
+  startUpkeep(config, services, { ...options, server: listener.server }, undo);
   state.serving = true;
   undo.push(async () => {
     state.serving = false;
   });
-  const place = { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken };
-  return running({ ...place, store, runDue: background.runDue }, undo);
+  const addresses = { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken };
+  return runningReceiver({ ...addresses, store, runDue: background.runDue }, undo);
 }
 
 /** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
-async function takeOver(store: Store, config: Config, clock: Clock): Promise<void> {
-  await store.noteLongestRun(config.requestTimeoutMs);
-  if (store.dialect === "sqlite") await store.expireLeases(clock.now());
+async function openOwnStore(
+  config: Config,
+  migrations: readonly Migration[],
+  clock: Clock,
+  logger: Logger,
+  undo: UndoStep[],
+): Promise<Store> {
+  const store = await openStore(config, migrations, clock, logger);
+  undo.push(() => store.close());
+  await store.settings.noteLongestRun(config.requestTimeoutMs);
+  if (store.dialect === "sqlite") await store.leases.expireAll(clock.now());
+  return store;
 }
 
-function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {
+/** What runs beside the listeners for as long as they serve: retention, re-encryption, renewed certificates. */
+function startUpkeep(
+  config: Config,
+  { receiver, captureBuffer }: Services,
+  options: StartOptions & { readonly server: Server },
+  undo: UndoStep[],
+): void {
+  const { store, encryptor, clock } = receiver;
+  const { logger, server, resealPollMs } = options;
+  undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
+  if (config.previousEncryptionKeys.length > 0)
+    undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
+  if (config.listen.tls === undefined) return;
+  const stopWatching = reloadOnChange(config.listen.tls, server, logger);
+  undo.push(async () => stopWatching());
+}
+
+function runningReceiver(receiver: Omit<InspectableReceiver, "stop">, undo: UndoStep[]): InspectableReceiver {
   let stopped: Promise<void> | undefined;
   return {
-    ...place,
+    ...receiver,
     stop() {
       stopped ??= stopAll(undo);
       return stopped;
@@ -168,42 +197,68 @@ function running(place: Omit<Inspectable, "stop">, undo: Step[]): Inspectable {
 }
 
 /** The tokens of the admin API, and the one count of wrong ones. */
-function tokenUseOf(config: Config, { receiver }: Inner): Pick<AdminDeps, "access" | "tokenCheck"> {
-  const access = adminAccess(config, receiver.sealer, receiver.clock);
+function tokenAccess(
+  config: Config,
+  { receiver }: Services,
+): Pick<AdminDependencies, "access" | "tokenCheck"> {
+  const access = adminAccess(config, receiver.encryptor, receiver.clock);
   return { access, tokenCheck: createTokenCheck({ access, ...receiver }) };
 }
 
 async function adminListener(
   config: Config,
-  inner: Inner &
-    Pick<AdminDeps, "access" | "tokenCheck" | "guard"> & { readonly secrets: readonly ConfiguredSecret[] },
-  tokens: KeptTokens,
+  services: Services &
+    Pick<AdminDependencies, "access" | "tokenCheck" | "guard"> & {
+      readonly secrets: readonly ConfiguredSecret[];
+    },
+  tokens: RenewableTokens,
   destinations: readonly string[],
   state: { readonly serving: boolean },
-  origins: OwnOrigins,
+  origins: ListenerOrigins,
 ): Promise<FastifyInstance> {
-  const { receiver, metrics, callbackLog, describe, mask, access, tokenCheck, guard } = inner;
+  const { receiver, metrics, callbackLog, describeError, mask, access, tokenCheck, guard } = services;
   const timing = leaseTiming(config);
   return createAdminListener({
     guard,
     access,
     tokenCheck,
-    about: { environment: config.environment, version: await ownVersion() },
+    about: { environment: config.environment, version: await packageVersion() },
     store: receiver.store,
     metrics,
     callbackLog,
-    destinations,
+    channelNames: destinations,
     clock: receiver.clock,
     log: receiver.log,
-    describe,
+    describeError,
     mask,
     replay: (key) => replay(key, timing, receiver),
-    rehearse: (key) => rehearse(key, timing, receiver),
+    dryRun: (key) => dryRunReplay(key, timing, receiver),
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
-    countNow: inner.rollups.writeDown,
+    flushRollups: services.rollups.flush,
     isServing: () => state.serving,
-    sources: createSources(config, inner, inner.secrets, origins),
-    sandbox: createSandbox(config, inner, origins),
+    sources: createSources(config, services, services.secrets, origins),
+    sandbox: createSandbox(config, services, origins),
   });
+}
+
+interface StartedTracing {
+  readonly tracer: Tracer | undefined;
+  /** Its lines carry the ids of the trace in which they are written. */
+  readonly logger: Logger;
+}
+
+/** Loads OpenTelemetry where the environment asks for traces, and only there. */
+async function startTracing(config: Config, logger: Logger, undo: UndoStep[]): Promise<StartedTracing> {
+  if (config.tracing === null) return { tracer: undefined, logger };
+  const { openTracing } = await import("../observability/tracing/opentelemetry/index.ts");
+  const mask = createMask({ ...config.mask, secretValues: config.secretValues });
+  const tracing = await openTracing(config.tracing, {
+    log: logger,
+    environment: config.environment,
+    describe: (error) => mask.text(errorText(error)),
+    isRejection: isRejected,
+  });
+  undo.push(() => tracing.close());
+  return { tracer: tracing.tracer, logger: withTraceIds(logger, tracing.activeIds) };
 }

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { reasonOf } from "./reason.ts";
-import { StartRefused } from "./start-refused.ts";
+import { errorReason } from "../domain/index.ts";
+import { StartError } from "./start-error.ts";
 
 export interface TemporaryDatabase {
   /** As in DATABASE_URL. */
@@ -14,27 +14,27 @@ export interface TemporaryDatabase {
 /**
  * A database for one test: a SQLite file in a folder of its own, or, where a PostgreSQL is named, a database of its own on
  * that server. A SQLite file that is named is used as it is, and stays.
- * @throws StartRefused when there can be none
+ * @throws StartError when there can be none
  */
 export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
-  if (given === undefined) return inFolder();
+  if (given === undefined) return temporarySqliteFile();
   if (given.startsWith("sqlite:")) return { url: given, remove: async () => {} };
   // An address of another kind is the configuration's to refuse, in its words.
   if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
-  const { createOwnDatabase } = await import("../store/postgres/index.ts");
+  const { createScratchDatabase } = await import("../store/postgres/index.ts");
   try {
-    const { url, drop } = await createOwnDatabase(given);
+    const { url, drop } = await createScratchDatabase(given);
     return { url, remove: drop };
   } catch (cause) {
-    throw new StartRefused(
-      `databaseUrl: no database could be made on that PostgreSQL (${reasonOf(cause)}); each test receiver has one of its own there, ` +
+    throw new StartError(
+      `databaseUrl: no database could be made on that PostgreSQL (${errorReason(cause)}); each test receiver has one of its own there, ` +
         "so the server must answer and its user must be allowed to create databases (CREATEDB)",
       { cause },
     );
   }
 }
 
-async function inFolder(): Promise<TemporaryDatabase> {
+async function temporarySqliteFile(): Promise<TemporaryDatabase> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-test-"));
   return {
     url: `sqlite:${join(folder, "test.db")}`,

@@ -1,14 +1,11 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type CopyReport, copy } from "../app/index.ts";
+import { type CopyReport, copyDatabase } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
-import { contentsLine } from "./database-command.ts";
-import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
-import { load } from "./load.ts";
-import { table } from "./table.ts";
-import { UsageMistake } from "./user-mistake.ts";
-import { brokenOf, invariantLine, verdict } from "./verify-command.ts";
+import { brokenInvariants, databaseSummary, invariantLine, verifySummary } from "./database-commands.ts";
+import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
+import { JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
+import { UsageError } from "./user-error.ts";
 
 interface CopyOptions extends ConfigurationOptions, JsonOptions {
   readonly from: string;
@@ -19,7 +16,7 @@ interface CopyOptions extends ConfigurationOptions, JsonOptions {
 const PROGRESS_EVERY_MS = 1_000;
 
 export function copyCommand(): Command {
-  return configuredCommand("copy")
+  return configurationCommand("copy")
     .description(
       "Copy an SQLite database to an empty PostgreSQL database, and compare every row. Stop the receiver first; run it again to continue.",
     )
@@ -34,13 +31,13 @@ async function copyAll(options: CopyOptions): Promise<void> {
   const from = fileOf(options.from);
   const { to } = options;
   if (to !== undefined && !/^postgres(ql)?:\/\//.test(to))
-    throw new UsageMistake(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
+    throw new UsageError(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
   // As if it were configured, so that it is checked and opened as the receiver will open it.
   if (to !== undefined) process.env.DATABASE_URL = to;
-  const { config, file } = await load(options);
+  const { config, file } = await loadConfiguration(options);
   if (config.database.kind !== "postgres")
-    throw new UsageMistake("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
-  const report = await copy({
+    throw new UsageError("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
+  const report = await copyDatabase({
     from,
     config,
     handlers: (file.handlers ?? []) as readonly Handler[],
@@ -49,10 +46,13 @@ async function copyAll(options: CopyOptions): Promise<void> {
     onProgress: progressLines(),
   });
   printResult(options, report, () => {
-    const checked = [...brokenOf(report.checked).map(invariantLine), verdict(report.checked)].join("\n");
-    return `${words(report)}${contentsLine(config, report.checked)}\n${checked}\n${NEXT}`;
+    const checked = [
+      ...brokenInvariants(report.checked).map(invariantLine),
+      verifySummary(report.checked),
+    ].join("\n");
+    return `${copyReportText(report)}${databaseSummary(config, report.checked)}\n${checked}\n${NEXT}`;
   });
-  if (brokenOf(report.checked).length > 0) process.exitCode = 1;
+  if (brokenInvariants(report.checked).length > 0) process.exitCode = 1;
 }
 
 const NEXT =
@@ -61,7 +61,7 @@ const NEXT =
 
 function fileOf(address: string): string {
   if (/^sqlite:.+/.test(address)) return resolve(address.slice("sqlite:".length));
-  throw new UsageMistake(
+  throw new UsageError(
     `--from: got ${JSON.stringify(address)}, expected an SQLite database, such as sqlite:data/oncehook.db`,
   );
 }
@@ -77,7 +77,7 @@ function progressLines() {
   };
 }
 
-function words({ from, to, continued, wasComplete, tables, notCopied }: CopyReport): string {
+function copyReportText({ from, to, continued, wasComplete, tables, notCopied }: CopyReport): string {
   const rows = tables.map((one) => [one.table, String(one.rows)]);
   const left = notCopied.map((one) => `"${one.table}" (${one.rows} rows)`).join(", ");
   return (

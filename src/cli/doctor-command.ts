@@ -1,15 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { parseEnv, styleText } from "node:util";
 import type { Command } from "commander";
-import { examine, type Finding } from "../app/index.ts";
+import { type Finding, runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
-import { fileTrouble } from "../domain/index.ts";
+import { fileErrorText } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
-import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
-import { load } from "./load.ts";
-import { plainLines } from "./plain.ts";
-import { UserMistake } from "./user-mistake.ts";
+import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
+import { escapeLines, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
+import { UserError } from "./user-error.ts";
 
 interface DoctorOptions extends ConfigurationOptions, JsonOptions {
   readonly registered?: readonly string[];
@@ -17,14 +15,11 @@ interface DoctorOptions extends ConfigurationOptions, JsonOptions {
 }
 
 export function doctorCommand(): Command {
-  return configuredCommand("doctor")
+  return configurationCommand("doctor")
     .description(
       "Check configuration, database, certificate and addresses; the database is only read. Exit code 1 on a failure.",
     )
-    .option(
-      "--registered <url...>",
-      "the addresses that the platform has registered, to be compared to the letter",
-    )
+    .option("--registered <url...>", "the addresses that the platform has registered, compared exactly")
     .option(
       "--compare <file...>",
       "environment files that must share no secret or address (default: .env.* here)",
@@ -34,13 +29,13 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
-  const { config, file } = await load(options);
+  const { config, file } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
   const own = (file.handlers ?? []) as readonly Handler[];
-  const findings = await examine(config, options.registered ?? [], files, own);
+  const findings = await runDoctor(config, options.registered ?? [], files, own);
   if (options.json === true) printResult(options, findings, () => "");
   else process.stdout.write(findings.map((finding) => `${lineOf(finding)}\n`).join(""));
-  if (findings.some(({ verdict }) => verdict === "failure")) process.exitCode = 1;
+  if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;
 }
 
 const MARKS = {
@@ -49,9 +44,9 @@ const MARKS = {
   failure: ["red", "FAILURE"],
 } as const;
 
-function lineOf({ verdict, about, says }: Finding): string {
-  const [color, mark] = MARKS[verdict];
-  return `${styleText(color, mark)} ${about}: ${plainLines(says)}`;
+function lineOf({ level, check, message }: Finding): string {
+  const [color, mark] = MARKS[level];
+  return `${styleText(color, mark)} ${check}: ${escapeLines(message)}`;
 }
 
 async function environmentFiles(named: readonly string[] | undefined): Promise<EnvironmentFile[]> {
@@ -63,6 +58,6 @@ async function read(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new UserMistake(`--compare: got "${file}", which ${fileTrouble(cause)}`, { cause });
+    throw new UserError(`--compare: got "${file}", which ${fileErrorText(cause)}`, { cause });
   }
 }

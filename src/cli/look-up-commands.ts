@@ -1,53 +1,33 @@
-import { Command } from "commander";
-import type { EventHistoryView, PageOf, Paging } from "../admin-client/index.ts";
-import { type AdminOptions, askAdmin } from "./ask-admin.ts";
-import { type FilterOptions, filterOf, withFilter } from "./failure-filter.ts";
-import { JSON_OPTION, type JsonOptions, printResult } from "./json-output.ts";
-import { withoutControls } from "./plain.ts";
-import { table } from "./table.ts";
-import { cursor, wholeNumber } from "./whole-number.ts";
+import { type Command, Option } from "commander";
+import type { EventHistoryView, FailureFilter } from "../admin-client/index.ts";
+import {
+  adminCommand,
+  callAdmin,
+  type ListOptions,
+  listCommand,
+  MAX_LIMIT,
+  pagingOf,
+  printList,
+} from "./call-admin.ts";
+import { parseCursor, wholeNumber } from "./option-parsers.ts";
+import { escapeControls, printResult, table } from "./output.ts";
 
-export interface ListOptions extends AdminOptions, JsonOptions {
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
-interface EventListOptions extends ListOptions, FilterOptions {
+interface EventListOptions extends ListOptions, FailureFilterOptions {
   readonly id?: string;
 }
 
-const MOST_LISTED = 200;
-
-/** Options of every command that asks the running receiver. */
-export function askingCommand(name: string): Command {
-  return new Command(name)
-    .option(
-      "--admin-port <port>",
-      "where the receiver's admin listener is (default: ADMIN_PORT)",
-      wholeNumber(1, 65_535),
-    )
-    .option("--env <file>", "read variables from a file as well; the environment wins")
-    .option(...JSON_OPTION);
-}
-
-export function listCommand(name: string): Command {
-  return askingCommand(name)
-    .option("--limit <count>", "how many, up to 200", wholeNumber(1, MOST_LISTED), 20)
-    .option("--cursor <cursor>", "the page after another, whose last line says this", cursor);
-}
-
 export function eventCommand(): Command {
-  return askingCommand("event")
+  return adminCommand("event")
     .description("Show one event and everything that happened to it, oldest first.")
     .argument("<event_id>", "the event")
     .option("--source <source>", "where it came from", "platform")
-    .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MOST_LISTED), 100)
-    .option("--cursor <cursor>", "the later part of a time line, whose last line says this", cursor)
+    .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MAX_LIMIT), 100)
+    .option("--cursor <cursor>", "the later part of a time line, whose last line says this", parseCursor)
     .action(async (eventId: string, options: ListOptions & { readonly source: string }) => {
-      const history = await askAdmin(options, ({ events }) =>
+      const history = await callAdmin(options, ({ events }) =>
         events.get(options.source, eventId, pagingOf(options)),
       );
-      printResult(options, history, () => historyText(history));
+      printResult(options, history, () => eventHistoryText(history));
     });
 }
 
@@ -58,7 +38,7 @@ export function eventsCommand(): Command {
     .action(async (options: EventListOptions) => {
       const { id } = options;
       const query = { ...pagingOf(options), ...(id === undefined ? {} : { event_id: id }) };
-      const list = await askAdmin(options, ({ events }) => events.list(query));
+      const list = await callAdmin(options, ({ events }) => events.list(query));
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
         event_id,
         source,
@@ -72,15 +52,15 @@ export function eventsCommand(): Command {
 }
 
 export function failuresCommand(): Command {
-  return withFilter(listCommand("failures"))
-    .description("List the events that failed and wait for a retry, or for a person, newest first.")
+  return withFailureFilter(listCommand("failures"))
+    .description("List failed events, newest first: waiting for a retry or with retries exhausted.")
     .option("--source <source>", "failures of events that came from it")
     .option("--id <event_id>", "the failure of this event alone")
     .action(async (options: EventListOptions) => {
       const { id } = options;
-      const filter = { ...filterOf(options), ...(id === undefined ? {} : { event_id: id }) };
+      const filter = { ...failureFilter(options), ...(id === undefined ? {} : { event_id: id }) };
       const query = { ...pagingOf(options), ...filter };
-      const list = await askAdmin(options, async ({ failures }) => {
+      const list = await callAdmin(options, async ({ failures }) => {
         // A page without items that has a cursor is a look that has come to nothing yet.
         let page = await failures.list(query);
         while (page.items.length === 0 && page.next_cursor !== null)
@@ -103,26 +83,9 @@ export function failuresCommand(): Command {
     });
 }
 
-function pagingOf({ limit, cursor }: ListOptions): Paging {
-  return { limit, ...(cursor === undefined ? {} : { cursor }) };
-}
-
-export function printList(
-  list: PageOf<unknown>,
-  options: ListOptions,
-  head: readonly string[],
-  rows: readonly string[][],
-  none: string,
-): void {
-  printResult(options, list, () => {
-    const more = list.next_cursor === null ? "" : `older ones: --cursor ${list.next_cursor}\n`;
-    return rows.length === 0 ? `${none}\n` : `${table(head, rows)}\n${more}`;
-  });
-}
-
 type TimelineEntry = EventHistoryView["timeline"][number];
 
-function historyText({
+function eventHistoryText({
   source,
   event_id,
   failure,
@@ -132,11 +95,11 @@ function historyText({
 }: EventHistoryView): string {
   const head = ["time", "what", "outcome", "status", "ms", "error"];
   const more = timeline_cursor === null ? "" : `later: --cursor ${timeline_cursor}\n`;
-  const lines = table(head, timeline.map(cellsOf));
-  return `${withoutControls(event_id)} of ${source}: ${standing({ failure, event })}\n\n${lines}\n${more}`;
+  const lines = table(head, timeline.map(timelineCells));
+  return `${escapeControls(event_id)} of ${source}: ${eventStatus({ failure, event })}\n\n${lines}\n${more}`;
 }
 
-function standing({ failure, event }: Pick<EventHistoryView, "failure" | "event">): string {
+function eventStatus({ failure, event }: Pick<EventHistoryView, "failure" | "event">): string {
   if (event !== null) return `${event.event_type}, handled at ${event.processed_at}`;
   if (failure === null) return "no handler has handled it, and no retry waits";
   const { event_type, next_attempt_at } = failure;
@@ -150,13 +113,20 @@ const ATTEMPTS = {
   bulk: "bulk replay",
 } as const;
 
-function cellsOf(entry: TimelineEntry): string[] {
+function timelineCells(entry: TimelineEntry): string[] {
   switch (entry.kind) {
     case "delivery":
     case "attempt": {
-      const { at, outcome, response_status, took_ms, error } = entry;
+      const { at, outcome, response_status, duration_ms, error } = entry;
       const what = entry.kind === "delivery" ? "callback" : ATTEMPTS[entry.by];
-      return [at, what, outcome, String(response_status ?? ""), took_ms.toFixed(1), firstLine(error ?? "")];
+      return [
+        at,
+        what,
+        outcome,
+        String(response_status ?? ""),
+        duration_ms.toFixed(1),
+        firstLine(error ?? ""),
+      ];
     }
     case "failure":
       return [entry.at, `failure, ${entry.state}`, entry.code, "", "", ""];
@@ -164,8 +134,8 @@ function cellsOf(entry: TimelineEntry): string[] {
       return [entry.at, "record", entry.status, "", "", ""];
     case "notification": {
       const { at, notification_id, topic, state, channel } = entry;
-      const over = channel === null ? "" : ` over ${withoutControls(channel)}`;
-      return [at, `notification ${notification_id} ${withoutControls(topic)}`, `${state}${over}`, "", "", ""];
+      const over = channel === null ? "" : ` over ${escapeControls(channel)}`;
+      return [at, `notification ${notification_id} ${escapeControls(topic)}`, `${state}${over}`, "", "", ""];
     }
   }
 }
@@ -173,5 +143,29 @@ function cellsOf(entry: TimelineEntry): string[] {
 /** An error's text may hold anything; a terminal is shown one line of plain characters. */
 export function firstLine(text: string): string {
   const [line = ""] = text.split("\n", 1);
-  return withoutControls(line);
+  return escapeControls(line);
+}
+
+/** Options that say which failures are meant. */
+export interface FailureFilterOptions {
+  readonly state?: "waiting" | "exhausted";
+  readonly source?: string;
+  readonly type?: string;
+  readonly code?: string;
+}
+
+export function withFailureFilter(command: Command): Command {
+  return command
+    .addOption(new Option("--state <state>", "failures in this state").choices(["waiting", "exhausted"]))
+    .option("--type <event_type>", "failures of events of this type")
+    .option("--code <code>", "failures with this code");
+}
+
+export function failureFilter({ state, source, type, code }: FailureFilterOptions): FailureFilter {
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(source === undefined ? {} : { source }),
+    ...(type === undefined ? {} : { event_type: type }),
+    ...(code === undefined ? {} : { code }),
+  };
 }

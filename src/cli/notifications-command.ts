@@ -1,10 +1,16 @@
 import { type Command, Option } from "commander";
 import type { NotificationView } from "../admin-client/index.ts";
-import { type AdminOptions, askAdmin } from "./ask-admin.ts";
-import { type JsonOptions, printResult } from "./json-output.ts";
-import { askingCommand, firstLine, type ListOptions, listCommand, printList } from "./look-up-commands.ts";
-import { withoutControls } from "./plain.ts";
-import { wholeNumber } from "./whole-number.ts";
+import {
+  type AdminOptions,
+  adminCommand,
+  callAdmin,
+  type ListOptions,
+  listCommand,
+  printList,
+} from "./call-admin.ts";
+import { firstLine } from "./look-up-commands.ts";
+import { wholeNumber } from "./option-parsers.ts";
+import { escapeControls, type JsonOptions, printResult } from "./output.ts";
 
 interface NotificationListOptions extends ListOptions {
   readonly state?: "waiting" | "delivered" | "dead";
@@ -29,19 +35,19 @@ const notificationId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 /** Lists the outbox; below it stand the commands for deliveries that are stuck. */
 export function notificationsCommand(): Command {
-  const replay = askingCommand("replay")
+  const replay = adminCommand("replay")
     .description("Deliver the failed deliveries of a notification again, from their first attempt.")
     .argument("<id>", "as `oncehook notifications` lists it", notificationId)
     .action(async (id: number, options: AdminOptions & JsonOptions) => {
-      const answer = await askAdmin(options, ({ notifications }) => notifications.replay(id));
+      const answer = await callAdmin(options, ({ notifications }) => notifications.replay(id));
       printResult(options, answer, () => {
         const left = answer.not_configured.join(", ");
         const rest =
-          left === "" ? "" : `not configured any more, and left as they are: ${withoutControls(left)}\n`;
+          left === "" ? "" : `not configured any more, and left as they are: ${escapeControls(left)}\n`;
         return `${deliveriesText(answer.deliveries)} of notification ${id} will be tried again\n${rest}`;
       });
     });
-  const discard = askingCommand("discard")
+  const discard = adminCommand("discard")
     .description(
       "Delete the waiting and failed deliveries of a notification; what was delivered stays listed.",
     )
@@ -50,7 +56,7 @@ export function notificationsCommand(): Command {
     .action(async (id: number, options: DiscardOptions) => {
       const { channel } = options;
       const query = channel === undefined ? {} : { channel };
-      const answer = await askAdmin(options, ({ notifications }) => notifications.discard(id, query));
+      const answer = await callAdmin(options, ({ notifications }) => notifications.discard(id, query));
       printResult(
         options,
         answer,
@@ -75,7 +81,7 @@ export function notificationsCommand(): Command {
         ...(cursor === undefined ? {} : { cursor }),
         ...(state === undefined ? {} : { state }),
       };
-      const list = await askAdmin(options, ({ notifications }) => notifications.list(query));
+      const list = await callAdmin(options, ({ notifications }) => notifications.list(query));
       const none = state === undefined ? "no notification is stored" : "no such notification";
       printList(list, options, HEAD, list.items.flatMap(rowsOf), none);
     });
@@ -83,11 +89,11 @@ export function notificationsCommand(): Command {
 
 /** A line for each delivery; one for a notification that no channel has yet. */
 function rowsOf({ id, topic, event_id, created_at, deliveries }: NotificationView): string[][] {
-  const what = [String(id), withoutControls(topic), event_id, created_at];
+  const what = [String(id), escapeControls(topic), event_id, created_at];
   if (deliveries.length === 0) return [[...what, "", "waiting", "0", "", ""]];
   return deliveries.map(({ channel, state, attempts, next_attempt_at, error }) => [
     ...what,
-    withoutControls(channel),
+    escapeControls(channel),
     state === "dead" ? "failed" : state,
     String(attempts),
     next_attempt_at ?? "",

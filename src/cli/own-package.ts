@@ -11,6 +11,9 @@ interface Manifest {
   readonly engines: Readonly<Record<string, string>>;
 }
 
-export function ownManifest(): Manifest {
+export function packageManifest(): Manifest {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 }
+
+/** The version of the package this file was started from. */
+export const VERSION: string = packageManifest().version;

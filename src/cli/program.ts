@@ -1,27 +1,24 @@
 import { Command } from "commander";
-import { backupCommand, restoreCommand } from "./backup-commands.ts";
-import { completionCommand } from "./completion/completion-command.ts";
+import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
+import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { initCommand } from "./init/init-command.ts";
 import { listenCommand } from "./listen/listen-command.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
-import { migrateCommand } from "./migrate-command.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { oauthCommand } from "./oauth-command.ts";
-import { discardCommand, replayCommand } from "./replay-command.ts";
-import { sendCommand } from "./send-command.ts";
+import { VERSION } from "./own-package.ts";
+import { discardCommand, replayCommand } from "./replay-commands.ts";
+import { sendCommand, signCommand } from "./send-commands.ts";
 import { serveCommand } from "./serve-command.ts";
-import { signCommand } from "./sign-command.ts";
 import { sourcesCommand } from "./sources-command.ts";
 import { tailCommand } from "./tail-command.ts";
-import { verifyCommand } from "./verify-command.ts";
-import { VERSION } from "./version.ts";
 
 const EXIT_CODES = `
-Exit codes: 0 done, 1 it did not work (the message says why and what to do), 2 the command was not understood.
-Configuration comes from the environment and from oncehook.config.ts; README.md lists the variables.`;
+Exit codes: 0 success, 1 failure (the message gives cause and remedy), 2 invalid usage.
+Configuration comes from the environment and from oncehook.config.ts; docs/configuration.md lists the variables.`;
 
 /** The command line, a file a command. */
 export function createProgram(): Command {

@@ -2,14 +2,18 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
-import { type Running, start } from "../app/index.ts";
+import { type RunningReceiver, start } from "../app/index.ts";
 import type { Handler } from "../handlers/index.ts";
-import { closeLogger, createLogger, createMask, type Logger } from "../observe/index.ts";
+import { closeLogger, createLogger, createMask, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
-import { type ConfigurationOptions, configuredCommand } from "./configured-command.ts";
-import { type Loaded, load } from "./load.ts";
+import {
+  type ConfigurationOptions,
+  configurationCommand,
+  type LoadedConfiguration,
+  loadConfiguration,
+} from "./load-configuration.ts";
 import { PACKAGE_FOLDER } from "./own-package.ts";
-import { watchForStalls } from "./stall-watch.ts";
+import { startStallWatchdog } from "./stall-watchdog.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
@@ -18,56 +22,57 @@ const FLUSH_LIMIT_MS = 1_000;
 const EXIT_LIMIT_MS = 5_000;
 
 export function serveCommand(): Command {
-  return configuredCommand("serve")
+  return configurationCommand("serve")
     .description("Start the receiver: the public listener, the admin listener and the retry loop.")
-    .action(async (options: ConfigurationOptions) => serve(await load(options)));
+    .action(async (options: ConfigurationOptions) => serve(await loadConfiguration(options)));
 }
 
-async function serve(loaded: Loaded): Promise<void> {
+async function serve(loaded: LoadedConfiguration): Promise<void> {
   const { config, file } = loaded;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const logger = createLogger({ level: config.logLevel, mask });
   const signalled = Promise.withResolvers<NodeJS.Signals>();
-  // Before the start, so that a signal in the middle of it is heard too.
+  // Before the start, so that a signal during the start is handled too.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);
-  hearFaults(logger);
+  handleProcessErrors(logger);
   const running = await start(config, {
     handlers: (file.handlers ?? []) as readonly Handler[],
     migrations: file.migrations ?? [],
     logger,
   });
-  greet(loaded, running);
-  // A developer may halt this thread in a debugger for as long as he likes.
-  if (config.environment !== "development" && !watchForStalls(config.handlerTimeoutMs))
+  printStartup(loaded, running);
+  // In development a debugger may halt this thread for any time.
+  if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs))
     logger.warn({}, UNWATCHED);
   logger.info(
     { public: running.publicOrigin, admin: running.adminOrigin, environment: config.environment },
     "serving",
   );
   const reason = await Promise.race([signalled.promise, running.broken]);
-  if (reason instanceof Error) logger.fatal({ err: reason }, brokenBy(reason));
+  if (reason instanceof Error) logger.fatal({ err: reason }, brokenMessage(reason));
   else logger.info({ signal: reason }, "draining");
   const late = setTimeout(() => {
     process.stderr.write(
-      `oncehook: what was under way did not end within ${DRAIN_LIMIT_MS} ms; exiting all the same\n`,
+      `oncehook: the drain did not finish within ${DRAIN_LIMIT_MS} ms; exiting all the same\n`,
     );
-    end(1);
+    exitProcess(1);
   }, DRAIN_LIMIT_MS);
   await running.stop();
   clearTimeout(late);
   // The disk may have failed while draining too.
   const broken = await Promise.race([running.broken, Promise.resolve(undefined)]);
-  if (broken !== undefined && !(reason instanceof Error)) logger.fatal({ err: broken }, brokenBy(broken));
+  if (broken !== undefined && !(reason instanceof Error))
+    logger.fatal({ err: broken }, brokenMessage(broken));
   logger.info({}, "stopped");
   await Promise.race([closeLogger(logger), sleep(FLUSH_LIMIT_MS)]);
-  end(broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
+  exitProcess(broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
 }
 
 /**
- * Exits, and does so although nobody reads what is still to be written: a write to a full pipe blocks this thread for as
- * long as nobody does.
+ * Exits even if pending output is never read: a write to a full pipe blocks this thread for as
+ * long as the pipe stays full.
  */
-function end(code: number, limitMs = FLUSH_LIMIT_MS): never {
+function exitProcess(code: number, limitMs = FLUSH_LIMIT_MS): never {
   try {
     new Worker(`setTimeout(() => process.kill(process.pid, "SIGKILL"), ${limitMs})`, { eval: true });
   } catch {
@@ -76,34 +81,34 @@ function end(code: number, limitMs = FLUSH_LIMIT_MS): never {
   process.exit(code);
 }
 
-const brokenBy = ({ message }: Error) =>
-  `${message}; nothing is acknowledged any more, and this process ends: let a service manager start the next one, which ` +
+const brokenMessage = ({ message }: Error) =>
+  `${message}; nothing is acknowledged any more, and this process exits: let a service manager restart it, which ` +
   "begins with what the disk has";
 const UNWATCHED =
-  "nothing watches for a handler that loops without an end: Node's permission model keeps the thread from it; allow it with --allow-worker";
-const NOT_AWAITED = "a promise failed that nobody awaited; look for a missing await in a handler";
-const NOT_CAUGHT =
-  "an error was thrown where nobody could catch it, and nobody knows what it left half done; this process ends: let a " +
+  "the stall watchdog is off: Node's permission model blocks its thread; allow it with --allow-worker";
+const UNHANDLED_REJECTION = "unhandled promise rejection; look for a missing await in a handler";
+const UNCAUGHT_EXCEPTION =
+  "uncaught exception; the state is unknown, so this process exits: let a " +
   "service manager start it, and look at the stack";
 
-function hearFaults(logger: Logger): void {
+function handleProcessErrors(logger: Logger): void {
   // A promise that a handler left behind says nothing about other events: it is logged, and the process goes on.
   process.on("unhandledRejection", (error) => {
     noteUnhandledRejection(error);
-    logger.error({ err: error }, NOT_AWAITED);
+    logger.error({ err: error }, UNHANDLED_REJECTION);
   });
-  // A callback that throws has left the state of whoever called it. What is under way is not acknowledged, and comes again.
+  // A callback that throws leaves its caller in an unknown state. Callbacks in progress are not acknowledged, and are redelivered.
   process.on("uncaughtException", (error) => {
-    logger.fatal({ err: error }, NOT_CAUGHT);
+    logger.fatal({ err: error }, UNCAUGHT_EXCEPTION);
     // At once: nothing more may be answered. What was logged is written on the way out.
-    end(1);
+    exitProcess(1);
   });
 }
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
-function greet(
-  { config, file, generated, secretsFile }: Loaded,
-  { adminOrigin, publicOrigin }: Running,
+function printStartup(
+  { config, file, generated, secretsFile }: LoadedConfiguration,
+  { adminOrigin, publicOrigin }: RunningReceiver,
 ): void {
   const lines = [
     `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
@@ -122,7 +127,7 @@ function isClone(): boolean {
 }
 
 /** `send` has a sample for the built-in handler; one of the user's own may want other data. */
-function sampleIsHandled({ config, file }: Pick<Loaded, "config" | "file">): boolean {
+function sampleIsHandled({ config, file }: Pick<LoadedConfiguration, "config" | "file">): boolean {
   const type = "payment_notify";
   return config.builtInHandlers.includes(type) && !file.handlers?.some((handler) => handler.type === type);
 }

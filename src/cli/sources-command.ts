@@ -1,41 +1,38 @@
 import type { Command } from "commander";
-import type { ReachView, SourcesView } from "../admin-client/index.ts";
-import { type AdminOptions, askAdmin } from "./ask-admin.ts";
-import { type JsonOptions, printResult } from "./json-output.ts";
-import { askingCommand } from "./look-up-commands.ts";
-import { withoutControls } from "./plain.ts";
-import { table } from "./table.ts";
+import type { EndpointCheckView, SourcesView } from "../admin-client/index.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
+import { escapeControls, type JsonOptions, printResult, table } from "./output.ts";
 
 interface SourcesOptions extends AdminOptions, JsonOptions {
   readonly check?: true;
 }
 
 type Source = SourcesView["items"][number];
-type Check = ReachView & { readonly source: string };
+type Check = EndpointCheckView & { readonly source: string };
 
 /** Longer than the addresses of a source take at the worst. */
 const CHECK_LIMIT_MS = 20_000;
 
 export function sourcesCommand(): Command {
-  return askingCommand("sources")
+  return adminCommand("sources")
     .description(
-      "List what platforms are to register, which secrets they use and what they may send. With --check, exit code 1 where an address is not reached.",
+      "List endpoint URLs, secrets and event types. With --check, exit code 1 if an endpoint is not reachable.",
     )
-    .option("--check", "have the running receiver call its own registered addresses, and say what it found")
+    .option("--check", "have the running receiver check its own endpoint URLs")
     .action(sources);
 }
 
 async function sources(options: SourcesOptions): Promise<void> {
-  const list = await askAdmin(options, (client) => client.sources.list());
+  const list = await callAdmin(options, (client) => client.sources.list());
   if (options.check === undefined) {
-    printResult(options, list, () => listed(list));
+    printResult(options, list, () => sourcesText(list));
     return;
   }
   const checks: Check[] = [];
-  for (const source of sourcesOf(list)) {
-    const reach = await askAdmin(
+  for (const source of sourceNames(list)) {
+    const reach = await callAdmin(
       options,
-      (client) => client.sources.reach(source),
+      (client) => client.sources.check(source),
       () => CHECK_LIMIT_MS,
     );
     checks.push({ source, ...reach });
@@ -43,7 +40,7 @@ async function sources(options: SourcesOptions): Promise<void> {
   printResult(
     options,
     { ...list, checks },
-    () => `${listed(list)}\n${checks.map(checked).join("")}${cost(checks)}`,
+    () => `${sourcesText(list)}\n${checks.map(checkText).join("")}${cost(checks)}`,
   );
   if (checks.some(({ reached }) => !reached)) process.exitCode = 1;
 }
@@ -57,11 +54,11 @@ function cost(checks: readonly Check[]): string {
   );
 }
 
-function sourcesOf({ items, oauth }: SourcesView): string[] {
+function sourceNames({ items, oauth }: SourcesView): string[] {
   return [...items.map(({ source }) => source), ...(oauth === null ? [] : ["oauth"])];
 }
 
-function listed({ items, oauth, handlers }: SourcesView): string {
+function sourcesText({ items, oauth, handlers }: SourcesView): string {
   const types = handlers.map(({ event_type, versions, has_prepare }) => [
     event_type,
     versions.join(", "),
@@ -74,7 +71,7 @@ function listed({ items, oauth, handlers }: SourcesView): string {
   return `${items.map(sourceText).join("\n")}\n${flows}${table(["event type", "versions", "prepare"], types)}\n`;
 }
 
-const VERSION_WORDS: Readonly<Record<string, string>> = { by_header: "X-API-Version says which" };
+const VERSION_WORDS: Readonly<Record<string, string>> = { by_header: "chosen by X-API-Version" };
 
 function sourceText({ source, addresses, authenticated_by, authentication }: Source): string {
   const rows = addresses.map(({ method, url, version }) => [
@@ -98,11 +95,11 @@ function sourceText({ source, addresses, authenticated_by, authentication }: Sou
 }
 
 /** What another server said of itself may stand in it. */
-function checked({ addresses }: Check): string {
+function checkText({ addresses }: Check): string {
   return addresses
-    .map(({ url, reached, says, warning }) => {
-      const verdict = `${reached ? "reached    " : "NOT REACHED"} ${url}\n  ${withoutControls(says)}\n`;
-      return warning === null ? verdict : `${verdict}  Warning: ${withoutControls(warning)}\n`;
+    .map(({ url, reached, message, warning }) => {
+      const verdict = `${reached ? "reached    " : "NOT REACHED"} ${url}\n  ${escapeControls(message)}\n`;
+      return warning === null ? verdict : `${verdict}  Warning: ${escapeControls(warning)}\n`;
     })
     .join("");
 }

@@ -1,12 +1,10 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
-import { type AdminOptions, askAdmin } from "./ask-admin.ts";
-import { coloredStatus, eventColumns, timeOfDay } from "./callback-line.ts";
-import type { JsonOptions } from "./json-output.ts";
-import { askingCommand } from "./look-up-commands.ts";
-import { plainJson, withoutControls } from "./plain.ts";
-import { wholeNumber } from "./whole-number.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
+import { wholeNumber } from "./option-parsers.ts";
+import type { JsonOptions } from "./output.ts";
+import { coloredStatus, escapeControls, escapedJson, eventColumns, timeOfDay } from "./output.ts";
 
 interface TailOptions extends AdminOptions, JsonOptions {
   readonly last: number;
@@ -20,7 +18,7 @@ interface TailOptions extends AdminOptions, JsonOptions {
 }
 
 export function tailCommand(): Command {
-  return askingCommand("tail")
+  return adminCommand("tail")
     .description(
       "Show callbacks as the running receiver answers them, until Ctrl-C. With --json, one line for each.",
     )
@@ -40,16 +38,17 @@ export function tailCommand(): Command {
     .action(async (options: TailOptions) => {
       const over = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => over.abort());
-      await askAdmin(options, (client) => tail(client, options, over.signal));
+      await callAdmin(options, (client) => tail(client, options, over.signal));
     });
 }
 
 async function tail(client: AdminClient, options: TailOptions, signal: AbortSignal): Promise<void> {
-  const filters = filtersOf(options);
+  const filters = callbackFilters(options);
   let seen: ReadonlySet<number> | undefined;
   for await (const one of client.live(filters, { signal })) {
-    if (one.event === "away") process.stderr.write("oncehook: the receiver does not answer; looking again\n");
-    if (one.event === "back") process.stderr.write("oncehook: the receiver answers again\n");
+    if (one.event === "disconnected")
+      process.stderr.write("oncehook: the receiver does not answer; looking again\n");
+    if (one.event === "reconnected") process.stderr.write("oncehook: the receiver answers again\n");
     if (one.event === "gap")
       process.stderr.write("oncehook: more came than could be shown; the callback log has all of them\n");
     // The stream is open, so that nothing is missed between the list and what follows.
@@ -70,7 +69,7 @@ async function printLast(
 }
 
 /** The receiver judges their values. */
-function filtersOf({ source, type, status, outcome, address, id, text }: TailOptions): CallbackFilters {
+function callbackFilters({ source, type, status, outcome, address, id, text }: TailOptions): CallbackFilters {
   return {
     ...(source === undefined ? {} : { source }),
     ...(type === undefined ? {} : { event_type: type }),
@@ -84,8 +83,8 @@ function filtersOf({ source, type, status, outcome, address, id, text }: TailOpt
 
 async function print(callbacks: readonly CallbackView[], { json }: TailOptions): Promise<void> {
   if (callbacks.length === 0) return;
-  const lines = callbacks.map((callback) => (json === true ? plainJson(callback) : lineOf(callback)));
-  // Whoever reads slowly, over a pipe, is waited for.
+  const lines = callbacks.map((callback) => (json === true ? escapedJson(callback) : lineOf(callback)));
+  // Waits for a slow reader of the pipe.
   if (!process.stdout.write(`${lines.join("\n")}\n`)) await once(process.stdout, "drain");
 }
 
@@ -96,11 +95,11 @@ function lineOf(callback: CallbackView): string {
     callback.outcome.padEnd(18),
     ...eventColumns(callback.event_type, callback.event_id),
     `${Math.round(callback.processing_ms)} ms`,
-    withoutControls(callback.remote_address),
+    escapeControls(callback.remote_address),
   ].join("  ");
   // A receiver of an earlier version looks into nothing.
   const { diagnosis } = callback as Partial<CallbackView>;
   return diagnosis == null
     ? line
-    : `${line}\n          ${withoutControls(`${diagnosis.says} ${diagnosis.do}`)}`;
+    : `${line}\n          ${escapeControls(`${diagnosis.message} ${diagnosis.remedy}`)}`;
 }

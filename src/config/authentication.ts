@@ -1,56 +1,210 @@
-import type { AuthMethod } from "./authentication-variables.ts";
-import type { Config } from "./config.ts";
-import type { Problems } from "./problems.ts";
-import type { Values } from "./read-variables.ts";
+import { z } from "zod";
+import type { AuthMethod, Config } from "./config.ts";
+import type { Reading } from "./read-variables.ts";
+import { httpUrl, list, matching, oneOf, orOff, text, type VariableTable, wholeNumber } from "./variable.ts";
 
-const DEFAULT_HEADERS = { token: "X-Callback-Token", jwt: "Authorization" };
+const AUTH_METHODS: readonly string[] = ["hmac", "token", "jwt"] satisfies AuthMethod[];
 
-/** How callbacks are authenticated; what is missing for a chosen method is added to the problems. */
-export function authenticationOf(values: Values, problems: Problems): Config["authentication"] {
-  const methods = values.AUTH_METHOD ?? [["hmac"]];
-  const chosen = new Set(methods.flat());
-  checkChoices(methods, values, problems);
-  // What production needs it says itself.
-  if (chosen.has("hmac") && values.SIGNING_SECRET === undefined && values.APP_ENV !== "production") {
-    missing("SIGNING_SECRET", "hmac", problems);
-  }
-  if (chosen.has("token") && values.CALLBACK_TOKEN === undefined)
-    missing("CALLBACK_TOKEN", "token", problems);
-  if (chosen.has("jwt")) checkJwt(values, problems);
+const methods = z
+  .string()
+  .transform((raw) => raw.split(",").map((choice) => choice.split("+").map((name) => name.trim())))
+  .refine((choices) => choices.flat().every((name) => AUTH_METHODS.includes(name)))
+  .refine((choices) => choices.every((all) => new Set(all).size === all.length))
+  .transform((choices) => choices as AuthMethod[][])
+  .describe("hmac, token or jwt; a+b: both, a,b: either");
+const token = matching(
+  /^[\x21-\x2b\x2d-\x7e]{16,}$/,
+  "at least 16 printable characters without spaces or commas",
+);
+const jwtSecret = text("")
+  .refine((secret) => Buffer.byteLength(secret) >= 32)
+  .describe("at least 32 bytes");
+/** HTTP, a proxy or this service reads these for another purpose: they cannot carry a credential as well. */
+const RESERVED =
+  /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept.*|expect|date|via|forwarded|x-forwarded-.*|cookie|origin|referer|user-agent|sec-.*|proxy-.*|www-authenticate|x-(signature|timestamp|event-type|api-version))$/i;
+/** RFC 9110 §5.1: a field name is a token. */
+const headerName = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, "")
+  .refine((name) => !RESERVED.test(name))
+  .describe("a header's name that means nothing else, as Host or X-Signature do");
+/** Compared exactly: invisible white space would reject every token. */
+const claim = (name: string) =>
+  text("")
+    .refine((value) => value.trim() === value)
+    .describe(`the claim ${name}, without white space around it`);
+
+/** How callbacks are authenticated (SPEC 5). */
+export const AUTHENTICATION_VARIABLES = {
+  AUTH_METHOD: { schema: methods, default: "hmac", meaning: "How callbacks are authenticated" },
+  SIGNING_SECRET: {
+    schema: text("at least 16 bytes (32 in production) without white space around it"),
+    secret: "own",
+    generated: true,
+    meaning: "hmac: the secret shared with the platform",
+  },
+  SIGNING_SECRET_PREVIOUS: {
+    schema: text("at least 16 bytes without white space around it"),
+    secret: "previous",
+    meaning: "The secret before it: both verify while it is rotated",
+  },
+  SIGNATURE_TOLERANCE_SECONDS: {
+    schema: orOff(wholeNumber(1, 86_400), "whole seconds, or off"),
+    default: "off",
+    meaning: "How far X-Timestamp may lie from now; it is not signed, so this alone stops no replay",
+  },
+  DIAGNOSE_SECRETS_FILE: {
+    schema: text("a file of name=secret lines, mode 0600 or 0640"),
+    meaning: "Secrets of other environments, never accepted: they explain why a callback was refused",
+  },
+  CALLBACK_TOKEN: {
+    schema: token,
+    secret: "own",
+    meaning:
+      "token: what the platform sends; it does not cover the body, so combine it with hmac where you can",
+  },
+  CALLBACK_TOKEN_PREVIOUS: {
+    schema: list("tokens, separated by commas", (one) => token.safeParse(one).success),
+    default: "",
+    secret: "previous",
+    meaning: "Tokens before it, valid while they are rotated",
+  },
+  CALLBACK_TOKEN_HEADER: {
+    schema: headerName,
+    default: "X-Callback-Token",
+    meaning: "The token's header; Authorization expects Bearer <token>",
+  },
+  JWT_ALGORITHM: {
+    schema: oneOf("HS256", "RS256", "PS256", "ES256", "EdDSA"),
+    meaning: "jwt: the one algorithm that is accepted",
+  },
+  JWT_SECRET: { schema: jwtSecret, secret: "own", meaning: "HS256: the secret shared with the platform" },
+  JWT_SECRET_PREVIOUS: {
+    schema: jwtSecret,
+    secret: "previous",
+    meaning: "The secret before it, valid while it is rotated",
+  },
+  JWT_PUBLIC_KEY_FILE: {
+    schema: text("a PEM file with public keys or certificates"),
+    meaning: "The other algorithms: the platform's keys, the current one first",
+  },
+  JWT_JWKS_URL: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    meaning: "Or where the platform publishes them as a JWK Set",
+  },
+  JWT_ISSUER: { schema: claim("iss"), meaning: "The issuer whose tokens are accepted" },
+  JWT_AUDIENCE: { schema: claim("aud"), meaning: "The audience that tokens must name: this receiver" },
+  JWT_HEADER: {
+    schema: headerName,
+    default: "Authorization",
+    meaning: "The JWT's header; Authorization expects Bearer <token>",
+  },
+  JWT_CLOCK_TOLERANCE_SECONDS: {
+    schema: wholeNumber(0, 300),
+    default: "30",
+    meaning: "How far the platform's clock may be off for exp and nbf",
+  },
+  JWT_BODY_CLAIM: {
+    schema: orOff(matching(/^[\x21-\x7e]{1,128}$/, ""), "a claim's name, or off"),
+    default: "off",
+    meaning: "The claim with the body's SHA-256 in hexadecimal; without it a token does not cover the body",
+  },
+} satisfies VariableTable;
+
+type AuthenticationReading = Reading<typeof AUTHENTICATION_VARIABLES>;
+
+/** How callbacks are authenticated; what is missing for a chosen method becomes a problem. */
+export function authenticationOf(reading: AuthenticationReading): Config["authentication"] {
+  const { values } = reading;
+  checkSecrets(reading);
+  checkMethods(reading);
   return {
-    methods,
+    methods: values.AUTH_METHOD,
     signing: {
       secrets: present([values.SIGNING_SECRET, values.SIGNING_SECRET_PREVIOUS]),
-      toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS ?? null,
+      toleranceSeconds: values.SIGNATURE_TOLERANCE_SECONDS,
     },
     diagnoseSecretsFile: values.DIAGNOSE_SECRETS_FILE ?? null,
     token: {
-      tokens: present([values.CALLBACK_TOKEN, ...(values.CALLBACK_TOKEN_PREVIOUS ?? [])]),
-      header: values.CALLBACK_TOKEN_HEADER ?? DEFAULT_HEADERS.token,
+      tokens: present([values.CALLBACK_TOKEN, ...values.CALLBACK_TOKEN_PREVIOUS]),
+      header: values.CALLBACK_TOKEN_HEADER,
     },
-    jwt: jwtOf(values),
+    jwt: jwtOf(reading),
   };
 }
 
-/** Choices that say nothing, or that no request can meet. */
-function checkChoices(methods: readonly (readonly AuthMethod[])[], values: Values, problems: Problems): void {
-  const got = JSON.stringify(methods.map((all) => all.join("+")).join(","));
-  for (const [index, all] of methods.entries()) {
-    const larger = methods.find((other, place) => place !== index && all.every((one) => other.includes(one)));
-    if (larger === undefined) continue;
-    const says = `${all.join("+")} is enough by itself, so ${larger.join("+")} asks for nothing`;
-    problems.add(["AUTH_METHOD"], `got ${got}, expected no choice that holds another one: ${says}`);
-  }
-  const token = values.CALLBACK_TOKEN_HEADER ?? DEFAULT_HEADERS.token;
-  const jwt = values.JWT_HEADER ?? DEFAULT_HEADERS.jwt;
-  const areBoth = methods.some((all) => all.includes("token") && all.includes("jwt"));
-  if (areBoth && token.toLowerCase() === jwt.toLowerCase()) {
-    const says = `got ${JSON.stringify(token)} for both, expected two: one header carries one token, and AUTH_METHOD asks for both`;
-    problems.add(["CALLBACK_TOKEN_HEADER", "JWT_HEADER"], says, ["AUTH_METHOD"]);
+/** The signing secret's length differs by environment; a previous one may be older than production's bound. */
+function checkSecrets({ values, isProduction, problems }: AuthenticationReading): void {
+  for (const name of ["SIGNING_SECRET", "SIGNING_SECRET_PREVIOUS"] as const) {
+    const secret = values[name];
+    if (secret === undefined) continue;
+    const isLong = isProduction && name === "SIGNING_SECRET";
+    const [least, where] = isLong ? [32, " in production"] : [16, ""];
+    const bytes = Buffer.byteLength(secret);
+    if (bytes < least)
+      problems.add([name], `got a value of ${bytes} bytes, expected at least ${least} bytes${where}`);
+    if (secret.trim() !== secret)
+      problems.add([name], "got a value with white space around it, expected none");
   }
 }
 
-function jwtOf(values: Values): Config["authentication"]["jwt"] {
+/** Combinations that are redundant or impossible, and methods without their settings. */
+function checkMethods(reading: AuthenticationReading): void {
+  const { values, isProduction, problems } = reading;
+  const { AUTH_METHOD: choices, CALLBACK_TOKEN_HEADER: tokenHeader, JWT_HEADER: jwtHeader } = values;
+  const got = JSON.stringify(choices.map((all) => all.join("+")).join(","));
+  for (const [index, all] of choices.entries()) {
+    const larger = choices.find((other, place) => place !== index && all.every((one) => other.includes(one)));
+    if (larger === undefined) continue;
+    const reason = `${all.join("+")} is enough by itself, so ${larger.join("+")} asks for nothing`;
+    problems.add(["AUTH_METHOD"], `got ${got}, expected no choice that holds another one: ${reason}`);
+  }
+  const needsBoth = choices.some((all) => all.includes("token") && all.includes("jwt"));
+  if (needsBoth && tokenHeader.toLowerCase() === jwtHeader.toLowerCase()) {
+    const expected = "expected two: one header carries one token, and AUTH_METHOD asks for both";
+    const names = ["CALLBACK_TOKEN_HEADER", "JWT_HEADER"];
+    problems.add(names, `got ${JSON.stringify(tokenHeader)} for both, ${expected}`, ["AUTH_METHOD"]);
+  }
+  const chosen = new Set(choices.flat());
+  if (chosen.has("hmac") && isProduction && values.SIGNING_SECRET === undefined) {
+    const needs = "is not set; production needs the secret shared with the platform";
+    problems.add(["SIGNING_SECRET"], needs, ["AUTH_METHOD"]);
+  }
+  if (chosen.has("hmac")) requireFor("hmac", ["SIGNING_SECRET"], reading);
+  if (chosen.has("token")) requireFor("token", ["CALLBACK_TOKEN"], reading);
+  if (!chosen.has("jwt")) return;
+  requireFor("jwt", ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"], reading);
+  checkKeySource(reading);
+}
+
+function requireFor(
+  method: AuthMethod,
+  names: readonly (keyof typeof AUTHENTICATION_VARIABLES)[],
+  { values, problems }: AuthenticationReading,
+): void {
+  for (const name of names.filter((one) => values[one] === undefined))
+    problems.add([name], `is not set, expected with AUTH_METHOD=${method}`, ["AUTH_METHOD", "APP_ENV"]);
+}
+
+const KEY_SOURCES = ["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const;
+
+function checkKeySource({ values, problems }: AuthenticationReading): void {
+  const { JWT_ALGORITHM: algorithm } = values;
+  const sources = KEY_SOURCES.filter((name) => values[name] !== undefined || problems.has(name));
+  if (algorithm === undefined) {
+    if (sources.length > 0) return;
+    const message =
+      "none is set, expected one with AUTH_METHOD=jwt: JWT_SECRET for HS256, one of the others for all other algorithms";
+    problems.add(KEY_SOURCES, message, ["AUTH_METHOD"]);
+    return;
+  }
+  const allowed = algorithm === "HS256" ? ["JWT_SECRET"] : ["JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"];
+  // A public key taken for an HS256 secret would let anyone sign (RFC 8725 §2.1).
+  if (sources.length === 1 && allowed.includes(String(sources[0]))) return;
+  const got = sources.length === 0 ? "none of them" : sources.join(" and ");
+  problems.add([`JWT_ALGORITHM=${algorithm}`], `got ${got}, expected ${allowed.join(" or ")} alone`);
+}
+
+function jwtOf({ values }: AuthenticationReading): Config["authentication"]["jwt"] {
   const { JWT_ALGORITHM: algorithm, JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = values;
   if (algorithm === undefined || issuer === undefined || audience === undefined) return null;
   return {
@@ -58,50 +212,18 @@ function jwtOf(values: Values): Config["authentication"]["jwt"] {
     issuer,
     audience,
     keys: keysOf(values),
-    header: values.JWT_HEADER ?? DEFAULT_HEADERS.jwt,
-    clockToleranceSeconds: values.JWT_CLOCK_TOLERANCE_SECONDS ?? 30,
-    bodyClaim: values.JWT_BODY_CLAIM ?? null,
+    header: values.JWT_HEADER,
+    clockToleranceSeconds: values.JWT_CLOCK_TOLERANCE_SECONDS,
+    bodyClaim: values.JWT_BODY_CLAIM,
   };
 }
 
-function keysOf(values: Values): NonNullable<Config["authentication"]["jwt"]>["keys"] {
+function keysOf(
+  values: AuthenticationReading["values"],
+): NonNullable<Config["authentication"]["jwt"]>["keys"] {
   if (values.JWT_JWKS_URL !== undefined) return { from: "jwks", url: values.JWT_JWKS_URL };
   if (values.JWT_PUBLIC_KEY_FILE !== undefined) return { from: "pem", file: values.JWT_PUBLIC_KEY_FILE };
   return { from: "secrets", secrets: present([values.JWT_SECRET, values.JWT_SECRET_PREVIOUS]) };
-}
-
-const KEY_SOURCES = ["JWT_SECRET", "JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"] as const;
-
-function checkJwt(values: Values, problems: Problems): void {
-  for (const name of ["JWT_ALGORITHM", "JWT_ISSUER", "JWT_AUDIENCE"] as const) {
-    if (values[name] === undefined) missing(name, "jwt", problems);
-  }
-  checkKeySource(values, problems);
-  const { JWT_JWKS_URL: url } = values;
-  if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
-    problems.add(["JWT_JWKS_URL"], `got ${JSON.stringify(url)}, expected an https address in production`);
-  }
-}
-
-function checkKeySource(values: Values, problems: Problems): void {
-  const { JWT_ALGORITHM: algorithm } = values;
-  const sources = KEY_SOURCES.filter((name) => values[name] !== undefined || problems.has(name));
-  if (algorithm === undefined) {
-    if (sources.length > 0) return;
-    const says =
-      "none is set, expected one with AUTH_METHOD=jwt: JWT_SECRET for HS256, one of the others for all other algorithms";
-    problems.add(KEY_SOURCES, says, ["AUTH_METHOD"]);
-    return;
-  }
-  const wanted = algorithm === "HS256" ? ["JWT_SECRET"] : ["JWT_PUBLIC_KEY_FILE", "JWT_JWKS_URL"];
-  // A public key that is taken for an HS256 secret would let anybody sign (RFC 8725 §2.1).
-  if (sources.length === 1 && wanted.includes(sources[0] as string)) return;
-  const got = sources.length === 0 ? "none of them" : sources.join(" and ");
-  problems.add([`JWT_ALGORITHM=${algorithm}`], `got ${got}, expected ${wanted.join(" or ")} alone`);
-}
-
-function missing(name: string, method: string, problems: Problems): void {
-  problems.add([name], `is not set, expected with AUTH_METHOD=${method}`, ["AUTH_METHOD", "APP_ENV"]);
 }
 
 function present<Value>(values: readonly (Value | undefined)[]): Value[] {

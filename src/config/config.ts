@@ -1,9 +1,9 @@
+import type { TracingOptions } from "../observability/tracing/index.ts";
 import type { AlertKind } from "../store/index.ts";
-import type { TracingOptions } from "../trace/index.ts";
-import type { AuthMethod } from "./authentication-variables.ts";
-import type { RateLimit } from "./value-schemas.ts";
+import type { RateLimit } from "./variable.ts";
 
 export type AppEnvironment = "development" | "test" | "production";
+export type AuthMethod = "hmac" | "token" | "jwt";
 
 export interface JwtConfig {
   readonly algorithm: "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
@@ -19,7 +19,7 @@ export interface JwtConfig {
 }
 
 export interface OAuthConfig {
-  /** With it the addresses are discovered; without it they stand here. */
+  /** With it the endpoints are discovered; without it they are configured here. */
   readonly issuer: string | null;
   readonly authorizationUrl: string | null;
   readonly tokenUrl: string | null;
@@ -27,7 +27,7 @@ export interface OAuthConfig {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scope: string | null;
-  /** Who tokens belong to, where their own answer does not say it. */
+  /** How to find a token's user, where the token response does not name one. */
   readonly userInfo: { readonly url?: string; readonly idField?: string };
 }
 
@@ -40,8 +40,8 @@ export interface Config {
   readonly isBaseUrlGiven: boolean;
   /** The path of `baseUrl`: empty, or such as `/hooks`. */
   readonly basePath: string;
-  /** Whether callbacks are kept as they came, for `oncehook listen`; never in production. */
-  readonly keepsHeard: boolean;
+  /** Whether callbacks are kept unchanged, for `oncehook listen`; never in production. */
+  readonly captureEnabled: boolean;
   readonly listen: {
     readonly host: string;
     readonly port: number;
@@ -56,13 +56,13 @@ export interface Config {
     /** The origin that operators use; null where it is the listener's own. */
     readonly baseUrl: string | null;
     readonly sessionHours: number;
-    /** Null: nobody signs in by OpenID Connect. */
+    /** Null: no OpenID Connect. */
     readonly oidc: {
       readonly issuer: string;
       readonly clientId: string;
       readonly clientSecret: string;
       readonly scope: string;
-      /** Whose values the lists name. */
+      /** The claim whose values the lists name. */
       readonly claim: string;
       readonly operators: readonly string[];
       readonly viewers: readonly string[];
@@ -76,14 +76,14 @@ export interface Config {
         readonly poolSize: number;
         /** Holds the tables; null: the server's own search path decides. */
         readonly schema: string | null;
-        /** The host beyond a network whose certificate is not verified; null where it is, or where there is no network. */
+        /** A remote host whose certificate is not verified; null where it is verified, or local. */
         readonly unverifiedHost: string | null;
       };
   readonly authentication: {
-    /** Any of these, and of each all. */
+    /** One of these combinations must succeed, with all of its methods. */
     readonly methods: readonly (readonly AuthMethod[])[];
     readonly signing: { readonly secrets: readonly string[]; readonly toleranceSeconds: number | null };
-    /** Secrets that tell why a signature did not verify, and are never accepted. */
+    /** Holds secrets that explain why a signature did not verify; they are never accepted. */
     readonly diagnoseSecretsFile: string | null;
     readonly token: { readonly tokens: readonly string[]; readonly header: string };
     readonly jwt: JwtConfig | null;
@@ -98,12 +98,12 @@ export interface Config {
   readonly rejectTypeMismatch: boolean;
   readonly maxBodyBytes: number;
   readonly maxUnverifiedBytes: number;
-  readonly connections: { readonly most: number; readonly mostPerAddress: number };
+  readonly connections: { readonly max: number; readonly maxPerAddress: number };
   readonly maxWaitingCallbacks: number;
   readonly requestTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly encryptionKey: Uint8Array;
-  /** Keys before it; what they sealed can still be opened. */
+  /** Keys before it; what they encrypted can still be decrypted. */
   readonly previousEncryptionKeys: readonly Uint8Array[];
   /** Null: the sandbox platform. */
   readonly oauth: OAuthConfig | null;
@@ -111,7 +111,7 @@ export interface Config {
     /** The `<scope>` in `/api/<scope>/oauth-callback`. */
     readonly scopePath: string;
     readonly uri: string;
-    /** Whether the platform is to be told it also for codes of flows that were not started here. */
+    /** Whether the exchange also sends it for flows that were not started here. */
     readonly isUriGiven: boolean;
     readonly responseMode: "query" | "form_post";
     readonly successUrl: string | null;
@@ -119,14 +119,14 @@ export interface Config {
   readonly notifications: {
     readonly webhook: { readonly url: string; readonly secret: string } | null;
     readonly email: { readonly url: string; readonly from: string; readonly to: readonly string[] } | null;
-    /** Networks that are not public and allowed all the same. */
+    /** Networks that are allowed although they are not public. */
     readonly allowAddresses: readonly string[];
     readonly caFile: string | null;
     readonly policy: { readonly attempts: number; readonly firstDelaySeconds: number };
   };
   readonly alerts: {
     readonly kinds: readonly AlertKind[];
-    /** How many callbacks of a type must be missing before it counts as silent. */
+    /** How many callbacks of a type in seven days the alert on its silence needs. */
     readonly silenceFloor: number;
   };
   readonly builtInHandlers: readonly string[];
@@ -138,11 +138,11 @@ export interface Config {
   readonly retention: {
     readonly logDays: number;
     readonly recordDays: number | null;
-    /** What the log entries of refused requests may take in all, in bytes. */
+    /** Bytes of all log entries of refused requests. */
     readonly refusedBytes: number;
   };
-  /** The text of every secret, so that logs can mask it wherever it turns up. */
+  /** The text of every secret, so that logs can mask it anywhere. */
   readonly secretValues: readonly string[];
-  /** What production would refuse, or keeps for a rotation: for the log of a start, and for `doctor`. */
+  /** What production would refuse, or keeps for a rotation: for the log at start, and for `doctor`. */
   readonly warnings: readonly string[];
 }

@@ -1,52 +1,111 @@
 import { resolve } from "node:path";
 import type { Config } from "./config.ts";
-import type { Problems } from "./problems.ts";
+import { ConfigError } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
-import type { Environment, Values } from "./read-variables.ts";
-import { percentDecoded } from "./value-schemas.ts";
+import { type Environment, type Reading, readVariables } from "./read-variables.ts";
+import { SERVER_VARIABLES } from "./server.ts";
+import {
+  key32,
+  list,
+  matching,
+  oneOf,
+  percentDecoded,
+  text,
+  type VariableTable,
+  wholeNumber,
+} from "./variable.ts";
 
-const DEFAULT_DATABASE = "sqlite:./data/oncehook.db";
+export const DATABASE_VARIABLES = {
+  DATABASE_URL: {
+    schema: matching(
+      /^(sqlite:.+|postgres(ql)?:\/\/.+)$/,
+      "sqlite:<file> or postgres://user:password@host:port/database",
+    ),
+    default: "sqlite:./data/oncehook.db",
+    secret: "database",
+    meaning: "The store",
+  },
+  DATABASE_TLS: {
+    schema: oneOf("verify-full", "off"),
+    default: "verify-full",
+    meaning:
+      "In production, a PostgreSQL over a network needs `sslmode=verify-full` in DATABASE_URL; off, on a private network: it does not",
+  },
+  DATABASE_SCHEMA: {
+    schema: text("")
+      .refine((name) => Buffer.byteLength(name) <= 63 && !/^(?:pg_|information_schema$)|\0/i.test(name))
+      .describe("the name of a schema, of at most 63 bytes, not beginning with pg_"),
+    meaning: "PostgreSQL: the schema of Oncehook's and the handlers' tables; created where it is missing",
+  },
+  POOL_SIZE: {
+    schema: wholeNumber(2, 1_000),
+    default: "10",
+    meaning: "PostgreSQL connections of this process",
+  },
+} satisfies VariableTable;
 
-/** Which database these variables name. */
-export function databaseOf(values: Values, env: Environment): Config["database"] {
-  const url = values.DATABASE_URL ?? DEFAULT_DATABASE;
-  if (url.startsWith("sqlite:")) return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
-  return {
-    kind: "postgres",
-    url,
-    poolSize: values.POOL_SIZE ?? 10,
-    schema: values.DATABASE_SCHEMA ?? null,
-    unverifiedHost: unverifiedHost(url, env),
-  };
+export const ENCRYPTION_VARIABLES = {
+  ENCRYPTION_KEY: {
+    schema: key32,
+    secret: "own",
+    generated: true,
+    neededInProduction: "32 bytes as base64, such as from: openssl rand -base64 32",
+    meaning: "Encrypts tokens and stored bodies",
+  },
+  ENCRYPTION_KEY_PREVIOUS: {
+    schema: list("", (key) => key32.safeParse(key).success)
+      .transform((keys) => keys.map((key) => key32.parse(key)))
+      .describe("such keys, separated by commas"),
+    default: "",
+    secret: "previous",
+    meaning: "Keys before it: what they encrypted can still be read",
+  },
+} satisfies VariableTable;
+
+const MAINTENANCE_VARIABLES = { APP_ENV: SERVER_VARIABLES.APP_ENV, ...DATABASE_VARIABLES };
+
+/**
+ * Reads only the database settings: maintenance commands need no secrets, and generate none.
+ * @throws ConfigError
+ */
+export function loadDatabase(env: Environment): Pick<Config, "database" | "environment"> {
+  const reading = readVariables(MAINTENANCE_VARIABLES, env);
+  const database = databaseOf(reading, env);
+  if (reading.problems.texts.length > 0) throw new ConfigError(reading.problems.texts);
+  return { database, environment: reading.values.APP_ENV };
 }
 
-/** What must fit together about the database; a command that looks after one alone checks the same. */
-export function checkDatabase(values: Values, env: Environment, problems: Problems): void {
-  const { DATABASE_URL: url = DEFAULT_DATABASE, DATABASE_SCHEMA: schema } = values;
+export function databaseOf(
+  { values, isProduction, problems }: Reading<typeof DATABASE_VARIABLES>,
+  env: Environment,
+): Config["database"] {
+  const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;
   if (url.startsWith("sqlite:")) {
     if (schema !== undefined) {
       problems.add(
         ["DATABASE_SCHEMA"],
-        "is set, but DATABASE_URL names SQLite, which has no schemas; take it away, or use a file of its own",
+        "is set, but DATABASE_URL names SQLite, which has no schemas; remove it, or use a file of its own",
         ["DATABASE_URL"],
       );
     }
-    return;
+    return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
   }
   const host = unverifiedHost(url, env);
-  if (values.APP_ENV !== "production" || host === null || values.DATABASE_TLS === "off") return;
-  problems.add(
-    ["DATABASE_URL"],
-    `leads over a network, to ${host}, without verified TLS: the password and every event could be read on the way, or ` +
-      "another server could answer. Add sslmode=verify-full to it, and sslrootcert=<file> where the server's certificate " +
-      "authority is not a public one; or set DATABASE_TLS=off where nobody else is on that network",
-    ["DATABASE_TLS", "APP_ENV"],
-  );
+  if (isProduction && host !== null && values.DATABASE_TLS !== "off") {
+    problems.add(
+      ["DATABASE_URL"],
+      `leads over a network, to ${host}, without verified TLS: the password and every event could be read on the way, or ` +
+        "another server could answer. Add sslmode=verify-full to it, and sslrootcert=<file> where the server's certificate " +
+        "authority is not a public one; or set DATABASE_TLS=off on a private network",
+      ["DATABASE_TLS", "APP_ENV"],
+    );
+  }
+  return { kind: "postgres", url, poolSize, schema: schema ?? null, unverifiedHost: host };
 }
 
-/** The host of a PostgreSQL that the driver would reach over a network, without verifying its certificate. */
+/** The host of a PostgreSQL that the driver would reach over a network without verifying its certificate. */
 function unverifiedHost(url: string, env: Environment): string | null {
-  // The driver takes credentials without a host, as libpq does, and the last one where a parameter stands twice.
+  // As libpq, the driver accepts credentials without a host, and takes the last of repeated parameters.
   const address = URL.parse(url) ?? URL.parse(url.replace("@/", "@localhost/"));
   if (address === null) return "an address that cannot be read (percent-encode the password)";
   const last = (name: string) => address.searchParams.getAll(name).at(-1) || undefined;

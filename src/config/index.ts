@@ -1,11 +1,10 @@
-export type { AuthMethod } from "./authentication-variables.ts";
-export { compareEnvironments, type EnvironmentFile } from "./compare-environments.ts";
-export type { AppEnvironment, Config, JwtConfig, OAuthConfig } from "./config.ts";
-export { ConfigError } from "./config-error.ts";
+export type { AppEnvironment, AuthMethod, Config, JwtConfig, OAuthConfig } from "./config.ts";
 export { CONFIG_FILE_NAMES, type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
-export { describeVariables, type VariableDescription } from "./describe-variables.ts";
-export { BUILT_IN_TYPES } from "./handling-variables.ts";
+export { loadDatabase } from "./database.ts";
+export { BUILT_IN_TYPES } from "./handling.ts";
 export { type ConfigUse, loadConfig } from "./load-config.ts";
-export { loadDatabase } from "./load-database.ts";
 export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
+export { ConfigError } from "./problems.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";
+export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
+export { describeVariables, type VariableDescription } from "./variables.ts";

@@ -1,10 +1,15 @@
-import { dirname, resolve } from "node:path";
+import { randomBytes } from "node:crypto";
+import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { parseJson } from "../domain/index.ts";
+import { makePrivateFolder } from "../files/index.ts";
 import type { Config } from "./config.ts";
-import { ConfigError } from "./config-error.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { developmentSecrets, savedSecrets } from "./development-secrets.ts";
 import { type ConfigUse, loadConfig } from "./load-config.ts";
+import { ConfigError } from "./problems.ts";
 import type { Environment } from "./read-variables.ts";
+import { GENERATED } from "./variables.ts";
 
 export interface LoadedEnvironment {
   readonly config: Config;
@@ -13,22 +18,24 @@ export interface LoadedEnvironment {
   readonly secretsFile: string | undefined;
 }
 
-const SECRETS = ["SIGNING_SECRET", "ENCRYPTION_KEY", "ADMIN_TOKEN"];
-
 /**
  * The configuration of these variables; outside production, secrets that are not set are generated and kept.
  * @throws ConfigError
  */
-export async function loadEnvironment(given: {
+export async function loadEnvironment({
+  env,
+  cwd,
+  file = {},
+  use,
+}: {
   readonly env: Environment;
   readonly cwd: string;
   /** The configuration file: one with handlers of its own decides which built-in ones are on. */
   readonly file?: ConfigFile;
   readonly use?: ConfigUse;
 }): Promise<LoadedEnvironment> {
-  const { env, cwd, file = {}, use } = given;
   const environment = env.APP_ENV || "development";
-  const missing = SECRETS.filter((name) => env[name] === undefined || env[name] === "");
+  const missing = GENERATED.filter((name) => env[name] === undefined || env[name] === "");
   if (missing.length === 0 || !["development", "test"].includes(environment)) {
     return { config: loadConfig(env, file, use), generated: [], secretsFile: undefined };
   }
@@ -43,9 +50,9 @@ export async function loadEnvironment(given: {
       ]);
     },
   );
-  const chosen = missing.map((name) => [name, secrets.values[name]]);
-  const config = loadConfig({ ...env, ...Object.fromEntries(chosen) }, file);
-  const generated = secrets.generated.filter((name) => missing.includes(name));
+  const filled = missing.map((name) => [name, secrets.values[name]]);
+  const config = loadConfig({ ...env, ...Object.fromEntries(filled) }, file);
+  const generated = secrets.generated.filter((name) => missing.some((one) => one === name));
   return { config, generated, secretsFile: secrets.file };
 }
 
@@ -56,7 +63,62 @@ function dataFolder(env: Environment, cwd: string): string {
     : resolve(cwd, "data");
 }
 
-/** The admin token that was generated for a receiver in this folder, where one was; none is generated. @throws ConfigError */
+/** The admin token that an earlier start in this folder generated; none is generated here. @throws ConfigError */
 export async function savedAdminToken(env: Environment, cwd: string): Promise<string | undefined> {
-  return (await savedSecrets(dataFolder(env, cwd), env.APP_ENV || "development"))?.ADMIN_TOKEN;
+  return (await readSaved(fileIn(dataFolder(env, cwd), env.APP_ENV || "development")))?.ADMIN_TOKEN;
+}
+
+const SAVED = z.record(z.enum(GENERATED), z.string());
+const READABLE_BY_OTHERS = 0o077;
+
+interface DevelopmentSecrets {
+  readonly values: Readonly<Record<string, string>>;
+  /** Those that did not exist before. */
+  readonly generated: readonly string[];
+  readonly file: string;
+}
+
+/** The secrets of a developer's machine: generated once into the data folder, readable by its owner alone. */
+async function developmentSecrets(dataFolder: string, environment: string): Promise<DevelopmentSecrets> {
+  const file = fileIn(dataFolder, environment);
+  const saved = await readSaved(file);
+  if (saved !== undefined) return { values: saved, generated: [], file };
+  const values = Object.fromEntries(GENERATED.map((name) => [name, randomBytes(32).toString("base64")]));
+  makePrivateFolder(dataFolder);
+  const written = `${file}.${randomBytes(8).toString("hex")}`;
+  try {
+    await writeFile(written, `${JSON.stringify(values, null, 2)}\n`, { mode: 0o600, flag: "wx" });
+    // A link is atomic: no process reads a half-written file.
+    await link(written, file);
+  } catch (error) {
+    // Another process that starts at the same time was first; its secrets count.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return developmentSecrets(dataFolder, environment);
+  } finally {
+    await rm(written, { force: true });
+  }
+  return { values, generated: GENERATED, file };
+}
+
+function fileIn(dataFolder: string, environment: string): string {
+  return join(dataFolder, `secrets.${environment}.json`);
+}
+
+async function readSaved(file: string): Promise<Record<string, string> | undefined> {
+  let text: string;
+  try {
+    const { mode } = await stat(file);
+    if ((mode & READABLE_BY_OTHERS) !== 0) {
+      throw new ConfigError([`${file}: others can read the secrets in it; run: chmod 600 ${file}`]);
+    }
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const saved = SAVED.safeParse(parseJson(text));
+  if (saved.success) return saved.data;
+  throw new ConfigError([
+    `${file}: does not hold the generated secrets; remove it, and new ones are generated`,
+  ]);
 }

@@ -1,49 +1,124 @@
-import { together } from "./check-values.ts";
+import type { AlertKind } from "../store/index.ts";
 import type { Config } from "./config.ts";
-import type { Problems } from "./problems.ts";
-import type { Values } from "./read-variables.ts";
+import type { Reading } from "./read-variables.ts";
+import {
+  cidrs,
+  httpUrl,
+  list,
+  matching,
+  percentDecoded,
+  someOf,
+  text,
+  type VariableTable,
+  wholeNumber,
+} from "./variable.ts";
 
-/** An event that nobody handles any more should not wait for somebody to look; without a channel nobody would be told. */
-const USUAL_ALERTS = ["failures", "signatures"] as const;
-const SILENCE_FLOOR = 20;
+/** Enough to tell an address from a mistake; only the mail server knows whether it exists. */
+const mailAddress = matching(/^[^\s@,<>]+@[^\s@,<>]+$/, "a mail address");
+const smtpUrl = text("")
+  .refine((value) => {
+    const url = URL.parse(value);
+    if (url === null || !["smtp:", "smtps:"].includes(url.protocol) || url.hostname === "") return false;
+    // A URL accepts a lone %; the login could not be decoded later.
+    return percentDecoded(url.username) !== undefined && percentDecoded(url.password) !== undefined;
+  })
+  .describe("smtps://user:password@host:465, percent-encoded, or smtp://…:587 with STARTTLS");
+/** Standard Webhooks: 24 to 64 bytes. */
+const webhookSecret = matching(/^whsec_[A-Za-z0-9+/]+={0,2}$/, "")
+  .refine((secret) => {
+    const { length } = Buffer.from(secret.slice("whsec_".length), "base64");
+    return length >= 24 && length <= 64;
+  })
+  .describe("whsec_ and 24 to 64 bytes as base64");
 
-export function alertsOf(values: Values, { webhook, email }: Config["notifications"]): Config["alerts"] {
-  const usual = webhook === null && email === null ? [] : USUAL_ALERTS;
+const ALERT_KINDS = ["failures", "signatures", "silence"] as const satisfies readonly AlertKind[];
+/** Retries exhausted need an operator's attention; without a channel no alert arrives. */
+const DEFAULT_ALERTS = ["failures", "signatures"] as const satisfies readonly AlertKind[];
+
+/** Where notifications and alerts are sent. */
+export const NOTIFICATION_VARIABLES = {
+  NOTIFY_WEBHOOK_URL: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    // Often the path is the secret that allows posting there.
+    secret: "address",
+    meaning: "Notifications are posted there, signed as Standard Webhooks describes",
+    with: ["NOTIFY_WEBHOOK_SECRET"],
+  },
+  NOTIFY_WEBHOOK_SECRET: {
+    schema: webhookSecret,
+    secret: "own",
+    meaning: "With NOTIFY_WEBHOOK_URL: signs them",
+  },
+  NOTIFY_EMAIL_TO: {
+    schema: list("", (item) => mailAddress.safeParse(item).success)
+      .refine((all) => all.length > 0 && all.length <= 100)
+      .describe("1 to 100 mail addresses, separated by commas"),
+    meaning: "Notifications are mailed there",
+    with: ["SMTP_URL"],
+  },
+  NOTIFY_EMAIL_FROM: {
+    schema: mailAddress,
+    defaultText: "oncehook@ the host of CALLBACK_BASE_URL",
+    meaning: "Sender address",
+  },
+  SMTP_URL: {
+    schema: smtpUrl,
+    secret: "address",
+    meaning: "With NOTIFY_EMAIL_TO: the mail server; always over TLS",
+  },
+  NOTIFY_ALLOW_ADDRESSES: {
+    schema: cidrs,
+    default: "",
+    defaultText: "public addresses only",
+    meaning: "Private networks that may hold the webhook's receiver or the mail server",
+  },
+  NOTIFY_CA_FILE: {
+    schema: text("a PEM file"),
+    defaultText: "the usual authorities",
+    meaning: "More certificate authorities for them",
+  },
+  NOTIFY_ATTEMPTS: {
+    schema: wholeNumber(1, 100),
+    default: "10",
+    meaning: "Attempts on each channel; after the last one a delivery is failed and can be replayed",
+  },
+  NOTIFY_RETRY_DELAY_SECONDS: {
+    schema: wholeNumber(1, 3_600),
+    default: "5",
+    meaning: "Before the second attempt; each further one comes four times later, up to 12 hours",
+  },
+  ALERTS: {
+    schema: someOf(ALERT_KINDS, "off"),
+    defaultText: `${DEFAULT_ALERTS.join(",")} with a webhook or mail, otherwise off`,
+    meaning: "Alerts sent through the same channels: docs/alerts.md",
+  },
+  ALERT_SILENCE_FLOOR: {
+    schema: wholeNumber(10, 1_000_000),
+    default: "20",
+    meaning: "How many callbacks of a type in seven days the alert on its silence needs",
+  },
+} satisfies VariableTable;
+
+type NotificationReading = Reading<typeof NOTIFICATION_VARIABLES>;
+
+/** @param host of the receiver, which mails name as their sender */
+export function notificationsOf({ values }: NotificationReading, host: string): Config["notifications"] {
+  const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret } = values;
+  const { SMTP_URL: smtp, NOTIFY_EMAIL_TO: to, NOTIFY_EMAIL_FROM: from = `oncehook@${host}` } = values;
   return {
-    kinds: values.ALERTS ?? usual,
-    silenceFloor: values.ALERT_SILENCE_FLOOR ?? SILENCE_FLOOR,
+    webhook: url === undefined || secret === undefined ? null : { url, secret },
+    email: smtp === undefined || to === undefined ? null : { url: smtp, to, from },
+    allowAddresses: values.NOTIFY_ALLOW_ADDRESSES,
+    caFile: values.NOTIFY_CA_FILE ?? null,
+    policy: { attempts: values.NOTIFY_ATTEMPTS, firstDelaySeconds: values.NOTIFY_RETRY_DELAY_SECONDS },
   };
 }
 
-/** Where notifications go; what is missing for a channel is added to the problems. */
-export function notificationsOf(
-  values: Values,
-  baseUrl: string | undefined,
-  problems: Problems,
-): Config["notifications"] {
-  together(values, ["NOTIFY_WEBHOOK_URL", "NOTIFY_WEBHOOK_SECRET"], problems);
-  together(values, ["NOTIFY_EMAIL_TO", "SMTP_URL"], problems);
-  const {
-    NOTIFY_WEBHOOK_URL: url,
-    NOTIFY_WEBHOOK_SECRET: secret,
-    SMTP_URL: smtp,
-    NOTIFY_EMAIL_TO: to,
-  } = values;
-  if (values.APP_ENV === "production" && url !== undefined && !url.startsWith("https:")) {
-    problems.add(["NOTIFY_WEBHOOK_URL"], "got an http address, expected an https address in production");
-  }
-  const host = URL.parse(baseUrl ?? "")?.hostname ?? "localhost";
-  return {
-    webhook: url === undefined || secret === undefined ? null : { url, secret },
-    email:
-      smtp === undefined || to === undefined
-        ? null
-        : { url: smtp, to, from: values.NOTIFY_EMAIL_FROM ?? `oncehook@${host}` },
-    allowAddresses: values.NOTIFY_ALLOW_ADDRESSES ?? [],
-    caFile: values.NOTIFY_CA_FILE ?? null,
-    policy: {
-      attempts: values.NOTIFY_ATTEMPTS ?? 10,
-      firstDelaySeconds: values.NOTIFY_RETRY_DELAY_SECONDS ?? 5,
-    },
-  };
+export function alertsOf(
+  { values }: NotificationReading,
+  { webhook, email }: Config["notifications"],
+): Config["alerts"] {
+  const usual = webhook === null && email === null ? [] : DEFAULT_ALERTS;
+  return { kinds: values.ALERTS ?? usual, silenceFloor: values.ALERT_SILENCE_FLOOR };
 }

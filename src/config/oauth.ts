@@ -1,34 +1,89 @@
-import { together } from "./check-values.ts";
 import type { Config } from "./config.ts";
-import type { Problems } from "./problems.ts";
-import type { Values } from "./read-variables.ts";
+import type { Reading } from "./read-variables.ts";
+import { httpUrl, matching, oneOf, text, type VariableTable } from "./variable.ts";
 
-const ADDRESSES = [
-  "OAUTH_ISSUER",
-  "OAUTH_AUTHORIZATION_URL",
-  "OAUTH_TOKEN_URL",
-  "OAUTH_REVOCATION_URL",
-] as const;
-const USER_INFO = ["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const;
+/** The authorization server (RFC 6749), and where flows end. */
+export const OAUTH_VARIABLES = {
+  OAUTH_ISSUER: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    meaning: "The authorization server: its endpoints are discovered, and it speaks OpenID Connect",
+  },
+  OAUTH_AUTHORIZATION_URL: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    defaultText: "outside production, the sandbox platform",
+    meaning: "Or, without discovery: where a flow starts",
+  },
+  OAUTH_TOKEN_URL: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    defaultText: "outside production, the sandbox platform",
+    meaning: "Where codes and refresh tokens are exchanged",
+  },
+  OAUTH_REVOCATION_URL: { schema: httpUrl, httpsInProduction: true, meaning: "Where tokens are revoked" },
+  OAUTH_USERINFO_URL: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    defaultText: "the discovered one",
+    meaning: "Returns the user of an access token, where the token endpoint names none",
+  },
+  OAUTH_USERINFO_ID: {
+    schema: matching(/^[^\s.]{1,64}(\.[^\s.]{1,64}){0,4}$/, "a field's name, or a path such as data.id"),
+    defaultText: "sub, id, user_id or login",
+    meaning: "The field of its answer with the user's id, a text or an integer",
+  },
+  OAUTH_CLIENT_ID: {
+    schema: text("the client id"),
+    meaning: "This receiver's, at the platform",
+    with: ["OAUTH_CLIENT_SECRET"],
+  },
+  OAUTH_CLIENT_SECRET: {
+    schema: text("the client secret"),
+    secret: "issued",
+    meaning: "Sent in the Authorization header of the exchange",
+  },
+  OAUTH_SCOPE: {
+    schema: text("scopes, separated by spaces"),
+    defaultText: "openid with OAUTH_ISSUER",
+    meaning: "The scopes that a flow requests",
+  },
+  OAUTH_RESPONSE_MODE: {
+    schema: oneOf("query", "form_post"),
+    default: "query",
+    meaning: "How the platform sends the browser back",
+  },
+  OAUTH_REDIRECT_URI: {
+    schema: httpUrl.describe("the registered redirect address"),
+    defaultText: "for flows started here, the redirect's own",
+    meaning: "Sent with the exchange where the platform wants it",
+  },
+  OAUTH_SUCCESS_URL: {
+    schema: httpUrl,
+    defaultText: "a page of our own",
+    meaning: "Where a browser goes after its flow",
+  },
+  OAUTH_SCOPE_PATH: {
+    schema: matching(/^[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/, "")
+      .refine((path) => !path.split("/").some((part) => part === "." || part === ".."))
+      .describe("one or more path segments"),
+    default: "platform",
+    meaning: "The <scope> in /api/<scope>/oauth-callback",
+  },
+} satisfies VariableTable;
 
-/** The authorization server; null where none is configured and the sandbox platform stands in. */
-export function oauthOf(values: Values, problems: Problems): Config["oauth"] {
-  together(values, ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"], problems);
+type OAuthReading = Reading<typeof OAUTH_VARIABLES>;
+
+/** The authorization server; null where none is configured: the sandbox platform takes its place. */
+export function oauthOf(reading: OAuthReading): Config["oauth"] {
+  checkServer(reading);
+  checkScope(reading);
+  const { values } = reading;
   const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl } = values;
   const { OAUTH_CLIENT_ID: clientId, OAUTH_CLIENT_SECRET: clientSecret } = values;
-  const server = issuer ?? tokenUrl;
-  if (server === undefined && clientId !== undefined && clientSecret !== undefined) {
-    problems.add(
-      ["OAUTH_ISSUER", "OAUTH_TOKEN_URL"],
-      "neither is set, expected one of them with OAUTH_CLIENT_ID",
-    );
-  }
-  if (server !== undefined && clientId === undefined) {
-    problems.add(["OAUTH_CLIENT_ID"], "is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL");
-  }
-  checkAddresses(values, problems);
-  checkScope(values, problems);
-  if (server === undefined || clientId === undefined || clientSecret === undefined) return null;
+  const isWithoutServer = issuer === undefined && tokenUrl === undefined;
+  if (isWithoutServer || clientId === undefined || clientSecret === undefined) return null;
+  const { OAUTH_USERINFO_URL: url, OAUTH_USERINFO_ID: idField } = values;
   return {
     issuer: issuer ?? null,
     authorizationUrl: values.OAUTH_AUTHORIZATION_URL ?? null,
@@ -37,37 +92,48 @@ export function oauthOf(values: Values, problems: Problems): Config["oauth"] {
     clientId,
     clientSecret,
     scope: values.OAUTH_SCOPE ?? (issuer === undefined ? null : "openid"),
-    userInfo: {
-      ...(values.OAUTH_USERINFO_URL === undefined ? {} : { url: values.OAUTH_USERINFO_URL }),
-      ...(values.OAUTH_USERINFO_ID === undefined ? {} : { idField: values.OAUTH_USERINFO_ID }),
-    },
+    userInfo: { ...(url === undefined ? {} : { url }), ...(idField === undefined ? {} : { idField }) },
   };
 }
 
-/** An ID token is believed only when its issuer is known, and addresses alone do not tell it. */
-function checkScope({ OAUTH_SCOPE: scope, OAUTH_ISSUER: issuer }: Values, problems: Problems): void {
-  if (issuer !== undefined || !scope?.split(" ").includes("openid")) return;
-  const says = `got ${JSON.stringify(scope)}, expected openid only with OAUTH_ISSUER, which ID tokens are checked against`;
-  problems.add(["OAUTH_SCOPE"], says, ["OAUTH_ISSUER"]);
+export function redirectOf({ values }: OAuthReading, baseUrl: string): Config["redirect"] {
+  const scopePath = values.OAUTH_SCOPE_PATH;
+  return {
+    scopePath,
+    uri: values.OAUTH_REDIRECT_URI ?? `${baseUrl}/api/${scopePath}/oauth-callback`,
+    isUriGiven: values.OAUTH_REDIRECT_URI !== undefined,
+    responseMode: values.OAUTH_RESPONSE_MODE,
+    successUrl: values.OAUTH_SUCCESS_URL ?? null,
+  };
 }
 
-function checkAddresses(values: Values, problems: Problems): void {
-  const others = ADDRESSES.slice(1).filter((name) => values[name] !== undefined);
-  if (values.OAUTH_ISSUER !== undefined && others.length > 0) {
-    problems.add(others, "is set with OAUTH_ISSUER, expected either discovery or addresses");
+const ENDPOINTS = ["OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATION_URL"] as const;
+const USER_INFO = ["OAUTH_USERINFO_URL", "OAUTH_USERINFO_ID"] as const;
+
+function checkServer({ values, problems }: OAuthReading): void {
+  const { OAUTH_ISSUER: issuer, OAUTH_TOKEN_URL: tokenUrl, OAUTH_CLIENT_ID: clientId } = values;
+  const endpoints = ENDPOINTS.filter((name) => values[name] !== undefined);
+  if (issuer !== undefined && endpoints.length > 0)
+    problems.add(endpoints, "is set with OAUTH_ISSUER, expected either discovery or addresses");
+  if (issuer !== undefined || tokenUrl !== undefined) {
+    if (clientId === undefined)
+      problems.add(["OAUTH_CLIENT_ID"], "is not set, expected with OAUTH_ISSUER or OAUTH_TOKEN_URL");
+    return;
   }
-  const isWithoutUse = values.OAUTH_ISSUER === undefined && values.OAUTH_TOKEN_URL === undefined;
-  if (isWithoutUse && others.length > 0) {
-    problems.add(others, "is set without OAUTH_TOKEN_URL, expected both", ["OAUTH_TOKEN_URL"]);
+  if (clientId !== undefined && values.OAUTH_CLIENT_SECRET !== undefined) {
+    const message = "neither is set, expected one of them with OAUTH_CLIENT_ID";
+    problems.add(["OAUTH_ISSUER", "OAUTH_TOKEN_URL"], message);
   }
-  for (const name of USER_INFO) {
-    if (values[name] !== undefined && isWithoutUse)
-      problems.add([name], "is set without OAUTH_ISSUER or OAUTH_TOKEN_URL, expected one of them");
-  }
-  if (values.APP_ENV !== "production") return;
-  for (const name of [...ADDRESSES, "OAUTH_USERINFO_URL"] as const) {
-    const url = values[name];
-    if (url !== undefined && !url.startsWith("https:"))
-      problems.add([name], `got ${JSON.stringify(url)}, expected an https address in production`);
-  }
+  if (endpoints.length > 0)
+    problems.add(endpoints, "is set without OAUTH_TOKEN_URL, expected both", ["OAUTH_TOKEN_URL"]);
+  for (const name of USER_INFO.filter((one) => values[one] !== undefined))
+    problems.add([name], "is set without OAUTH_ISSUER or OAUTH_TOKEN_URL, expected one of them");
+}
+
+/** An ID token is checked against its issuer, which addresses alone do not tell. */
+function checkScope({ values, problems }: OAuthReading): void {
+  const { OAUTH_SCOPE: scope, OAUTH_ISSUER: issuer } = values;
+  if (issuer !== undefined || !scope?.split(" ").includes("openid")) return;
+  const message = `got ${JSON.stringify(scope)}, expected openid only with OAUTH_ISSUER, which ID tokens are checked against`;
+  problems.add(["OAUTH_SCOPE"], message, ["OAUTH_ISSUER"]);
 }

@@ -1,27 +1,38 @@
 /** What is wrong with a configuration: one problem a variable, and none that only follows from another one. */
 export interface Problems {
   /**
-   * Adds what is wrong with these variables, unless something was said already of one of them, or of one of `causes`,
-   * without which it might be no problem at all.
+   * Adds a problem of these variables, unless one of them has a problem already, or one of `causes`: without that it
+   * might be none.
    */
-  add(names: readonly string[], says: string, causes?: readonly string[]): void;
-  /** Says no more of a variable: what is wrong with it was said under another name. */
-  settle(name: string): void;
+  add(names: readonly string[], message: string, causes?: readonly string[]): void;
+  /** Adds no further problem of a variable: another name reports it. */
+  suppress(name: string): void;
   has(name: string): boolean;
   readonly texts: readonly string[];
 }
 
 export function createProblems(): Problems {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const texts: string[] = [];
   return {
     texts,
-    add(names, says, causes = []) {
-      if ([...names, ...causes].some((name) => told.has(name))) return;
-      texts.push(`${names.join(", ")}: ${says}`);
-      for (const name of names) told.add(name);
+    add(names, message, causes = []) {
+      if ([...names, ...causes].some((name) => reported.has(name))) return;
+      texts.push(`${names.join(", ")}: ${message}`);
+      for (const name of names) reported.add(name);
     },
-    settle: (name) => void told.add(name),
-    has: (name) => told.has(name),
+    suppress: (name) => void reported.add(name),
+    has: (name) => reported.has(name),
   };
+}
+
+/** Every problem of a configuration at once; each names its variable and what is expected. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
 }

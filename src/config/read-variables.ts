@@ -1,32 +1,116 @@
-import { nearMiss } from "./near-miss.ts";
-import type { Problems } from "./problems.ts";
-import type { ValuesOf, Variable } from "./variable.ts";
-import { VARIABLES } from "./variables.ts";
+import { createProblems, type Problems } from "./problems.ts";
+import { expectation, type ValuesOf, type Variable, type VariableTable } from "./variable.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type Values = ValuesOf<typeof VARIABLES>;
 
-/** Reads every known variable; an empty one counts as not set. Problems are added, not thrown. */
-export function readVariables(env: Environment, problems: Problems): Values {
-  const names = Object.keys(VARIABLES);
-  for (const name of Object.keys(env)) {
-    if (env[name] === undefined || env[name] === "") continue;
-    const meant = nearMiss(name, names);
-    if (meant === undefined) continue;
-    problems.add([name], `is set, but there is no such variable; did you mean ${meant}?`);
-    if (!env[meant]) problems.settle(meant);
-  }
-  const values = names.map((name) => [name, read(name, env[name], problems)]);
-  return Object.fromEntries(values) as Values;
+/** The values of a table's variables, and what is wrong with them so far. */
+export interface Reading<Table extends VariableTable> {
+  readonly values: ValuesOf<Table>;
+  readonly isProduction: boolean;
+  readonly problems: Problems;
+  /** Whether the environment holds a valid value: a default does not count. */
+  isSet(name: keyof Table & string): boolean;
 }
 
-function read(name: string, raw: string | undefined, problems: Problems): unknown {
+/** Reads a table's variables and checks what their rows ask for. An empty variable counts as not set. */
+export function readVariables<Table extends VariableTable>(table: Table, env: Environment): Reading<Table> {
+  const problems = createProblems();
+  const rows = Object.entries<Variable>(table);
+  checkNames(env, Object.keys(table), problems);
+  const set = new Map<string, unknown>();
+  for (const [name, row] of rows) {
+    const value = read(name, row, env[name], problems);
+    if (value !== undefined) set.set(name, value);
+  }
+  const isProduction = set.get("APP_ENV") === "production";
+  for (const row of rows) checkRow(row, set, isProduction, problems);
+  const values = rows.map(([name, row]) => [name, set.has(name) ? set.get(name) : defaultOf(row)]);
+  return {
+    values: Object.fromEntries(values) as ValuesOf<Table>,
+    isProduction,
+    problems,
+    isSet: (name) => set.has(name),
+  };
+}
+
+function read(name: string, row: Variable, raw: string | undefined, problems: Problems): unknown {
   if (raw === undefined || raw === "") return undefined;
-  const entry = VARIABLES[name as keyof typeof VARIABLES] as Variable<unknown>;
-  // A file read into a variable commonly ends in a newline that nobody meant.
-  const parsed = entry.schema.safeParse(entry.secret ? raw.replace(/\r?\n$/, "") : raw);
+  // A file that is read into a variable usually ends in a newline.
+  const parsed = row.schema.safeParse(row.secret ? raw.replace(/\r?\n$/, "") : raw);
   if (parsed.success) return parsed.data;
-  const got = entry.secret ? `a value of ${Buffer.byteLength(raw)} bytes` : JSON.stringify(raw);
-  problems.add([name], `got ${got}, expected ${entry.hint?.(raw) ?? entry.expects}`);
+  const got = row.secret ? `a value of ${Buffer.byteLength(raw)} bytes` : JSON.stringify(raw);
+  problems.add([name], `got ${got}, expected ${row.hint?.(raw) ?? expectation(row)}`);
   return undefined;
+}
+
+function defaultOf(row: Variable): unknown {
+  return row.default === undefined ? undefined : row.schema.parse(row.default);
+}
+
+/** What a row asks for beyond its own schema. */
+function checkRow(
+  [name, row]: readonly [string, Variable],
+  set: ReadonlyMap<string, unknown>,
+  isProduction: boolean,
+  problems: Problems,
+): void {
+  const group = [name, ...(row.with ?? [])];
+  const missing = group.filter((one) => !set.has(one) && !problems.has(one));
+  if (missing.length > 0 && missing.length < group.length) {
+    const others = group.filter((one) => !missing.includes(one));
+    problems.add(missing, `is not set, expected together with ${others.join(", ")}`);
+  }
+  if (!isProduction) return;
+  const value = set.get(name);
+  if (row.neededInProduction !== undefined && value === undefined)
+    problems.add([name], `is not set; production needs ${row.neededInProduction}`);
+  if (row.httpsInProduction && typeof value === "string" && !value.startsWith("https:")) {
+    const got = row.secret ? "an http address" : JSON.stringify(value);
+    problems.add([name], `got ${got}, expected an https address in production`);
+  }
+}
+
+function checkNames(env: Environment, names: readonly string[], problems: Problems): void {
+  for (const name of Object.keys(env)) {
+    const meant = env[name] ? closestName(name, names) : undefined;
+    if (meant === undefined) continue;
+    problems.add([name], `is set, but there is no such variable; did you mean ${meant}?`);
+    if (!env[meant]) problems.suppress(meant);
+  }
+}
+
+const MAX_DISTANCE = 2;
+/** Shorter names are too close to many others: HOME and HOST, PATH and PORT. */
+const MIN_NAME_LENGTH = 6;
+
+/** The known name that a misspelt one probably means. */
+export function closestName(name: string, known: readonly string[]): string | undefined {
+  if (known.includes(name)) return undefined;
+  return known.find((candidate) =>
+    Math.min(name.length, candidate.length) < MIN_NAME_LENGTH
+      ? isSwapped(name, candidate)
+      : distance(name, candidate) <= MAX_DISTANCE,
+  );
+}
+
+/** Whether two neighbouring letters are swapped: PROT for PORT. */
+function isSwapped(name: string, candidate: string): boolean {
+  return [...name].some(
+    (letter, at) => `${name.slice(0, at)}${name[at + 1] ?? ""}${letter}${name.slice(at + 2)}` === candidate,
+  );
+}
+
+/** Levenshtein's distance; infinite where the lengths alone exceed the limit. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MAX_DISTANCE) return Number.POSITIVE_INFINITY;
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substituted = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }

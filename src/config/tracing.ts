@@ -1,6 +1,6 @@
-import type { SamplerName, TracingOptions } from "../trace/index.ts";
+import type { SamplerName, TracingOptions } from "../observability/tracing/index.ts";
 import type { Environment } from "./read-variables.ts";
-import { percentDecoded } from "./value-schemas.ts";
+import { percentDecoded } from "./variable.ts";
 
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const;
 const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"] as const;
@@ -33,7 +33,7 @@ export function tracingOf(env: Environment): TracingOptions | null {
       read.choice("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", PROTOCOLS) ??
       read.choice("OTEL_EXPORTER_OTLP_PROTOCOL", PROTOCOLS) ??
       "http/protobuf",
-    honoursParent: propagators === undefined || propagators.includes("tracecontext"),
+    acceptsParent: propagators === undefined || propagators.includes("tracecontext"),
     sampler: {
       name: read.choice("OTEL_TRACES_SAMPLER", SAMPLERS) ?? "parentbased_always_on",
       ratio: read.ratio("OTEL_TRACES_SAMPLER_ARG") ?? 1,
@@ -60,7 +60,7 @@ export function tracingOf(env: Environment): TracingOptions | null {
 /** Shorter ones are words, which must stay readable in the log. */
 const SHORTEST_SECRET = 8;
 
-/** What the collector lets us in by, and nobody else may see. */
+/** Credentials for the collector. */
 export function exporterSecrets(env: Environment): string[] {
   const values = HEADERS.flatMap((name) => (env[name] ?? "").split(","))
     .map((pair) => percentDecoded(pair.slice(pair.indexOf("=") + 1).trim()) ?? "")
@@ -104,7 +104,7 @@ function createReader(env: Environment) {
       const raw = text(name);
       return raw === undefined ? undefined : chosen(name, raw, names);
     },
-    /** Undefined where it is not set; without the parts that nobody knows. */
+    /** Undefined where it is not set; unknown parts are left out. */
     list<Name extends string>(name: string, names: readonly Name[]): Name[] | undefined {
       const parts = text(name)
         ?.split(",")

@@ -1,24 +1,145 @@
-import type { z } from "zod";
+import { isIP } from "node:net";
+import { z } from "zod";
 
-/** One environment variable: how it is read, and what is said about it in errors and in the README. */
-export interface Variable<Value> {
-  /** What a value must be, in words that follow "expected". */
-  readonly expects: string;
-  /** What to say instead where a certain wrong value needs words of its own. */
-  readonly hint?: (raw: string) => string | undefined;
-  /** What applies when it is not set, in words; empty when nothing does. */
-  readonly default: string;
-  readonly meaning: string;
-  /** Never shown, not even in the error that refuses it. */
-  readonly secret?: boolean;
+/**
+ * - `own`: chosen here, so it can be random
+ * - `previous`: is being rotated out
+ * - `issued`: chosen by a platform or provider
+ * - `address`: an address that holds a secret
+ * - `database`: an address that is shown without its password
+ */
+export type SecretKind = "own" | "previous" | "issued" | "address" | "database";
+
+/** One environment variable: a row of the table that the service, its errors and docs/configuration.md read. */
+export interface Variable<Value = unknown> {
+  /** Reads the text. Its description says what is expected, in words that follow "expected". */
   readonly schema: z.ZodType<Value, string>;
+  /** The text that the schema reads where the variable is not set. Without it the value is undefined. */
+  readonly default?: string;
+  /** What applies where the variable is not set, if the text of `default` does not say it. */
+  readonly defaultText?: string;
+  readonly meaning: string;
+  /** What is expected instead, for a wrong value that needs its own words. */
+  readonly hint?: (raw: string) => string | undefined;
+  /** A secret is never shown, not even in the error that refuses it. */
+  readonly secret?: SecretKind;
+  /** Generated outside production where it is not set. */
+  readonly generated?: true;
+  /** Variables that mean nothing without this one, nor this one without them. */
+  readonly with?: readonly string[];
+  readonly httpsInProduction?: true;
+  /** Production refuses to start without it; says what it needs. */
+  readonly neededInProduction?: string;
 }
 
-export type ValuesOf<Table extends Record<string, Variable<unknown>>> = {
-  readonly [Name in keyof Table]: (Table[Name] extends Variable<infer Value> ? Value : never) | undefined;
-};
+export type VariableTable = Readonly<Record<string, Variable>>;
 
-/** Keeps the type of each value while checking the shape of each entry. */
-export function variable<Value>(entry: Variable<Value>): Variable<Value> {
-  return entry;
+type ValueOf<Row extends Variable> =
+  | z.output<Row["schema"]>
+  | (Row extends { readonly default: string } ? never : undefined);
+
+/** What a table's variables hold; undefined where one is not set and has no default. */
+export type ValuesOf<Table extends VariableTable> = { readonly [Name in keyof Table]: ValueOf<Table[Name]> };
+
+/** What a value must be, in words that follow "expected". */
+export function expectation({ schema, httpsInProduction }: Variable): string {
+  return `${schema.description ?? "a text"}${httpsInProduction ? "; in production https" : ""}`;
+}
+
+/** Any text. */
+export const text = (words: string) => z.string().describe(words);
+
+export const matching = (pattern: RegExp, words: string) => z.string().regex(pattern).describe(words);
+
+/** @param more is added to the words */
+export function wholeNumber(min: number, max: number, more = "") {
+  return matching(/^\d{1,15}$/, "")
+    .transform(Number)
+    .refine((value) => value >= min && value <= max)
+    .describe(`a whole number from ${min} to ${max}${more}`);
+}
+
+export const port = wholeNumber(0, 65_535, " (0: any free port)");
+
+export function oneOf<const Name extends string>(...names: readonly [Name, ...Name[]]) {
+  return z.enum(names).describe(`${names.slice(0, -1).join(", ")} or ${names.at(-1)}`);
+}
+
+export const flag = oneOf("true", "false")
+  .transform((value) => value === "true")
+  .describe("true or false");
+
+/** `off`, or a schema's value. */
+export function orOff<Value>(schema: z.ZodType<Value, string>, words: string) {
+  return z.union([z.literal("off").transform(() => null), schema]).describe(words);
+}
+
+/** Items separated by commas. */
+export function list(words: string, isItem: (item: string) => boolean = () => true) {
+  return z
+    .string()
+    .transform((raw) =>
+      raw
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== ""),
+    )
+    .refine((items) => items.every(isItem))
+    .describe(words);
+}
+
+/** Some of these names, or a word that means none. */
+export function someOf<const Name extends string>(names: readonly Name[], none: string) {
+  return z
+    .union([
+      z.literal(none).transform((): Name[] => []),
+      list("").pipe(z.array(z.enum(names as readonly [Name, ...Name[]])).min(1)),
+    ])
+    .describe(`some of ${names.join(",")}, or ${none}`);
+}
+
+export interface RateLimit {
+  readonly points: number;
+  readonly windowSeconds: number;
+}
+
+const UNITS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
+
+/** Null: off. */
+export const rateLimit = orOff(
+  matching(/^[1-9]\d{0,8}\/(second|minute|hour|day)$/, "").transform((raw): RateLimit => {
+    const [points = "", unit = ""] = raw.split("/");
+    return { points: Number(points), windowSeconds: UNITS[unit as keyof typeof UNITS] };
+  }),
+  "a count per second, minute, hour or day, such as 10/minute, or off",
+);
+
+export const cidrs = list("addresses or CIDR networks, separated by commas", (item) => {
+  const [address = "", bits, ...rest] = item.split("/");
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+});
+
+export const key32 = z
+  .string()
+  .transform((raw): Uint8Array => Buffer.from(raw, /^[0-9a-fA-F]{64}$/.test(raw) ? "hex" : "base64"))
+  .refine((key) => key.length === 32)
+  .describe("32 bytes as base64 or 64 hexadecimal digits");
+
+export const httpUrl = z
+  .string()
+  .refine((raw) => {
+    const url = URL.parse(raw);
+    return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.hash === "";
+  })
+  .describe("an http(s) address");
+
+/** A part of an address as it is sent; undefined where its percent-encoding cannot be read. */
+export function percentDecoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }

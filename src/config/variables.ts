@@ -1,21 +1,77 @@
-import { ACCESS_VARIABLES } from "./access-variables.ts";
-import { AUTHENTICATION_VARIABLES } from "./authentication-variables.ts";
-import { HANDLING_VARIABLES } from "./handling-variables.ts";
-import { NOTIFICATION_VARIABLES } from "./notification-variables.ts";
-import { OAUTH_VARIABLES } from "./oauth-variables.ts";
-import { RECEPTION_VARIABLES } from "./reception-variables.ts";
+import { ADMIN_VARIABLES } from "./admin.ts";
+import { AUTHENTICATION_VARIABLES } from "./authentication.ts";
+import { DATABASE_VARIABLES, ENCRYPTION_VARIABLES } from "./database.ts";
+import { HANDLING_VARIABLES, LOG_VARIABLES } from "./handling.ts";
+import { NOTIFICATION_VARIABLES } from "./notifications.ts";
+import { OAUTH_VARIABLES } from "./oauth.ts";
+import { LIMIT_VARIABLES, SERVER_VARIABLES } from "./server.ts";
+import {
+  expectation,
+  type SecretKind,
+  type ValuesOf,
+  type Variable,
+  type VariableTable,
+} from "./variable.ts";
 
-/** Every variable the service reads. The tables of README.md, docs/access.md and docs/oauth.md say the same, and a test holds them to that. */
+/** Every variable that the service reads. `npm run tables` writes docs/configuration.md from it. */
 export const VARIABLES = {
-  ...RECEPTION_VARIABLES,
+  ...SERVER_VARIABLES,
+  ...DATABASE_VARIABLES,
   ...AUTHENTICATION_VARIABLES,
+  ...ENCRYPTION_VARIABLES,
+  ...LIMIT_VARIABLES,
   ...HANDLING_VARIABLES,
+  ...LOG_VARIABLES,
   ...OAUTH_VARIABLES,
   ...NOTIFICATION_VARIABLES,
-  ...ACCESS_VARIABLES,
-} as const;
+  ...ADMIN_VARIABLES,
+};
 
-/** Those that nobody may see; an address with a password in it is no secret by itself. */
-export const SECRET_NAMES = (Object.keys(VARIABLES) as (keyof typeof VARIABLES)[]).filter(
-  (name) => "secret" in VARIABLES[name] && name !== "DATABASE_URL",
-);
+export type VariableName = keyof typeof VARIABLES;
+export type Values = ValuesOf<typeof VARIABLES>;
+
+const ROWS = Object.entries<Variable>(VARIABLES) as [VariableName, Variable][];
+
+/** The variables that hold a secret of one of these kinds. */
+export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
+  return ROWS.flatMap(([name, { secret }]) => (secret !== undefined && kinds.includes(secret) ? [name] : []));
+}
+
+/** The secrets that are generated outside production. */
+export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
+
+/** The sections of docs/configuration.md. */
+const SECTIONS: readonly (readonly [string, VariableTable])[] = [
+  ["Public listener", SERVER_VARIABLES],
+  ["Database", DATABASE_VARIABLES],
+  ["Authentication of callbacks", AUTHENTICATION_VARIABLES],
+  ["Encryption", ENCRYPTION_VARIABLES],
+  ["Limits", LIMIT_VARIABLES],
+  ["Handlers and retries", HANDLING_VARIABLES],
+  ["Logs and retention", LOG_VARIABLES],
+  ["OAuth", OAUTH_VARIABLES],
+  ["Notifications and alerts", NOTIFICATION_VARIABLES],
+  ["Admin access", ADMIN_VARIABLES],
+];
+
+export interface VariableDescription {
+  readonly name: string;
+  readonly expects: string;
+  readonly default: string;
+  readonly meaning: string;
+  /** The heading of docs/configuration.md above it. */
+  readonly section: string;
+}
+
+/** The variables, as docs/configuration.md shows them. */
+export function describeVariables(): VariableDescription[] {
+  return SECTIONS.flatMap(([section, table]) =>
+    Object.entries(table).map(([name, row]) => ({
+      name,
+      expects: expectation(row),
+      default: row.defaultText ?? (row.generated ? "outside production, generated" : (row.default ?? "")),
+      meaning: row.meaning,
+      section,
+    })),
+  );
+}

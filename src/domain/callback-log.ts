@@ -1,8 +1,9 @@
 import type { Diagnosis } from "./diagnosis.ts";
 import type { FaultCode } from "./faults.ts";
+import { FAULTS } from "./faults.ts";
 
 /** One row for each callback, masked (SPEC 1.8), in the store and as one line on standard output. */
-export interface CallbackLogRow {
+export interface CallbackLogEntry {
   /** Also sent to the caller as `X-Request-Id`. */
   readonly requestId: string;
   /** ISO 8601, when the request arrived. */
@@ -27,11 +28,11 @@ export interface CallbackLogRow {
   /** Why it was not authentic, where that was looked into. */
   readonly diagnosis?: Diagnosis;
   /** Of a row that stands for callbacks without rows of their own. */
-  readonly leftOut?: LeftOut;
+  readonly dropped?: DroppedCallbacks;
 }
 
 /** Why callbacks have no row of their own, or a shortened line. */
-export type LeftOutReason =
+export type DropReason =
   /** More were refused in a minute than are logged. */
   | "rejected_bound"
   /** No callback address was called. */
@@ -44,8 +45,8 @@ export type LeftOutReason =
   | "output_bound";
 
 /** What the bounds of the log have left out in a minute, of one reason and one outcome (SPEC 1.8, 7.3). */
-export interface LeftOut {
-  readonly reason: LeftOutReason;
+export interface DroppedCallbacks {
+  readonly reason: DropReason;
   readonly count: number;
   /** From how many addresses; counted up to 1,000. */
   readonly addresses: number;
@@ -55,18 +56,72 @@ export interface LeftOut {
 }
 
 /** What a row takes beside its texts. */
-const ROW_BYTES = 200;
+const ENTRY_BYTES = 200;
 
 /** About how many bytes a row of the log takes in the store. */
-export function logRowBytes(row: CallbackLogRow): number {
+export function logEntryBytes(row: CallbackLogEntry): number {
   const { method, url, requestHeaders, requestBody, responseBody, error } = row;
-  let bytes = ROW_BYTES;
+  let bytes = ENTRY_BYTES;
   for (const text of [method, url, requestHeaders, requestBody, responseBody, error ?? ""])
     bytes += Buffer.byteLength(text);
   return bytes;
 }
 
-/** Whether it belongs to no event, so that anybody may have caused it: such rows are bounded in number and bytes. */
-export function isOfStranger({ eventId }: CallbackLogRow): boolean {
+/** Whether it belongs to no event, so that any client may have caused it: such rows are bounded in number and bytes. */
+export function isWithoutEvent({ eventId }: CallbackLogEntry): boolean {
   return eventId === null;
+}
+
+/** Which rows of the callback log are meant; what is left out does not matter. */
+export interface CallbackFilter {
+  /** ISO 8601 as `toISOString` spells it; callbacks that arrived then or later. */
+  readonly from?: string;
+  /** Callbacks that arrived before it. */
+  readonly to?: string;
+  readonly source?: string;
+  readonly eventType?: string;
+  readonly eventId?: string;
+  readonly remoteAddress?: string;
+  /** Any of these. */
+  readonly outcomes?: readonly string[];
+  /** HTTP statuses from the first to the last one, both included. */
+  readonly statuses?: readonly [first: number, last: number];
+  /** A part of the masked body. The letters A to Z are as good as a to z; every other character is itself alone. */
+  readonly text?: string;
+}
+
+/** Every way a row of the log can say that its callback ended. */
+export const OUTCOMES: readonly string[] = ["success", "already_processed", ...Object.keys(FAULTS)];
+
+/** The same verdict as the database's on a filter, on a row that is at hand. */
+export function matchesCallback(filter: CallbackFilter, row: CallbackLogEntry): boolean {
+  const { from, to, source, eventType, eventId, remoteAddress, outcomes, statuses, text } = filter;
+  if (from !== undefined && row.receivedAt < from) return false;
+  if (to !== undefined && row.receivedAt >= to) return false;
+  if (source !== undefined && row.source !== source) return false;
+  if (eventType !== undefined && row.eventType !== eventType) return false;
+  if (eventId !== undefined && row.eventId !== eventId) return false;
+  if (remoteAddress !== undefined && row.remoteAddress !== remoteAddress) return false;
+  if (outcomes !== undefined && !outcomes.includes(row.outcome)) return false;
+  if (statuses !== undefined && (row.responseStatus < statuses[0] || row.responseStatus > statuses[1]))
+    return false;
+  return text === undefined || lowerAscii(row.requestBody).includes(lowerAscii(text));
+}
+
+/** Both databases fold these letters alone, whatever their locale. */
+function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/**
+ * The outcomes among which every row of this filter is, where none of them is a success or a duplicate; undefined where there
+ * may be one. Those rows have an index of their own, since they are few.
+ */
+export function indexedOutcomes({ outcomes, statuses }: CallbackFilter): readonly string[] | undefined {
+  if (statuses === undefined || statuses[0] < 400)
+    return outcomes?.every((outcome) => outcome in FAULTS) === true ? outcomes : undefined;
+  return Object.entries(FAULTS)
+    .filter(([, { status }]) => status >= statuses[0] && status <= statuses[1])
+    .map(([code]) => code)
+    .filter((code) => outcomes?.includes(code) !== false);
 }

@@ -4,3 +4,22 @@ export interface Clock {
 }
 
 export const systemClock: Clock = { now: () => new Date() };
+
+/**
+ * At most so many in a stretch of time, which begins with the first of them. A clock that is set back begins another one.
+ * @returns whether one more may be, at this time; one that may not is not counted
+ */
+export function createWindowLimit(count: number, windowMs: number): (now: Date) => boolean {
+  let windowStart = Number.NEGATIVE_INFINITY;
+  let counted = 0;
+  return (now) => {
+    const time = now.getTime();
+    if (time - windowStart >= windowMs || time < windowStart) {
+      windowStart = time;
+      counted = 0;
+    }
+    if (counted >= count) return false;
+    counted += 1;
+    return true;
+  };
+}

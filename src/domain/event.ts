@@ -1,5 +1,3 @@
-import type { JsonObject } from "./json.ts";
-
 /** The versions of SPEC 9; a path or `X-API-Version` selects one. */
 export const VERSIONS = ["v1", "v2"] as const;
 export type Version = (typeof VERSIONS)[number];
@@ -24,4 +22,34 @@ export interface CallbackEvent<Data = JsonObject> {
 /** One text for a key, for maps and encryption contexts; the separator cannot stand in either part. */
 export function keyText(key: EventKey): string {
   return `${key.source}\u0000${key.eventId}`;
+}
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+export type JsonObject = { [key: string]: JsonValue };
+
+/** Undefined where the text is not JSON. Its error is dropped: it shows a part of the text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A text as a segment of a path, still to be percent-encoded. Every parser of addresses takes `.` and `..` away, percent-encoded or
+ * not (URL Standard, "double-dot URL path segment"), and platforms may have ids of that kind: so they have a `~` before them, and
+ * what would then look like one of them another `~`. Every other text is left as it is.
+ */
+export function toPathSegment(text: string): string {
+  return /^~*\.{1,2}$/.test(text) ? `~${text}` : text;
+}
+
+/** The text that `toPathSegment` was given. @param segment no longer percent-encoded */
+export function fromPathSegment(segment: string): string {
+  return /^~+\.{1,2}$/.test(segment) ? segment.slice(1) : segment;
 }

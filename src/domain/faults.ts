@@ -27,7 +27,7 @@ export const FAULTS = {
     status: 404,
     message: "not found",
     meaning:
-      "No such address. Compare it with the registered one: protocol, host and path must be equal to the letter.",
+      "No such address. Compare it with the registered one: protocol, host and path must be identical.",
   },
   method_not_allowed: {
     status: 405,
@@ -148,7 +148,7 @@ export const FAULTS = {
     status: 500,
     message: "internal error",
     meaning:
-      "The process ended during an attempt that ran alone: an error thrown outside the handler's promise, an exit, an endless loop, too little memory, or a kill from outside. Look for the cause before you replay it.",
+      "The process ended during an attempt that ran alone, by an uncaught error, an exit, an endless loop, too little memory or a kill. Find the cause before you replay it.",
   },
   commit_failed: {
     status: 500,
@@ -165,7 +165,7 @@ export const FAULTS = {
   internal: {
     status: 500,
     message: "internal error",
-    meaning: "A fault nobody foresaw; the log has the stack.",
+    meaning: "An unexpected error; the log has its stack.",
   },
   keys_unavailable: {
     status: 503,
@@ -193,7 +193,7 @@ export const FAULTS = {
     status: 503,
     message: "temporarily unavailable",
     meaning:
-      "As many callbacks as `MAX_WAITING_CALLBACKS` allows are at work or wait for the database, or the body was the oldest unfinished one when others needed room in `MAX_UNVERIFIED_BYTES`; `Retry-After` says when to come again.",
+      "`MAX_WAITING_CALLBACKS` are at work or wait, or the body was the oldest unfinished one past `MAX_UNVERIFIED_BYTES`; retry after `Retry-After`.",
   },
   event_in_progress: {
     status: 503,

@@ -1,35 +1,59 @@
-export { atMost } from "./at-most.ts";
-export { type CallbackFilter, matchesCallback, OUTCOMES, rareOutcomes } from "./callback-filter.ts";
 export {
-  type CallbackLogRow,
-  isOfStranger,
-  type LeftOut,
-  type LeftOutReason,
-  logRowBytes,
+  type CallbackFilter,
+  type CallbackLogEntry,
+  type DroppedCallbacks,
+  type DropReason,
+  indexedOutcomes,
+  isWithoutEvent,
+  logEntryBytes,
+  matchesCallback,
+  OUTCOMES,
 } from "./callback-log.ts";
 export { fromCanonicalBase64url } from "./canonical-base64url.ts";
-export { type Clock, systemClock } from "./clock.ts";
-export { type Counted, type Counts, createCounts } from "./counts.ts";
-export { type DeliveryPolicy, nextDeliveryAt } from "./delivery-schedule.ts";
-export { DIAGNOSES, type DiagnosisCode } from "./diagnoses.ts";
-export { type Diagnosis, diagnosisOf, type Finding, storedDiagnosis } from "./diagnosis.ts";
-export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./endings.ts";
-export { type CallbackEvent, type EventKey, keyText, VERSIONS, type Version } from "./event.ts";
-export { FAULTS, type FaultCode } from "./faults.ts";
-export { fileTrouble } from "./file-trouble.ts";
-export { isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
-export type { Log } from "./log.ts";
-export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
-export { asSegment, ofSegment } from "./path-segment.ts";
-export { errorPart, readableError } from "./readable-error.ts";
-export { afterCutOff, type CutOffAttempt, nextAttemptAt, type RetryPolicy } from "./retry-schedule.ts";
+export { type Clock, createWindowLimit, systemClock } from "./clock.ts";
 export {
-  bucketOf,
-  quantileOf,
+  DIAGNOSES,
+  type Diagnosis,
+  type DiagnosisCode,
+  diagnosisOf,
+  type Finding,
+  storedDiagnosis,
+} from "./diagnosis.ts";
+export { errorProperty, errorReason, fileErrorText, readableError, rootCause, shellWord } from "./errors.ts";
+export {
+  type CallbackEvent,
+  type EventKey,
+  fromPathSegment,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  keyText,
+  parseJson,
+  toPathSegment,
+  VERSIONS,
+  type Version,
+} from "./event.ts";
+export { FAULTS, type FaultCode } from "./faults.ts";
+export { createSparingLog, type Log, type SparingLog } from "./log.ts";
+export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
+export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./outcome.ts";
+export {
+  type AttemptInterruption,
+  afterInterruption,
+  type DeliveryPolicy,
+  nextAttemptAt,
+  nextDeliveryAt,
+  type RetryPolicy,
+} from "./retry-schedule.ts";
+export {
+  createSourceCounts,
+  latencyBucket,
+  latencyQuantile,
+  OVERVIEW_RANGES,
+  type OverviewRange,
+  periodStart,
   type RollupCount,
   type RollupKey,
-  SPANS,
-  type Span,
-  slotOf,
+  type SourceCount,
+  type SourceCounts,
 } from "./rollup.ts";
-export { createSparingLog, type SparingLog } from "./sparing-log.ts";

@@ -1,7 +1,49 @@
+import { type Clock, createWindowLimit } from "./clock.ts";
+
 /** The part of a pino logger that the inner rooms and handlers use. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+}
+
+interface Entry {
+  readonly fields: { readonly err: unknown; readonly [name: string]: unknown };
+  readonly message: string;
+  /** Separates causes further, such as by route; from a fixed set, never a stranger's text. */
+  readonly cause?: string;
+}
+
+/** Writes errors that any request can cause. */
+export type SparingLog = (level: "warn" | "error", entry: Entry) => void;
+
+const MINUTE_MS = 60_000;
+/** Codes and names of errors are few; past this many, the rest counts as one cause. */
+const MAX_CAUSES = 100;
+
+/**
+ * Writes one line a minute for each message and cause, by the error's code or name. The next line of the cause says how many were
+ * left out before it.
+ */
+export function createSparingLog(log: Log, clock: Clock): SparingLog {
+  const causes = new Map<string, { readonly mayWrite: (now: Date) => boolean; leftOut: number }>();
+  return (level, { fields, message, cause = "" }) => {
+    const own = `${message}\n${cause}\n${nameOf(fields.err)}`;
+    const key = causes.has(own) || causes.size < MAX_CAUSES ? own : "";
+    const known = causes.get(key) ?? { mayWrite: createWindowLimit(1, MINUTE_MS), leftOut: 0 };
+    causes.set(key, known);
+    if (!known.mayWrite(clock.now())) {
+      known.leftOut += 1;
+      return;
+    }
+    const { leftOut } = known;
+    known.leftOut = 0;
+    log[level](leftOut === 0 ? fields : { ...fields, left_out_before: leftOut }, message);
+  };
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -1,13 +1,13 @@
-import type { DiagnosisCode } from "./diagnoses.ts";
+import type { JsonObject } from "./event.ts";
 import type { FaultCode } from "./faults.ts";
-import type { JsonObject } from "./json.ts";
+import { FAULTS } from "./faults.ts";
 
 /** Every legal ending of a callback. `http/` has the one table that turns it into an answer. */
 export type Outcome = Success | AlreadyProcessed | Refused | Failed;
 
 /** The handler ran and its transaction committed. */
 export interface Success {
-  readonly ending: "success";
+  readonly kind: "success";
   readonly result: JsonObject;
   /** Set where it committed earlier, and the same answer is given once more. */
   readonly isRepeated?: true;
@@ -15,7 +15,7 @@ export interface Success {
 
 /** A completed record exists; nothing ran. */
 export interface AlreadyProcessed {
-  readonly ending: "already_processed";
+  readonly kind: "already_processed";
   /** What the first one was answered; null where that is not at hand. */
   readonly result: JsonObject | null;
   /** False where another body came under the same id. */
@@ -24,14 +24,12 @@ export interface AlreadyProcessed {
 
 /** The callback itself is at fault (4xx): asking again will not help, and nothing was changed. */
 export interface Refused {
-  readonly ending: "refused";
+  readonly kind: "refused";
   readonly code: FaultCode;
   /** For the caller; says no more than a stranger may know. */
   readonly message: string;
   /** For the log. */
   readonly detail?: string;
-  /** Where it is known at once why a request is not authentic, and more closely than `code` says. */
-  readonly because?: DiagnosisCode;
   readonly retryAfterSeconds?: number;
   /** The methods that are served, for a 405. */
   readonly allow?: string;
@@ -39,7 +37,40 @@ export interface Refused {
 
 /** We are at fault (5xx): the platform may ask again; nothing of the handler's was kept. */
 export interface Failed {
-  readonly ending: "failed";
+  readonly kind: "failed";
   readonly code: FaultCode;
   readonly cause: unknown;
+}
+
+export function alreadyProcessed(result: JsonObject | null, isSameBody: boolean): AlreadyProcessed {
+  return { kind: "already_processed", result, isSameBody };
+}
+
+export function success(result: JsonObject): Success {
+  return { kind: "success", result };
+}
+
+/** `message` and `detail` only where the ending names a field or a cause of its own. */
+export function refused(
+  code: FaultCode,
+  details: { message?: string; detail?: string; allow?: string } = {},
+): Refused {
+  return { kind: "refused", code, message: FAULTS[code].message, ...details };
+}
+
+export function failed(code: FaultCode, cause: unknown): Failed {
+  return { kind: "failed", code, cause };
+}
+
+export function isRefused(value: unknown): value is Refused {
+  return hasKind(value) && value.kind === "refused";
+}
+
+/** The HTTP status of an ending: 200, or what the catalogue says (SPEC 7). */
+export function statusOf(outcome: Outcome): number {
+  return "code" in outcome ? FAULTS[outcome.code].status : 200;
+}
+
+function hasKind(value: unknown): value is { kind: unknown } {
+  return typeof value === "object" && value !== null && "kind" in value;
 }

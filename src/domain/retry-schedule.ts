@@ -14,18 +14,18 @@ export function nextAttemptAt(policy: RetryPolicy, retriesDone: number, now: Dat
 }
 
 /** An attempt whose process ended before the attempt did. */
-export interface CutOffAttempt {
+export interface AttemptInterruption {
   readonly kind: "retry" | "replay" | "bulk";
   /** Whether its process ran no other failure meanwhile. */
   readonly isAlone: boolean;
   /** Including this one. */
   readonly retriesDone: number;
   /** How many processes ended during its attempts since the last one that came to an end, including this one. */
-  readonly uncleanEnds: number;
+  readonly crashes: number;
   readonly leasedAt: Date;
 }
 
-export interface AfterCutOff {
+export interface AfterInterruption {
   readonly retriesDone: number;
   /** No automatic retry is left. Of a bulk replay: it does not try this failure again. */
   readonly isGivenUp: boolean;
@@ -34,16 +34,20 @@ export interface AfterCutOff {
 }
 
 /** A bulk replay leaves a failure alone after so many process ends: one in company, and two of its own. */
-const MOST_ENDS_IN_BULK = 3;
+const MAX_ENDS_IN_BULK = 3;
 
 /**
  * What an attempt costs whose process ended. Alone it counts like any failed one. Beside others it counts too, but never as the
  * last one: the event that ended the process may have been another, and each of them gets an attempt of its own first.
  */
-export function afterCutOff(policy: RetryPolicy, cutOff: CutOffAttempt, now: Date): AfterCutOff {
-  const { kind, isAlone, retriesDone, uncleanEnds, leasedAt } = cutOff;
+export function afterInterruption(
+  policy: RetryPolicy,
+  interrupted: AttemptInterruption,
+  now: Date,
+): AfterInterruption {
+  const { kind, isAlone, retriesDone, crashes, leasedAt } = interrupted;
   if (kind !== "retry") {
-    const isGivenUp = kind === "bulk" && isAlone && uncleanEnds >= MOST_ENDS_IN_BULK;
+    const isGivenUp = kind === "bulk" && isAlone && crashes >= MAX_ENDS_IN_BULK;
     return { retriesDone, isGivenUp, nextAttemptAt: undefined };
   }
   const isLast = retriesDone >= policy.max;
@@ -54,4 +58,36 @@ export function afterCutOff(policy: RetryPolicy, cutOff: CutOffAttempt, now: Dat
     isGivenUp: false,
     nextAttemptAt: new Date(due),
   };
+}
+
+/** How often and how long a notification is tried on one channel. */
+export interface DeliveryPolicy {
+  /** Attempts in all; after the last one the delivery is dead and waits for a person. */
+  readonly attempts: number;
+  /** Time before the second attempt; each further one comes four times later than the one before. */
+  readonly firstDelaySeconds: number;
+}
+
+const GROWTH = 4;
+const MAX_DELAY_SECONDS = 12 * 3_600;
+/** Spreads requests to a receiver that is reachable again over time. */
+const JITTER = 0.2;
+
+/**
+ * When a delivery that failed `attemptsDone` times is tried next; undefined when the attempts are used up.
+ * @param chance from 0 up to 1, drawn for each call
+ * @param retryAfterSeconds seconds that the receiver asked for (`Retry-After`)
+ */
+export function nextDeliveryAt(
+  policy: DeliveryPolicy,
+  attemptsDone: number,
+  now: Date,
+  chance: number,
+  retryAfterSeconds = 0,
+): Date | undefined {
+  if (attemptsDone >= policy.attempts) return undefined;
+  const grown = policy.firstDelaySeconds * GROWTH ** (attemptsDone - 1);
+  const jittered = Math.min(grown, MAX_DELAY_SECONDS) * (1 - JITTER + 2 * JITTER * chance);
+  const seconds = Math.max(jittered, Math.min(retryAfterSeconds, MAX_DELAY_SECONDS));
+  return new Date(now.getTime() + Math.round(seconds * 1000));
 }

@@ -2,13 +2,13 @@
  * What callbacks came to, counted by time: how many ended how, and how long they took. Each count is kept three times, in
  * periods as long as each span of the overview shows, so that no overview reads more than a few thousand rows.
  */
-export const SPANS = {
+export const OVERVIEW_RANGES = {
   hour: { stepSeconds: 60, steps: 60, keptSeconds: 2 * 86_400 },
-  day: { stepSeconds: 900, steps: 96, keptSeconds: 8 * 86_400 },
+  day: { stepSeconds: 900, steps: 96, keptSeconds: 9 * 86_400 },
   month: { stepSeconds: 14_400, steps: 180, keptSeconds: 92 * 86_400 },
 } as const;
 
-export type Span = keyof typeof SPANS;
+export type OverviewRange = keyof typeof OVERVIEW_RANGES;
 
 /** In milliseconds; a bucket holds what took no longer than its bound, the last one what took longer than all of them. */
 const BOUNDS_MS = [
@@ -28,13 +28,13 @@ export interface RollupCount extends RollupKey {
 }
 
 /** The bucket of a duration in milliseconds. */
-export function bucketOf(ms: number): number {
+export function latencyBucket(ms: number): number {
   const bucket = BOUNDS_MS.findIndex((bound) => ms <= bound);
   return bucket === -1 ? BOUNDS_MS.length : bucket;
 }
 
 /** When the period that holds this moment began, in seconds since the epoch. */
-export function slotOf(at: Date, stepSeconds: number): number {
+export function periodStart(at: Date, stepSeconds: number): number {
   return Math.floor(at.getTime() / 1_000 / stepSeconds) * stepSeconds;
 }
 
@@ -42,7 +42,7 @@ export function slotOf(at: Date, stepSeconds: number): number {
  * How long the quickest `share` of them took at the most, in milliseconds; null where there were none. Within a bucket they
  * are taken to be spread evenly.
  */
-export function quantileOf(
+export function latencyQuantile(
   counts: readonly { bucket: number; count: number }[],
   share: number,
 ): number | null {
@@ -60,4 +60,39 @@ export function quantileOf(
     below += count;
   }
   return BOUNDS_MS.at(-1) ?? null;
+}
+
+/** Counts by source and subject, until they are written down. */
+export interface SourceCounts<Subject> {
+  add(source: string, subject: Subject, by?: number): void;
+  /** Returns the counts since the last call, and resets them. */
+  take(): SourceCount<Subject>[];
+}
+
+export interface SourceCount<Subject> {
+  readonly source: string;
+  readonly subject: Subject;
+  readonly count: number;
+}
+
+/** Subjects are compared as the keys of a `Map` are. */
+export function createSourceCounts<Subject>(): SourceCounts<Subject> {
+  let sources = new Map<string, Map<Subject, number>>();
+  return {
+    add(source, subject, by = 1) {
+      let subjects = sources.get(source);
+      if (subjects === undefined) {
+        subjects = new Map();
+        sources.set(source, subjects);
+      }
+      subjects.set(subject, (subjects.get(subject) ?? 0) + by);
+    },
+    take() {
+      const taken = [...sources].flatMap(([source, subjects]) =>
+        [...subjects].map(([subject, count]) => ({ source, subject, count })),
+      );
+      sources = new Map();
+      return taken;
+    },
+  };
 }

@@ -1,3 +1,1 @@
-export { flushFile, flushFolder } from "./flush-path.ts";
-export { makeFolder } from "./make-folder.ts";
-export { writableByOthers } from "./writable-by-others.ts";
+export { makePrivateFolder, syncFile, syncParentFolder, writableByOthers } from "./files.ts";

@@ -41,21 +41,21 @@ function check(definition: unknown): asserts definition is Record<string, unknow
   }
   const { type, versions = VERSIONS, data, prepare, handle } = definition as Record<string, unknown>;
   const unknownKey = Object.keys(definition).find((key) => !KEYS.includes(key));
-  if (unknownKey !== undefined) refuse(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
+  if (unknownKey !== undefined) optionError(unknownKey, `no such option; there are ${KEYS.join(", ")}`);
   if (typeof type !== "string" || !TYPE.test(type)) {
-    refuse("type", `got ${JSON.stringify(type)}, expected up to 128 letters, digits or . _ : / -`);
+    optionError("type", `got ${JSON.stringify(type)}, expected up to 128 letters, digits or . _ : / -`);
   }
   const served: unknown[] = Array.isArray(versions) ? versions : [];
   if (served.length === 0 || served.some((version) => !(VERSIONS as readonly unknown[]).includes(version))) {
-    refuse("versions", `got ${JSON.stringify(versions)}, expected a list of ${VERSIONS.join(" and ")}`);
+    optionError("versions", `got ${JSON.stringify(versions)}, expected a list of ${VERSIONS.join(" and ")}`);
   }
   if ((typeof data !== "object" && typeof data !== "function") || data === null || !("~standard" in data)) {
-    refuse("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
+    optionError("data", "expected a Standard Schema, such as z.object({ … }) of Zod");
   }
-  if (prepare !== undefined && typeof prepare !== "function") refuse("prepare", "expected a function");
-  if (typeof handle !== "function") refuse("handle", "expected a function");
+  if (prepare !== undefined && typeof prepare !== "function") optionError("prepare", "expected a function");
+  if (typeof handle !== "function") optionError("handle", "expected a function");
 }
 
-function refuse(option: string, why: string): never {
+function optionError(option: string, why: string): never {
   throw new TypeError(`defineHandler: \`${option}\`: ${why}`);
 }

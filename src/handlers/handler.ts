@@ -13,7 +13,7 @@ export interface PrepareContext<Data = JsonObject> {
   readonly tokens: UserTokens;
 }
 
-/** The access tokens of users who have authorized us; nobody else is ever shown them. */
+/** The access tokens of users who have authorized us; only handlers get them. */
 export interface UserTokens {
   /**
    * A token that is valid for another minute at least, refreshed where it has to be.
@@ -90,4 +90,20 @@ export interface Handler {
   readonly data: StandardSchemaV1;
   readonly prepare: ((context: PrepareContext<unknown>) => Promise<JsonValue | undefined>) | undefined;
   readonly handle: (context: HandleContext<unknown, unknown>) => Promise<JsonObject> | JsonObject;
+}
+
+const BRAND = Symbol.for("oncehook.Rejected");
+
+/**
+ * Thrown by a handler when the event itself is wrong: answered 400 with this message, rolled back, not retried.
+ * The message goes to the caller, so it must not say more than the platform may know.
+ */
+export class Rejected extends Error {
+  override readonly name = "Rejected";
+  readonly [BRAND] = true;
+}
+
+/** By brand, since a user's handler may bring its own copy of this package. */
+export function isRejected(error: unknown): error is Rejected {
+  return error instanceof Error && BRAND in error;
 }

@@ -1,11 +1,13 @@
 export { paymentNotify } from "./built-in/payment-notify.ts";
-export { sealedTokensContext, sealTokens, type TokenAnswer } from "./built-in/token-lifetime.ts";
 export {
   type CodeGrant,
   type ExchangeCode,
+  encryptTokens,
   storableId,
+  type TokenResponse,
   userAuthorized,
-  userOf,
+  userIdOf,
+  userTokensContext,
 } from "./built-in/user-authorized.ts";
 export { webhookMessage } from "./built-in/webhook-message.ts";
 export { defineHandler } from "./define-handler.ts";
@@ -15,11 +17,11 @@ export {
   type HandleContext,
   type Handler,
   type HandlerDefinition,
+  isRejected,
   type PrepareContext,
+  Rejected,
   type UserTokens,
   UserTokensMissing,
 } from "./handler.ts";
-export { createRegistry, type Registry } from "./registry.ts";
-export { isRejected, Rejected } from "./rejected.ts";
-export { validateData } from "./validate-data.ts";
-export { HandlerTimedOut, type TimeLimit, withTimeLimit } from "./with-time-limit.ts";
+export { createRegistry, type Registry, validateData } from "./registry.ts";
+export { HandlerTimedOut, SharedTimeLimit, type TimeLimit, withTimeLimit } from "./with-time-limit.ts";

@@ -1,5 +1,8 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { VERSIONS, Version } from "../domain/index.ts";
+import { type JsonObject, type Refused, refused } from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
+import { withTimeLimit } from "./with-time-limit.ts";
 
 /** Finds the handler of a type in a version (SPEC 4.1, 9). */
 export interface Registry {
@@ -41,4 +44,34 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
 
 function nameOf(version: (typeof VERSIONS)[number], type: string): string {
   return `${version} ${type}`;
+}
+
+const MAX_ISSUES = 3;
+
+/**
+ * `data` through the handler's own schema; a refusal names the fields. A promise for an asynchronous schema alone.
+ * @throws HandlerTimedOut when an asynchronous schema does not come to an end
+ */
+export function validateData(
+  schema: StandardSchemaV1,
+  data: JsonObject,
+  timeLimitMs: number,
+): ValidatedData | Promise<ValidatedData> {
+  const result = schema["~standard"].validate(data);
+  return result instanceof Promise
+    ? withTimeLimit(timeLimitMs, "the schema of `data`", () => result).then(validatedData)
+    : validatedData(result);
+}
+
+type ValidatedData = { readonly value: unknown } | Refused;
+
+function validatedData(result: StandardSchemaV1.Result<unknown>): ValidatedData {
+  if (result.issues === undefined) return { value: result.value };
+  const told = result.issues.slice(0, MAX_ISSUES).map(sentence).join("; ");
+  return refused("event_invalid", { message: told === "" ? "data is not valid" : told });
+}
+
+function sentence({ path = [], message }: StandardSchemaV1.Issue): string {
+  const keys = path.map((segment) => String(typeof segment === "object" ? segment.key : segment));
+  return `${["data", ...keys].join(".")}: ${message}`;
 }

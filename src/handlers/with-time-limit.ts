@@ -1,6 +1,12 @@
+import { readableError } from "../domain/index.ts";
+
 /** A handler, or its `prepare`, that ran past its limit. What it does afterwards has no effect. */
 export class HandlerTimedOut extends Error {
   override readonly name = "HandlerTimedOut";
+}
+
+function timedOut(what: string, ms: number): string {
+  return `${what} exceeded its time limit of ${ms} ms (HANDLER_TIMEOUT_MS)`;
 }
 
 /** Tells the work of its time limit; the signal is made for those who ask for it, since most do not. */
@@ -9,8 +15,8 @@ export interface TimeLimit {
 }
 
 /**
- * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped, only told through the
- * signal, so whoever lent it a transaction must take that back.
+ * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped: the signal asks it to end, and the
+ * caller must end any transaction handle that it passed on.
  */
 export function withTimeLimit<T>(
   ms: number,
@@ -20,7 +26,7 @@ export function withTimeLimit<T>(
   return new Promise<T>((resolve, reject) => {
     const limit = new Limit();
     const timer = setTimeout(() => {
-      const error = new HandlerTimedOut(`${what} exceeded its time limit of ${ms} ms (HANDLER_TIMEOUT_MS)`);
+      const error = new HandlerTimedOut(timedOut(what, ms));
       limit.exceeded(error);
       reject(error);
     }, ms);
@@ -54,5 +60,62 @@ class Limit implements TimeLimit {
   exceeded(error: HandlerTimedOut): void {
     this.#error = error;
     this.#controller?.abort(error);
+  }
+}
+
+interface RunningWork {
+  readonly what: string;
+  readonly endsAt: number;
+  readonly limit: Limit;
+  readonly reject: (error: HandlerTimedOut) => void;
+}
+
+/** The same limit for many: one timer watches all that run, so that none of them costs one. */
+export class SharedTimeLimit {
+  readonly #ms: number;
+  /** In order of their ends. */
+  readonly #running = new Set<RunningWork>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  run<T>(what: string, run: (limit: TimeLimit) => Promise<T> | T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const limit = new Limit();
+      const work = { what, endsAt: performance.now() + this.#ms, limit, reject };
+      this.#running.add(work);
+      this.#timer ??= setTimeout(() => this.#check(), this.#ms);
+      const ended = () => this.#running.delete(work);
+      const failed = (error: unknown) => {
+        ended();
+        // Whatever a handler throws is read from here on, and reading it must not throw again.
+        reject(readableError(error));
+      };
+      try {
+        Promise.resolve(run(limit)).then((value) => {
+          ended();
+          resolve(value);
+        }, failed);
+      } catch (error) {
+        failed(error);
+      }
+    });
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const work of this.#running) {
+      if (work.endsAt > now) {
+        this.#timer = setTimeout(() => this.#check(), Math.ceil(work.endsAt - now));
+        return;
+      }
+      this.#running.delete(work);
+      const error = new HandlerTimedOut(timedOut(work.what, this.#ms));
+      work.limit.exceeded(error);
+      work.reject(error);
+    }
   }
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import { type CallbackLogRow, FAULTS, type FaultCode } from "../domain/index.ts";
-import type { PublicDeps } from "./public-deps.ts";
+import { type CallbackLogEntry, FAULTS, type FaultCode } from "../domain/index.ts";
+import type { PublicDependencies } from "./public-dependencies.ts";
 import { normalAddress } from "./remote-address.ts";
 
 /** How long a stranger may take to read why it was refused. */
 const GRACE_MS = 1_000;
-const NOTHING = new Uint8Array();
+const EMPTY_BODY = new Uint8Array();
 
 const CODES: Readonly<Record<string, FaultCode>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -16,21 +16,25 @@ const CODES: Readonly<Record<string, FaultCode>> = {
 /** What never becomes a request in Node's eyes, or stops being one while it arrives. */
 export interface ClientErrors {
   /** Answers by hand, since Node gives the socket alone, and logs what is known. */
-  answer(error: NodeJS.ErrnoException, socket: Socket): void;
-  /** A request has begun on this socket; its own ending is logged, with what `answer` said. */
-  begun(socket: Socket): void;
-  ended(socket: Socket): void;
+  respond(error: NodeJS.ErrnoException, socket: Socket): void;
+  /** A request has started on this socket; its own ending is logged, with what `answer` said. */
+  requestStarted(socket: Socket): void;
+  requestEnded(socket: Socket): void;
   codeFor(socket: Socket): FaultCode | undefined;
 }
 
-export function createClientErrors({ callbackLog, answered: count, clock }: Deps): ClientErrors {
-  const underWay = new WeakSet<Socket>();
+export function createClientErrors({
+  callbackLog,
+  onAnswered: count,
+  clock,
+}: ClientErrorDependencies): ClientErrors {
+  const inFlight = new WeakSet<Socket>();
   const answered = new WeakMap<Socket, FaultCode>();
   return {
-    begun: (socket) => void underWay.add(socket),
-    ended: (socket) => void underWay.delete(socket),
+    requestStarted: (socket) => void inFlight.add(socket),
+    requestEnded: (socket) => void inFlight.delete(socket),
     codeFor: (socket) => answered.get(socket),
-    answer(error, socket) {
+    respond(error, socket) {
       if (error.code === "ECONNRESET" || !socket.writable) {
         socket.destroy();
         return;
@@ -38,16 +42,16 @@ export function createClientErrors({ callbackLog, answered: count, clock }: Deps
       const code = CODES[error.code ?? ""] ?? "malformed_request";
       const body = JSON.stringify({ error: FAULTS[code].message });
       answered.set(socket, code);
-      if (!underWay.has(socket)) {
-        const outcome = { ending: "refused", code, message: FAULTS[code].message } as const;
+      if (!inFlight.has(socket)) {
+        const outcome = { kind: "refused", code, message: FAULTS[code].message } as const;
         count({ outcome }, FAULTS[code].status, 0);
         const remoteAddress = normalAddress(socket.remoteAddress ?? "");
         if (callbackLog.admitRejected({ outcome: code, remoteAddress })) {
-          const row = rowOf(code, error, body, remoteAddress, clock.now());
-          callbackLog.addRefused({ outcome: code, remoteAddress, body: NOTHING, row: () => row });
+          const row = logEntryOf(code, error, body, remoteAddress, clock.now());
+          callbackLog.addRefused({ outcome: code, remoteAddress, body: EMPTY_BODY, entry: () => row });
         }
       }
-      // The other side may never close: a socket that timed out is in nobody's list of connections any more.
+      // The other side may never close, and no list of connections has a socket that timed out.
       setTimeout(() => socket.destroy(), GRACE_MS).unref();
       socket.end(
         `HTTP/1.1 ${FAULTS[code].status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
@@ -58,16 +62,16 @@ export function createClientErrors({ callbackLog, answered: count, clock }: Deps
   };
 }
 
-type Deps = Pick<PublicDeps, "callbackLog" | "answered" | "clock">;
+type ClientErrorDependencies = Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">;
 
 /** Nothing of the request is known but where it came from and what the parser said. */
-function rowOf(
+function logEntryOf(
   code: FaultCode,
   error: NodeJS.ErrnoException,
   responseBody: string,
   remoteAddress: string,
   now: Date,
-): CallbackLogRow {
+): CallbackLogEntry {
   return {
     requestId: randomUUID(),
     receivedAt: now.toISOString(),

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { createMinuteTally } from "../observe/index.ts";
+import { createMinuteCounter } from "../observability/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { createSmallPieces } from "./small-pieces.ts";
 
@@ -58,10 +58,10 @@ export function guardConnections(
   server: Server,
   { limit, writeTimeoutMs, report }: GuardOptions,
 ): ConnectionGuard {
-  const pipelined = createMinuteTally((count) => report("pipelined", count));
-  const unread = createMinuteTally((count) => report("unread", count));
+  const pipelined = createMinuteCounter((count) => report("pipelined", count));
+  const unread = createMinuteCounter((count) => report("unread", count));
   const deadline = createWriteDeadline(writeTimeoutMs, unread.add);
-  const inPieces = createMinuteTally((count) => report("pieces", count));
+  const inPieces = createMinuteCounter((count) => report("pieces", count));
   const smallPieces = createSmallPieces({ onClosed: inPieces.add });
   const turns = createTurns(limit, deadline, pipelined.add);
   const handlers = server.listeners("request") as Handler[];
@@ -137,17 +137,18 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
   function start(turn: Turn, message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
     turn.current = response;
-    limit.began(socket);
+    limit.requestStarted(socket);
     let isAtWork = true;
     const done = (): void => {
-      if (isAtWork) limit.ended(socket);
+      if (isAtWork) limit.requestEnded(socket);
       isAtWork = false;
     };
-    response.once("prefinish", () => {
+    // Each of these events comes once; `on` makes no wrapper for it.
+    response.on("prefinish", () => {
       done();
       if (socket.writableLength > 0) unread.add(response, socket);
     });
-    response.once("close", () => {
+    response.on("close", () => {
       done();
       unread.delete(response);
       turn.current = undefined;

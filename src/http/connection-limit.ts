@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
-import { createMinuteTally } from "../observe/index.ts";
+import { createMinuteCounter } from "../observability/index.ts";
 import { normalAddress, rateKey } from "./remote-address.ts";
 
 export interface ConnectionLimits {
-  readonly most: number;
+  readonly max: number;
   /** An IPv6 address counts by its /64. */
-  readonly mostPerAddress: number;
+  readonly maxPerAddress: number;
   /** Whether the limit for one address does not apply to this one: all of a proxy's clients share its address. */
   readonly isProxy: (address: string) => boolean;
 }
@@ -24,10 +24,10 @@ export interface ConnectionLimit {
   accepted(socket: Socket): void;
   /** Relates a TLS connection to the one that it was made of. */
   secured(socket: Socket): void;
-  /** A request has begun on a connection. */
-  began(socket: Socket): void;
+  /** A request has started on a connection. */
+  requestStarted(socket: Socket): void;
   /** Its response is out. */
-  ended(socket: Socket): void;
+  requestEnded(socket: Socket): void;
   close(): void;
 }
 
@@ -35,11 +35,11 @@ interface Connection {
   readonly socket: Socket;
   /** Address and port of the other side. */
   readonly peer: string;
-  readonly group: Group;
+  readonly group: AddressGroup;
   requests: number;
 }
 
-interface Group {
+interface AddressGroup {
   readonly address: string;
   count: number;
   /** Without a request under way, the one that was idle first comes first. */
@@ -47,21 +47,21 @@ interface Group {
 }
 
 /**
- * Past a bound the connection that has been idle longest is closed, and not the new one: whoever opens connections and sends
- * nothing locks no sender out. Of all addresses, the one with the most connections loses one.
+ * Past the bound, the connection that has been idle longest is closed instead of the new one, so that idle connections lock
+ * no sender out. Of all addresses, the one with the most connections loses one.
  */
 export function createConnectionLimit({
   limits,
   endOldestBody,
   report,
 }: ConnectionLimitOptions): ConnectionLimit {
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, AddressGroup>();
   const connections = new WeakMap<Socket, Connection>();
   const handshaking = new Map<string, Connection>();
-  const closed = createMinuteTally(report);
+  const closed = createMinuteCounter(report);
   let total = 0;
 
-  function closeIdle(group: Group | undefined): boolean {
+  function closeIdle(group: AddressGroup | undefined): boolean {
     const [oldest] = group?.idle ?? [];
     if (oldest === undefined) return false;
     oldest.socket.destroy();
@@ -80,12 +80,12 @@ export function createConnectionLimit({
     if (group.count === 0) groups.delete(group.address);
   }
 
-  function hasRoom(group: Group, address: string): boolean {
-    if (group.count >= limits.mostPerAddress && !limits.isProxy(address)) {
+  function hasRoom(group: AddressGroup, address: string): boolean {
+    if (group.count >= limits.maxPerAddress && !limits.isProxy(address)) {
       closed.add();
       if (!closeIdle(group) && !endOldestBody(group.address)) return false;
     }
-    if (total >= limits.most) {
+    if (total >= limits.max) {
       closed.add();
       return closeIdle(largest(groups.values())) || endOldestBody();
     }
@@ -114,13 +114,13 @@ export function createConnectionLimit({
       if (connection !== undefined) connections.set(socket, connection);
       handshaking.delete(peerOf(socket));
     },
-    began(socket) {
+    requestStarted(socket) {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests += 1;
       connection.group.idle.delete(connection);
     },
-    ended(socket) {
+    requestEnded(socket) {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests -= 1;
@@ -135,8 +135,8 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** The group with the most connections, of those that have an idle one. */
-function largest(groups: Iterable<Group>): Group | undefined {
-  let found: Group | undefined;
+function largest(groups: Iterable<AddressGroup>): AddressGroup | undefined {
+  let found: AddressGroup | undefined;
   for (const group of groups) {
     if (group.idle.size > 0 && group.count > (found?.count ?? 0)) found = group;
   }

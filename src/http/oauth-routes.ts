@@ -1,26 +1,32 @@
+import { createHash } from "node:crypto";
+import type { Outcome } from "../domain/index.ts";
 import { createSparingLog, failed, refused } from "../domain/index.ts";
-import { receiveRedirect, startFlow } from "../oauth/index.ts";
-import type { Concluder, Render } from "./conclude.ts";
-import { concludedRoute, type Route } from "./concluded-route.ts";
-import type { Incoming } from "./incoming.ts";
-import { DONE_PAGE, pageAnswer, pageFor, wantsPage } from "./page.ts";
-import type { PublicDeps } from "./public-deps.ts";
-import { respondInTurn } from "./respond.ts";
+import { processRedirect, startFlow } from "../oauth/index.ts";
+import type { PublicDependencies } from "./public-dependencies.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { Render, Responder } from "./responder.ts";
+import { createRouteHandler, type RouteHandler } from "./responder.ts";
+import type { CallbackResponse } from "./response.ts";
+import { respondInTurn } from "./response.ts";
 
 /** A page or a redirect for browsers, JSON for others. */
-export function renderFor({ oauth }: PublicDeps): Render {
+export function renderFor({ oauth }: PublicDependencies): Render {
   return (request, outcome, answer) =>
-    wantsPage(request) ? pageFor(outcome, answer, oauth.successUrl) : answer;
+    wantsPage(request) ? pageResponse(outcome, answer, oauth.successUrl) : answer;
 }
 
 /** `GET` and `POST {base}/api/<scope>/oauth-callback` (SPEC 4.3). */
-export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: Concluder): Route {
-  return concludedRoute(
+export function redirectRoute(
+  timeLimitMs: number,
+  deps: PublicDependencies,
+  responder: Responder,
+): RouteHandler {
+  return createRouteHandler(
     deps,
-    concluder,
+    responder,
     "oauth",
-    async (request, rowOf) => {
-      if (isPrefetch(request)) return { outcome: refused("prefetch_refused") };
+    (request, { buildLogEntry, end }) => {
+      if (isPrefetch(request)) return end({ outcome: refused("prefetch_refused") });
       const mark = request.url.indexOf("?");
       const redirect = {
         method: request.method,
@@ -28,22 +34,24 @@ export function redirectRoute(timeLimitMs: number, deps: PublicDeps, concluder: 
         body: request.body,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
         deadline: request.startedAt + timeLimitMs,
-        verified: request.verified,
+        onVerified: request.onVerified,
       };
-      return receiveRedirect(redirect, deps.oauth.redirect, rowOf);
+      processRedirect(redirect, deps.oauth.redirect, buildLogEntry).then(end, (error: unknown) =>
+        end({ outcome: failed("internal", error) }),
+      );
     },
     renderFor(deps),
   );
 }
 
 /** `GET {base}/api/<scope>/oauth-start`: sends the browser to the platform. */
-export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
+export function startRoute(deps: PublicDependencies, responder: Responder): RouteHandler {
   const { startRefusal } = deps.oauth;
   const sparing = createSparingLog(deps.log, deps.clock);
   return async (request) => {
     if (startRefusal !== undefined) {
       const outcome = refused("not_found", { message: startRefusal });
-      return concluder.conclude(request, { outcome }, { render: renderFor(deps) });
+      return responder.respond(request, { outcome }, { render: renderFor(deps) });
     }
     try {
       const { location, cookie } = await startFlow(request.message.headersDistinct, deps.oauth.start);
@@ -51,20 +59,81 @@ export function startRoute(deps: PublicDeps, concluder: Concluder): Route {
     } catch (error) {
       sparing("error", { fields: { err: error }, message: "an OAuth flow could not be started" });
       const outcome = failed("platform_unavailable", error);
-      concluder.conclude(request, { outcome }, { render: renderFor(deps) });
+      responder.respond(request, { outcome }, { render: renderFor(deps) });
     }
   };
 }
 
 /** `GET {base}/api/<scope>/oauth-done`: where a browser comes to rest when nothing else is configured. */
-export function doneRoute(): Route {
-  const answer = pageAnswer(200, DONE_PAGE);
-  return async (request) => respondInTurn(request, answer);
+export function doneRoute(): RouteHandler {
+  const answer = htmlResponse(200, DONE_PAGE);
+  return (request) => respondInTurn(request, answer);
 }
 
 /** A look ahead of the user, which must not use anything up. */
-function isPrefetch({ headers }: Incoming): boolean {
+function isPrefetch({ headers }: RequestContext): boolean {
   return [headers["sec-purpose"], headers.purpose, headers["x-purpose"], headers["x-moz"]].some((value) =>
     /\bpre(?:fetch|render|view)\b/i.test(String(value ?? "")),
+  );
+}
+
+const STYLE =
+  ":root{color-scheme:light dark;font:1.1rem/1.5 system-ui,sans-serif}" +
+  "main{max-width:32rem;margin:20vh auto 0;padding:0 1.5rem}h1{font-size:1.4rem}";
+
+/** Nothing but this style, in no frame, and nothing may be sent from the page. */
+const HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy":
+    `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; ` +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-frame-options": "DENY",
+} as const;
+
+/** Fixed words alone: nothing of a request is ever written into a page. */
+const DONE_PAGE = page("You are signed in", "You can close this window.");
+const REFUSED_PAGE = page(
+  "The sign-in did not succeed",
+  "The platform did not grant access. You can start again.",
+);
+const UNCONFIGURED_PAGE = page(
+  "Sign-in is not configured",
+  "No handler receives user_authorized. Add the built-in one with HANDLERS=user_authorized, or a handler of your own.",
+);
+const UNKNOWN_PAGE = page(
+  "This sign-in is not known here",
+  "It was started in another browser, was used already, or took longer than ten minutes. Start it again.",
+);
+const RETRY_PAGE = page(
+  "Not right now",
+  "The sign-in could not be finished. Load this page again in a moment.",
+);
+
+/** Browsers say that they want a page; callers of an API do not. */
+function wantsPage({ headers }: Pick<RequestContext, "headers">): boolean {
+  return headers.accept?.includes("text/html") ?? false;
+}
+
+function htmlResponse(status: number, body: string): CallbackResponse {
+  return { status, headers: HEADERS, body };
+}
+
+/** What a browser is shown at the end of a flow. After a success it is sent on, so that no code stays in its address. */
+function pageResponse(outcome: Outcome, answer: CallbackResponse, next: string): CallbackResponse {
+  if (outcome.kind === "success") return { status: 303, headers: { location: next }, body: "" };
+  return { status: answer.status, headers: { ...answer.headers, ...HEADERS }, body: bodyFor(answer.status) };
+}
+
+function bodyFor(status: number): string {
+  if (status >= 500) return RETRY_PAGE;
+  if (status === 401) return UNKNOWN_PAGE;
+  return status === 404 ? UNCONFIGURED_PAGE : REFUSED_PAGE;
+}
+
+function page(title: string, text: string): string {
+  return (
+    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${title}</title>` +
+    `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>` +
+    `<body><main><h1>${title}</h1><p>${text}</p></main></body></html>\n`
   );
 }

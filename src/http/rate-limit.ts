@@ -1,4 +1,4 @@
-import { atMost, type Clock, type Log, type Refused, refused } from "../domain/index.ts";
+import { type Clock, createWindowLimit, type Log, type Refused, refused } from "../domain/index.ts";
 import type { RateCount } from "../store/index.ts";
 
 export interface RateLimit {
@@ -10,29 +10,29 @@ export interface RateLimit {
 export type CountHit = (key: string, windowMs: number, now: Date) => RateCount | Promise<RateCount>;
 
 /** The same, told how many hits are let through: beyond that a count says no more than that it is beyond. */
-export type CountAgainst = (...hit: [...Parameters<CountHit>, most: number]) => ReturnType<CountHit>;
+export type CountUpTo = (...hit: [...Parameters<CountHit>, most: number]) => ReturnType<CountHit>;
 
 /** A limit with the name it goes by in `RateLimit-Policy`. */
 export interface Policy extends RateLimit {
   readonly name: string;
 }
 
-export interface LimitVerdict {
+export interface RateLimitResult {
   /** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: Refused | undefined;
 }
 
-const MOST_COUNTERS = 100_000;
+const MAX_COUNTERS = 100_000;
 
-/** Whether a window is under way. One that ends later than a whole window from now was begun by a clock that was set back. */
+/** Whether a window is under way. One that ends more than a window from now started before the clock was set back. */
 function isCurrent(resetAt: Date, windowMs: number, now: Date): boolean {
   const left = resetAt.getTime() - now.getTime();
   return left > 0 && left <= windowMs;
 }
 
 /** Counters in this process, bounded in number: the oldest one makes room, so a flood of addresses costs no memory. */
-export function createMemoryCounter(most = MOST_COUNTERS): CountHit {
+export function createMemoryCounter(most = MAX_COUNTERS): CountHit {
   const counters = new Map<string, { points: number; resetAt: Date }>();
   return (key, windowMs, now) => {
     let counter = counters.get(key);
@@ -49,36 +49,36 @@ export function createMemoryCounter(most = MOST_COUNTERS): CountHit {
 }
 
 /** How long a request may wait for the shared count, and for how long it is then left alone. */
-const SHARED_LIMIT_MS = 250;
-const LEFT_ALONE_MS = 5_000;
+const SHARED_TIMEOUT_MS = 250;
+const COOLDOWN_MS = 5_000;
 
 /**
  * Counts in the database, and in this process while the database is slow or away: a limit never becomes an outage,
  * and a stranger's request never waits long for a count.
  */
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
-  const alone = createMemoryCounter();
-  let leftAloneUntil = Number.NEGATIVE_INFINITY;
-  const mayWarn = atMost(1, 60_000);
+  const local = createMemoryCounter();
+  let coolingDownUntil = Number.NEGATIVE_INFINITY;
+  const mayWarn = createWindowLimit(1, 60_000);
   return async (key, windowMs, now) => {
-    if (performance.now() < leftAloneUntil) return alone(key, windowMs, now);
+    if (performance.now() < coolingDownUntil) return local(key, windowMs, now);
     try {
-      return await inTime(Promise.resolve(shared(key, windowMs, now)));
+      return await withTimeout(Promise.resolve(shared(key, windowMs, now)));
     } catch (error) {
-      leftAloneUntil = performance.now() + LEFT_ALONE_MS;
+      coolingDownUntil = performance.now() + COOLDOWN_MS;
       if (mayWarn(clock.now())) {
         log.warn(
           { err: error },
           "the rate limits count in this process only: the database did not answer in time",
         );
       }
-      return alone(key, windowMs, now);
+      return local(key, windowMs, now);
     }
   };
 }
 
-/** Who is over a limit is over it until its window ends: he needs no count, and waits for no database. */
-export function rememberingExceeded(count: CountHit): CountAgainst {
+/** An address over its limit stays over it until the window ends: it needs no further count in the database. */
+export function cacheExceeded(count: CountHit): CountUpTo {
   const exceeded = new Map<string, RateCount>();
   return async (key, windowMs, now, most) => {
     const known = exceeded.get(key);
@@ -87,18 +87,18 @@ export function rememberingExceeded(count: CountHit): CountAgainst {
     const counted = await count(key, windowMs, now);
     if (counted.points > most) {
       const [oldest] = exceeded.keys();
-      if (exceeded.size >= MOST_COUNTERS && oldest !== undefined) exceeded.delete(oldest);
+      if (exceeded.size >= MAX_COUNTERS && oldest !== undefined) exceeded.delete(oldest);
       exceeded.set(key, counted);
     }
     return counted;
   };
 }
 
-async function inTime<T>(counting: Promise<T>): Promise<T> {
+async function withTimeout<T>(counting: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new Error(`no count within ${SHARED_LIMIT_MS} ms`)),
-    SHARED_LIMIT_MS,
+    () => late.reject(new Error(`no count within ${SHARED_TIMEOUT_MS} ms`)),
+    SHARED_TIMEOUT_MS,
   );
   try {
     return await Promise.race([counting, late.promise]);
@@ -108,12 +108,12 @@ async function inTime<T>(counting: Promise<T>): Promise<T> {
 }
 
 /** Counts one request of an address against every policy that applies to it. */
-export async function limit(
+export async function applyRateLimits(
   policies: readonly Policy[],
   address: string,
-  count: CountAgainst,
+  count: CountUpTo,
   now: Date,
-): Promise<LimitVerdict> {
+): Promise<RateLimitResult> {
   const counting = policies.map((policy) =>
     count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now, policy.points),
   );
@@ -121,7 +121,7 @@ export async function limit(
   const states = [];
   for (const [index, policy] of policies.entries()) {
     const counted = counts[index] as RateCount;
-    // Another process, whose clock is ahead, may have begun the window.
+    // Another process, whose clock is ahead, may have started the window.
     const left = Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000);
     const reset = Math.min(policy.windowSeconds, Math.max(1, left));
     states.push({

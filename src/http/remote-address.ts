@@ -5,14 +5,14 @@ import ipaddr from "ipaddr.js";
 const WITH_PORT = /^(?:\[(?<v6>[^\]]+)\](?::\d+)?|(?<v4>\d+\.\d+\.\d+\.\d+):\d+)$/;
 
 /** A platform calls from a handful of addresses, and a stranger's must not pile up here. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 const remembered = new Map<string, string>();
 
 /** The address in its shortest form, IPv4-mapped ones unmapped, so that one host has one name. */
 export function normalAddress(written: string): string {
   let address = remembered.get(written);
   if (address === undefined) {
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
     address = shortest(written);
     remembered.set(written, address);
   }

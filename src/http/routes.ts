@@ -1,52 +1,64 @@
 import type { Version } from "../domain/index.ts";
-import { receive } from "../receive/index.ts";
-import { type Addresses, versionOf } from "./addresses.ts";
-import type { Concluder, Render } from "./conclude.ts";
-import { concludedRoute, type Route } from "./concluded-route.ts";
-import { heardRoute } from "./heard-route.ts";
+import { processCallback } from "../pipeline/index.ts";
+import type { DistinctHeaders } from "../sources/index.ts";
+import { captureRoute } from "./capture-route.ts";
 import { doneRoute, redirectRoute, renderFor, startRoute } from "./oauth-routes.ts";
-import type { PublicDeps } from "./public-deps.ts";
+import type { PublicDependencies } from "./public-dependencies.ts";
+import type { Render, Responder } from "./responder.ts";
+import { createRouteHandler, type RouteHandler } from "./responder.ts";
 
 /** An address that is served. */
-export interface Served {
+export interface Route {
   readonly methods: readonly string[];
   /** Logged, counted and limited as one; the others are pages and starts of flows. */
   readonly isCallback: boolean;
   readonly isOAuth: boolean;
   /** Whether it is refused while as many callbacks are at work as there are places. */
-  readonly isWork: boolean;
+  readonly isConcurrencyLimited: boolean;
   /** What its caller understands, where that is not JSON alone. */
   readonly render?: Render;
   /** Where its bodies are shorter than those of callbacks. */
-  readonly mostBytes?: number;
-  readonly route: Route;
+  readonly maxBytes?: number;
+  readonly handle: RouteHandler;
 }
 
 /** A code and a state; the parameters of a body are parsed before they are verified. */
 const REDIRECT_BYTES = 65_536;
 
 /** The addresses by their paths. */
-export function servedAddresses(
-  { callbacks, redirect, start, done, heard }: Addresses,
+export function createRoutes(
+  { callbacks, redirect, start, done, capture }: EndpointPaths,
   timeLimitMs: number,
-  deps: PublicDeps,
-  concluder: Concluder,
-): ReadonlyMap<string, Served> {
-  const served = new Map<string, Served>();
+  deps: PublicDependencies,
+  responder: Responder,
+): ReadonlyMap<string, Route> {
+  const served = new Map<string, Route>();
   for (const { path, version } of callbacks) {
-    const route = callbackRoute(version, timeLimitMs, deps, concluder);
-    served.set(path, { methods: ["POST"], isCallback: true, isOAuth: false, isWork: true, route });
+    const route = callbackRoute(version, timeLimitMs, deps, responder);
+    served.set(path, {
+      methods: ["POST"],
+      isCallback: true,
+      isOAuth: false,
+      isConcurrencyLimited: true,
+      handle: route,
+    });
   }
-  const redirected = redirectRoute(timeLimitMs, deps, concluder);
-  const oauth = { isOAuth: true, isWork: true, render: renderFor(deps) };
-  const redirecting = { methods: ["GET", "POST"], isCallback: true, mostBytes: REDIRECT_BYTES };
-  served.set(redirect, { ...oauth, ...redirecting, route: redirected });
+  const redirected = redirectRoute(timeLimitMs, deps, responder);
+  const oauth = { isOAuth: true, isConcurrencyLimited: true, render: renderFor(deps) };
+  const redirecting = { methods: ["GET", "POST"], isCallback: true, maxBytes: REDIRECT_BYTES };
+  served.set(redirect, { ...oauth, ...redirecting, handle: redirected });
   const page = { ...oauth, methods: ["GET"], isCallback: false };
-  if (start !== undefined) served.set(start, { ...page, route: startRoute(deps, concluder) });
-  served.set(done, { ...page, isWork: false, route: doneRoute() });
-  if (deps.heard !== null) {
-    const route = heardRoute(deps.heard, deps.log);
-    served.set(heard, { methods: ["GET"], isCallback: false, isOAuth: false, isWork: false, route });
+  if (start !== undefined) served.set(start, { ...page, handle: startRoute(deps, responder) });
+  served.set(done, { ...page, isConcurrencyLimited: false, handle: doneRoute() });
+  if (deps.capture !== null) {
+    const route = captureRoute(deps.capture, deps.log);
+    served.set(capture, {
+      methods: ["GET"],
+      isCallback: false,
+      isOAuth: false,
+      isConcurrencyLimited: false,
+      handle: route,
+    });
   }
   return served;
 }
@@ -55,30 +67,62 @@ export function servedAddresses(
 function callbackRoute(
   version: Version | "by_header",
   timeLimitMs: number,
-  deps: PublicDeps,
-  concluder: Concluder,
-): Route {
-  const { source, receiver, heard } = deps;
-  return concludedRoute(deps, concluder, source.name, (request, rowOf) => {
+  deps: PublicDependencies,
+  responder: Responder,
+): RouteHandler {
+  const { source, receiver, capture } = deps;
+  return createRouteHandler(deps, responder, source.name, (request, { buildLogEntry, end }) => {
     const headers = request.message.headersDistinct;
     const { body, startedAt } = request;
-    // As it came, whatever becomes of it: whoever listens judges for himself.
-    if (heard !== null) {
+    // Captured unchanged, before any decision: the listening process verifies it itself.
+    if (capture !== null) {
       const { requestId, receivedAt, method, url } = request;
       const { rawHeaders } = request.message;
-      heard.hearing.keep({ requestId, receivedAt, method, url, rawHeaders, body });
+      capture.buffer.keep({ requestId, receivedAt, method, url, rawHeaders, body });
     }
-    return receive(
-      {
-        source,
-        version: version === "by_header" ? versionOf(headers) : version,
-        headers,
-        body,
-        deadline: startedAt + timeLimitMs,
-        verified: request.verified,
-      },
-      receiver,
-      rowOf,
-    );
+    const callback = {
+      source,
+      version: version === "by_header" ? versionOf(headers) : version,
+      headers,
+      body,
+      deadline: startedAt + timeLimitMs,
+      onVerified: request.onVerified,
+      context: request.context,
+      buildLogEntry,
+      end,
+    };
+    processCallback(callback, receiver);
   });
+}
+
+/** The addresses that platforms call (SPEC 4), below the base path of `CALLBACK_BASE_URL`. */
+export interface EndpointPaths {
+  readonly callbacks: readonly { readonly path: string; readonly version: Version | "by_header" }[];
+  readonly redirect: string;
+  /** Absent where the platform has no address at which a flow could start. */
+  readonly start?: string;
+  readonly done: string;
+  /** Where listeners get the captured callbacks; served only with CAPTURE=on. */
+  readonly capture: string;
+}
+
+export function endpointPaths(basePath: string, oauthScopePath: string, startsFlows = true): EndpointPaths {
+  const oauth = `${basePath}/api/${oauthScopePath}/oauth-`;
+  return {
+    callbacks: [
+      { path: `${basePath}/api/platform/callback`, version: "by_header" },
+      { path: `${basePath}/api/v1/platform/callback`, version: "v1" },
+      { path: `${basePath}/api/v2/platform/callback`, version: "v2" },
+    ],
+    redirect: `${oauth}callback`,
+    done: `${oauth}done`,
+    capture: `${basePath}/_oncehook/captured`,
+    ...(startsFlows ? { start: `${oauth}start` } : {}),
+  };
+}
+
+/** SPEC 9.2: the value `v2` selects version 2, anything else or nothing version 1. */
+function versionOf(headers: DistinctHeaders): Version {
+  const values = headers["x-api-version"] ?? [];
+  return values.length === 1 && values[0] === "v2" ? "v2" : "v1";
 }

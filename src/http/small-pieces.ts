@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { createAllowance } from "./allowance.ts";
+import { createTokenBucket } from "./admission.ts";
 
 /** Bounds the small pieces in which bodies arrive, such as chunks (RFC 9112 §7.1) and TLS records. */
 export interface SmallPieces {
@@ -37,7 +37,7 @@ export function createSmallPieces({
   atOnce = AT_ONCE,
   onClosed,
 }: SmallPiecesOptions): SmallPieces {
-  const allowance = createAllowance(aSecond, atOnce);
+  const bucket = createTokenBucket(aSecond, atOnce);
   const watched = new WeakMap<Socket, { free: number }>();
 
   function isAllowed(body: { free: number }): boolean {
@@ -45,8 +45,8 @@ export function createSmallPieces({
       body.free -= 1;
       return true;
     }
-    if (!allowance.has(1)) return false;
-    allowance.take(1);
+    if (!bucket.has(1)) return false;
+    bucket.take(1);
     return true;
   }
 

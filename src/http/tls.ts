@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
-import { createSecureContext, Server } from "node:tls";
-import { fileTrouble, type Log } from "../domain/index.ts";
+import { createSecureContext, type Server } from "node:tls";
+import { fileErrorText, type Log } from "../domain/index.ts";
 
 export interface TlsFiles {
   readonly certFile: string;
@@ -12,7 +12,7 @@ export interface TlsPair {
   readonly key: Buffer;
 }
 
-const LOOK_EVERY_MS = 5_000;
+const CHECK_INTERVAL_MS = 5_000;
 
 /** The certificate and the key cannot be used; the message names the file and what is wrong with it. */
 export class TlsUnusable extends Error {
@@ -44,7 +44,7 @@ async function read(variable: string, file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (cause) {
-    throw new TlsUnusable(`${variable}: got "${file}", which ${fileTrouble(cause)}`, { cause });
+    throw new TlsUnusable(`${variable}: got "${file}", which ${fileErrorText(cause)}`, { cause });
   }
 }
 
@@ -58,13 +58,13 @@ export function reloadOnChange(
   files: TlsFiles,
   server: object,
   log: Log,
-  everyMs = LOOK_EVERY_MS,
+  everyMs = CHECK_INTERVAL_MS,
 ): () => void {
-  if (!(server instanceof Server))
+  if (!isTlsServer(server))
     throw new TypeError("only a listener that speaks TLS has a certificate to reload");
   let seen: string | undefined;
-  let looking = false;
-  const look = async (): Promise<void> => {
+  let isChecking = false;
+  const check = async (): Promise<void> => {
     const found = await fingerprint(files);
     if (seen === undefined) seen = found;
     if (found === seen) return;
@@ -73,14 +73,14 @@ export function reloadOnChange(
     log.info({ cert_file: files.certFile }, "the TLS certificate was reloaded");
   };
   const timer = setInterval(() => {
-    if (looking) return;
-    looking = true;
-    look()
+    if (isChecking) return;
+    isChecking = true;
+    check()
       .catch((error: unknown) =>
         log.warn({ err: error }, "the TLS files changed but cannot be used; the old ones stay"),
       )
       .finally(() => {
-        looking = false;
+        isChecking = false;
       });
   }, everyMs);
   timer.unref();
@@ -90,4 +90,9 @@ export function reloadOnChange(
 async function fingerprint({ certFile, keyFile }: TlsFiles): Promise<string> {
   const [cert, key] = await Promise.all([stat(certFile), stat(keyFile)]);
   return [cert.mtimeMs, cert.ino, cert.size, key.mtimeMs, key.ino, key.size].join(" ");
+}
+
+/** By what is used of it: naming the class would load Node's TLS at every start. */
+function isTlsServer(server: object): server is Server {
+  return "setSecureContext" in server;
 }

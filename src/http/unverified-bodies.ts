@@ -20,16 +20,16 @@ export interface UnverifiedBodies {
 /** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
 const SHARE = 1 / 4;
 
-interface Held {
-  readonly group: Group;
+interface HeldBody {
+  readonly group: AddressGroup;
   readonly end: () => void;
   bytes: number;
 }
 
-interface Group {
+interface AddressGroup {
   readonly address: string;
   bytes: number;
-  readonly unfinished: Set<Held>;
+  readonly unfinished: Set<HeldBody>;
   /** Bodies of any state. */
   count: number;
 }
@@ -39,14 +39,14 @@ interface Group {
  * of all. An authentic callback arrives within moments, so that it is rarely the oldest. A stranger fills the bound only with
  * bodies that never end, and those are the first to go. A body in one piece needs no luck at all.
  */
-export function createUnverifiedBodies(most: number, longestBody: number): UnverifiedBodies {
-  const share = Math.max(most * SHARE, longestBody);
-  const groups = new Map<string, Group>();
-  const aboveShare = new Set<Group>();
-  const unfinished = new Set<Held>();
+export function createUnverifiedBodies(maxBytes: number, longestBody: number): UnverifiedBodies {
+  const share = Math.max(maxBytes * SHARE, longestBody);
+  const groups = new Map<string, AddressGroup>();
+  const aboveShare = new Set<AddressGroup>();
+  const unfinished = new Set<HeldBody>();
   let total = 0;
 
-  function count(held: Held, bytes: number): void {
+  function count(held: HeldBody, bytes: number): void {
     held.bytes += bytes;
     held.group.bytes += bytes;
     total += bytes;
@@ -54,12 +54,12 @@ export function createUnverifiedBodies(most: number, longestBody: number): Unver
     else aboveShare.delete(held.group);
   }
 
-  function finish(held: Held): void {
+  function finish(held: HeldBody): void {
     unfinished.delete(held);
     held.group.unfinished.delete(held);
   }
 
-  function oldest(): Held | undefined {
+  function oldest(): HeldBody | undefined {
     for (const group of aboveShare) {
       const [held] = group.unfinished;
       if (held !== undefined) return held;
@@ -68,7 +68,7 @@ export function createUnverifiedBodies(most: number, longestBody: number): Unver
     return held;
   }
 
-  function open(address: string): Group {
+  function open(address: string): AddressGroup {
     let group = groups.get(address);
     if (group === undefined) {
       group = { address, bytes: 0, unfinished: new Set(), count: 0 };
@@ -84,13 +84,13 @@ export function createUnverifiedBodies(most: number, longestBody: number): Unver
     begin(address, end) {
       const group = open(address);
       group.count += 1;
-      const held: Held = { group, end, bytes: 0 };
+      const held: HeldBody = { group, end, bytes: 0 };
       let isReleased = false;
       group.unfinished.add(held);
       unfinished.add(held);
       return {
         hold(bytes) {
-          while (total + bytes > most) {
+          while (total + bytes > maxBytes) {
             const victim = oldest();
             if (victim === undefined || victim === held) return false;
             victim.end();

@@ -1,6 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../domain/index.ts";
 import { fromCanonicalBase64url } from "../domain/index.ts";
-import { SealBroken, type Sealer } from "../seal/index.ts";
+import { DecryptionError, type Encryptor } from "../encryption/index.ts";
+import type { DistinctHeaders } from "../sources/index.ts";
+import { authorizationUrl } from "./authorization-code.ts";
+import type { Platform } from "./platform.ts";
 
 /** What a flow that was started here needs at its end. */
 export interface Flow {
@@ -30,14 +34,14 @@ export function newFlow(
   redirectUri: string,
   browser: string,
   now: Date,
-  sealer: Sealer,
+  encryptor: Encryptor,
 ): { readonly state: string; readonly flow: Flow } {
   const plain = Buffer.alloc(STATE_BYTES);
   const endsAt = now.getTime() + FLOW_SECONDS * 1_000;
   plain.writeUIntBE(endsAt, 0, TIME_BYTES);
   bindingOf(browser).copy(plain, TIME_BYTES);
   randomBytes(SEED_BYTES).copy(plain, TIME_BYTES + BINDING_BYTES);
-  const state = Buffer.from(sealer.seal(plain, contextOf(redirectUri))).toString("base64url");
+  const state = Buffer.from(encryptor.encrypt(plain, contextOf(redirectUri))).toString("base64url");
   return { state, flow: flowOf(plain, redirectUri, browser) };
 }
 
@@ -50,9 +54,9 @@ export function openFlow(
   state: string,
   redirectUri: string,
   browser: string | undefined,
-  { now, sealer }: { readonly now: Date; readonly sealer: Sealer },
+  { now, encryptor }: { readonly now: Date; readonly encryptor: Encryptor },
 ): Flow | "unknown" | "of another browser" {
-  const plain = STATE.test(state) ? opened(state, redirectUri, sealer) : undefined;
+  const plain = STATE.test(state) ? decryptedState(state, redirectUri, encryptor) : undefined;
   if (plain === undefined) return "unknown";
   const left = plain.readUIntBE(0, TIME_BYTES) - now.getTime();
   // A clock that was set back must not lengthen a flow by more than its own time.
@@ -62,18 +66,18 @@ export function openFlow(
   return flowOf(plain, redirectUri, browser);
 }
 
-export function secret(): string {
+export function randomSecret(): string {
   return randomBytes(SECRET_BYTES).toString("base64url");
 }
 
-function opened(state: string, redirectUri: string, sealer: Sealer): Buffer | undefined {
-  const sealed = fromCanonicalBase64url(state);
-  if (sealed === undefined) return undefined;
+function decryptedState(state: string, redirectUri: string, encryptor: Encryptor): Buffer | undefined {
+  const encrypted = fromCanonicalBase64url(state);
+  if (encrypted === undefined) return undefined;
   try {
-    const plain = Buffer.from(sealer.open(sealed, contextOf(redirectUri)));
+    const plain = Buffer.from(encryptor.decrypt(encrypted, contextOf(redirectUri)));
     return plain.length === STATE_BYTES ? plain : undefined;
   } catch (error) {
-    if (error instanceof SealBroken) return undefined;
+    if (error instanceof DecryptionError) return undefined;
     throw error;
   }
 }
@@ -91,4 +95,62 @@ function bindingOf(browser: string): Buffer {
 
 function contextOf(redirectUri: string): string {
   return `OAuth state for ${redirectUri}`;
+}
+
+/** `__Host-` keeps other hosts and paths from setting it (RFC 6265bis §4.1.3.2). */
+const COOKIE_NAME = "__Host-oncehook-browser";
+const COOKIE_VALUE = /^[\w-]{43}$/;
+
+/** The value that binds flows to this browser, where it sends one. */
+export function browserOf(headers: DistinctHeaders): string | undefined {
+  return cookieOf(headers.cookie ?? [], COOKIE_NAME, COOKIE_VALUE);
+}
+
+/** @param crossSite a form post comes from the platform's own page, and `Lax` would keep the cookie from it */
+export function browserCookie(value: string, maxAgeSeconds: number, crossSite: boolean): string {
+  const sameSite = crossSite ? "None" : "Lax";
+  return `${COOKIE_NAME}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=${sameSite}`;
+}
+
+/** The value of a cookie in the lines of the `Cookie` header; undefined where it is missing, misshapen, or there twice. */
+export function cookieOf(lines: readonly string[], name: string, shape: RegExp): string | undefined {
+  const values = lines
+    .flatMap((line) => line.split(";"))
+    .flatMap((pair) => {
+      const [key = "", value = ""] = pair.trim().split("=", 2);
+      return key === name && shape.test(value) ? [value] : [];
+    });
+  return values.length === 1 ? values[0] : undefined;
+}
+
+export interface StartFlowDependencies {
+  readonly platform: () => Platform;
+  readonly encryptor: Encryptor;
+  readonly clock: Clock;
+  readonly redirectUri: string;
+  readonly responseMode: "query" | "form_post";
+}
+
+interface StartedFlow {
+  readonly location: string;
+  readonly cookie: string;
+}
+
+/**
+ * The start of the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636), a state that works once and in this browser
+ * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
+ * @throws Error when the platform cannot be discovered, or has no address to start at
+ */
+export async function startFlow(headers: DistinctHeaders, deps: StartFlowDependencies): Promise<StartedFlow> {
+  const { encryptor, clock, redirectUri, responseMode } = deps;
+  const platform = deps.platform();
+  const { authorization_endpoint: endpoint } = await platform.server();
+  if (endpoint === undefined)
+    throw new Error("OAUTH_AUTHORIZATION_URL: is not set, so no flow can be started here");
+  const browser = browserOf(headers) ?? randomSecret();
+  const { state, flow } = newFlow(redirectUri, browser, clock.now(), encryptor);
+  return {
+    location: await authorizationUrl(endpoint, platform, { ...flow, state, responseMode }),
+    cookie: browserCookie(browser, FLOW_SECONDS, responseMode === "form_post"),
+  };
 }

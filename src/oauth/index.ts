@@ -1,8 +1,8 @@
-export { cookieOf } from "./cookie.ts";
-export { createExchange } from "./exchange-code.ts";
+export { createCodeExchange } from "./authorization-code.ts";
+export { cookieOf, type StartFlowDependencies, startFlow } from "./flow.ts";
 export { createPlatform, type Platform, type PlatformSettings } from "./platform.ts";
-export { type Redirect, receiveRedirect } from "./redirect.ts";
-export type { RedirectDeps } from "./redirect-deps.ts";
+export type { RedirectDependencies } from "./redirect.ts";
+export { processRedirect, type Redirect } from "./redirect.ts";
 export {
   SANDBOX_AUTHORIZE_PATH,
   SANDBOX_TOKEN_PATH,
@@ -12,12 +12,11 @@ export {
 } from "./sandbox-platform.ts";
 export {
   createSignIn,
-  NoFlow,
-  type Person,
+  FlowMissing,
+  type Identity,
   SIGN_IN_SECONDS,
-  type SignedIn,
   type SignIn,
   SignInRefused,
+  type SignInResult,
 } from "./sign-in.ts";
-export { type StartDeps, startFlow } from "./start-flow.ts";
-export { createUserTokens, type KeptTokens } from "./user-tokens.ts";
+export { createUserTokens, type RenewableTokens } from "./user-tokens.ts";

@@ -1,6 +1,5 @@
 import * as oauth from "oauth4webapi";
-import { boundedFetch } from "../fetch/index.ts";
-import { createDiscovery, discover } from "./discovery.ts";
+import { boundedFetch } from "../http-client/index.ts";
 
 /** The authorization server, as it is configured. */
 export interface PlatformSettings {
@@ -88,4 +87,101 @@ function configured({
     ...(revocationUrl === null ? {} : { revocation_endpoint: revocationUrl }),
   };
   return { issuer: new URL(tokenUrl ?? authorizationUrl ?? "http://localhost").origin, ...endpoints };
+}
+
+const FRESH_MS = 3_600_000;
+/** An unreachable server is not asked again for this long, since any client may start a flow. */
+const AGAIN_MS = 5_000;
+const NOT_FOUND = 404;
+
+type Server = oauth.AuthorizationServer;
+
+/**
+ * A discovered authorization server: looked up at its first use, once for all concurrent callers, and kept for an
+ * hour. It is then looked up again while the earlier result still serves.
+ * @throws the look-up's error, until one look-up has succeeded
+ */
+export function createDiscovery(look: () => Promise<Server>): () => Promise<Server> {
+  let known: { readonly server: Server; readonly at: number } | undefined;
+  let failure: { readonly error: unknown; readonly at: number } | undefined;
+  let inFlight: Promise<Server> | undefined;
+
+  async function find(): Promise<Server> {
+    try {
+      const server = await look();
+      known = { server, at: performance.now() };
+      failure = undefined;
+      return server;
+    } catch (error) {
+      failure = { error, at: performance.now() };
+      throw error;
+    } finally {
+      inFlight = undefined;
+    }
+  }
+
+  function shared(): Promise<Server> {
+    inFlight ??= find();
+    return inFlight;
+  }
+
+  return async () => {
+    const now = performance.now();
+    const isAway = failure !== undefined && now - failure.at < AGAIN_MS;
+    if (known === undefined) {
+      if (isAway) throw failure?.error;
+      return shared();
+    }
+    if (now - known.at >= FRESH_MS && !isAway) shared().catch(() => {});
+    return known.server;
+  };
+}
+
+/** OpenID Connect Discovery 1.0, and for a server that does not speak it the metadata of RFC 8414. */
+async function discover(
+  issuer: string,
+  options: oauth.DiscoveryRequestOptions,
+): Promise<oauth.AuthorizationServer> {
+  const identifier = new URL(issuer);
+  let response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oidc" });
+  if (response.status === NOT_FOUND) {
+    response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oauth2" });
+  }
+  return oauth.processDiscoveryResponse(identifier, response);
+}
+
+/**
+ * What the platform answered was no success. The library's own errors carry whole answers in their causes (claims, a
+ * nonce, fields of any name), and errors end up in logs: this one tells what is the matter and nothing else.
+ */
+export class PlatformError extends Error {
+  override readonly name = "PlatformError";
+  /** The `error` of RFC 6749 §5.2, where the platform gave one. */
+  readonly oauthError: string | undefined;
+
+  constructor(message: string, verdict?: string) {
+    super(message);
+    this.oauthError = verdict;
+  }
+}
+
+/** Only this verdict on a code or a refresh token is final; a wrong client secret, say, is ours to mend. */
+export function isInvalidGrant(error: unknown): boolean {
+  return error instanceof PlatformError && error.oauthError === "invalid_grant";
+}
+
+/** Runs a request to the platform, with errors that may be logged. */
+export async function withLoggableErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof oauth.ResponseBodyError) {
+      throw new PlatformError(`the platform answered ${error.status}: ${error.error}`, error.error);
+    }
+    if (error instanceof oauth.WWWAuthenticateChallengeError) {
+      throw new PlatformError(`the platform answered ${error.status} and wants another authentication`);
+    }
+    if (error instanceof oauth.OperationProcessingError) throw new PlatformError(error.message);
+    throw error;
+  }
 }

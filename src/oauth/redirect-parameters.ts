@@ -1,5 +1,5 @@
 import { isRefused, type Refused, refused } from "../domain/index.ts";
-import { parseObject } from "../receive/index.ts";
+import { parseObject } from "../pipeline/index.ts";
 
 export type RedirectParameters = ReadonlyMap<string, string>;
 

@@ -1,19 +1,22 @@
+import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
+import type { SparingLog } from "../domain/index.ts";
 import { type Failed, failed, isRefused, type JsonObject, type Refused, refused } from "../domain/index.ts";
+import { inSpan } from "../observability/tracing/index.ts";
+import type { Source } from "../pipeline/index.ts";
 import {
+  type BuildLogEntry,
+  type CallbackResult,
   type Delivery,
-  onceOnly,
+  processDelivery,
   type Receiver,
-  type Reception,
-  type RowOf,
   sha256Hex,
-} from "../receive/index.ts";
-import { type Deadline, StoreFault } from "../store/index.ts";
-import { inPhase } from "../trace/index.ts";
-import { type DistinctHeaders, isAbsent } from "../verify/index.ts";
-import { expectedFlow } from "./expected-flow.ts";
+} from "../pipeline/index.ts";
+import { type DistinctHeaders, isCredentialMissing } from "../sources/index.ts";
+import { type Deadline, StoreError } from "../store/index.ts";
 import type { Flow } from "./flow.ts";
-import type { RedirectDeps } from "./redirect-deps.ts";
+import { browserOf, openFlow } from "./flow.ts";
+import type { Platform } from "./platform.ts";
 import {
   invalid,
   knownIn,
@@ -30,67 +33,70 @@ export interface Redirect {
   readonly query: string;
   readonly deadline: Deadline;
   /** Called once its authentication is known, whatever came of it. */
-  readonly verified?: () => void;
+  readonly onVerified?: () => void;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
-type Authentic =
+type RedirectAuthentication =
   | { readonly by: "state"; readonly stateSha256: string; readonly flow: Flow | undefined }
   | { readonly by: "platform" };
 
 const SOURCE = "oauth";
 const EVENT_TYPE = "user_authorized";
 const LONGEST_TOLD = 200;
-const FORGETTING_MS = 10_000;
+const REMOVAL_LEASE_MS = 10_000;
 
 /**
  * SPEC 4.3: takes `code` and `state` and runs the code through the same once-only path as every callback, as the
  * event `user_authorized`. Its id comes from the state, so a reload finds the first one's record.
  */
-export async function receiveRedirect(
+export async function processRedirect(
   redirect: Redirect,
-  deps: RedirectDeps,
-  rowOf: RowOf,
-): Promise<Reception> {
+  deps: RedirectDependencies,
+  buildLogEntry: BuildLogEntry,
+): Promise<CallbackResult> {
   const parameters = parametersOf(redirect.query, redirect.body);
   if (isRefused(parameters)) return { outcome: parameters };
-  const verifying = deps.receiver.tracer?.begin("verify");
-  const authentic = await inPhase(verifying, authenticate, redirect, parameters, deps);
-  redirect.verified?.();
-  if ("ending" in authentic) return { outcome: authentic };
+  const verifying = deps.receiver.tracer?.startSpan("verify");
+  const authentic = await inSpan(verifying, authenticate, redirect, parameters, deps);
+  redirect.onVerified?.();
+  if ("kind" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
   if (isRefused(code)) {
     // RFC 9700 §4.2.4: the state works once, an error included. A mistake in the address is no use of it.
     if (parameters.has("error")) await consume(authentic, deps);
     return { outcome: code };
   }
-  const delivery = deliveryOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
-  const reception = await deps.receiver.places.take(() => onceOnly(delivery, deps.receiver, rowOf));
+  const event = eventOf(code, parameters.get("state") ?? "", authentic, redirect, deps.receiver);
+  const context = new AsyncResource("oncehook.redirect");
+  const result = await new Promise<CallbackResult>((end) =>
+    processDelivery({ ...event, context, buildLogEntry, end }, () => EVENT_TYPE, deps.receiver),
+  );
   // A code that the platform refuses is final, and so are the flow that brought it and an earlier failure of it.
-  if (isRefused(reception.outcome)) {
+  if (isRefused(result.outcome)) {
     await consume(authentic, deps);
-    await forgetFailure(delivery, deps);
+    await forgetFailure(event, deps);
   }
-  return authentic.by === "state" ? asFirst(reception, authentic.flow) : reception;
+  return authentic.by === "state" ? asFirstResult(result, authentic.flow) : result;
 }
 
 /**
- * A reloaded page, or a second tab, is told what the first was. Nothing binds a flow that was not started here to a
- * browser, so that its answer is repeated only to who brings the same code.
+ * A reloaded page or a second tab gets the first result. A flow that was not started here is bound to no browser, so
+ * its result is repeated only for the same code.
  */
-function asFirst(reception: Reception, flow: Flow | undefined): Reception {
-  const { outcome } = reception;
-  if (outcome.ending !== "already_processed" || outcome.result === null) return reception;
-  if (flow === undefined && !outcome.isSameBody) return { ...reception, outcome: refused("state_unknown") };
-  return { ...reception, outcome: { ending: "success", result: outcome.result, isRepeated: true } };
+function asFirstResult(result: CallbackResult, flow: Flow | undefined): CallbackResult {
+  const { outcome } = result;
+  if (outcome.kind !== "already_processed" || outcome.result === null) return result;
+  if (flow === undefined && !outcome.isSameBody) return { ...result, outcome: refused("state_unknown") };
+  return { ...result, outcome: { kind: "success", result: outcome.result, isRepeated: true } };
 }
 
 /** An expected state first; without one, the platform itself must have sent it (SPEC 5.1). */
 async function authenticate(
   redirect: Redirect,
   parameters: RedirectParameters,
-  deps: RedirectDeps,
-): Promise<Authentic | Refused | Failed> {
+  deps: RedirectDependencies,
+): Promise<RedirectAuthentication | Refused | Failed> {
   const state = parameters.get("state") ?? "";
   const stateSha256 = sha256Hex(Buffer.from(state));
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
@@ -98,25 +104,25 @@ async function authenticate(
     deps.receiver.observer.credentialsUsed(verdict.verified);
     const unread = unreadBody(redirect.body);
     if (unread !== undefined) return unread;
-    // A signature covers the body alone: anybody could have added what stands in the query.
+    // A signature covers only the body: any client could have added the query.
     const added = knownIn(redirect.query);
     return added === undefined
       ? { by: "platform" }
       : invalid(`${added}: must stand in the signed body, not in the query`);
   }
-  const brought = verdict !== undefined && !isAbsent(verdict);
+  const brought = verdict !== undefined && !isCredentialMissing(verdict);
   if (brought) return verdict;
   try {
     const flow = await expectedFlow(state, stateSha256, parameters.get("iss"), redirect, deps);
-    return flow !== undefined && "ending" in flow ? flow : { by: "state", stateSha256, flow };
+    return flow !== undefined && "kind" in flow ? flow : { by: "state", stateSha256, flow };
   } catch (error) {
-    return failed(error instanceof StoreFault ? "store_unavailable" : "internal", error);
+    return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
   }
 }
 
 async function consume(
-  authentic: Authentic,
-  { receiver: { store, clock }, sparing }: RedirectDeps,
+  authentic: RedirectAuthentication,
+  { receiver: { store, clock }, sparing }: RedirectDependencies,
 ): Promise<void> {
   if (authentic.by !== "state") return;
   const { stateSha256, flow } = authentic;
@@ -133,24 +139,24 @@ async function consume(
   );
 }
 
-/** A failure of another code goes on: anybody may have come with a made-up one. */
+/** A failure of another code is kept: any client may have sent a made-up code. */
 async function forgetFailure(
-  { key, bodySha256 }: Delivery,
-  { receiver, sparing }: RedirectDeps,
+  { key, bodySha256 }: Pick<Delivery, "key" | "bodySha256">,
+  { receiver, sparing }: RedirectDependencies,
 ): Promise<void> {
   const { store, clock } = receiver;
   const now = clock.now();
   const lease = {
     owner: randomUUID(),
     now,
-    until: new Date(now.getTime() + FORGETTING_MS),
+    until: new Date(now.getTime() + REMOVAL_LEASE_MS),
     kind: "removal",
   } as const;
   try {
-    const failure = await store.failures.leaseOne(key, lease);
+    const failure = await store.failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return;
     if (failure.bodySha256 === bodySha256) await store.failures.remove(key);
-    else await store.failures.release(key, lease.owner);
+    else await store.failureLeases.release(key, lease.owner);
   } catch (error) {
     sparing("warn", {
       fields: { err: error, event_id: key.eventId },
@@ -160,13 +166,13 @@ async function forgetFailure(
 }
 
 /** The event that a redirect stands for; its id comes from the state. */
-function deliveryOf(
+function eventOf(
   code: string,
   state: string,
-  authentic: Authentic,
+  authentic: RedirectAuthentication,
   { deadline }: Redirect,
   { clock }: Receiver,
-): Delivery {
+): Omit<Delivery, "context" | "buildLogEntry" | "end"> {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
   const data: JsonObject =
@@ -189,7 +195,6 @@ function deliveryOf(
     bodySha256: sha256Hex(Buffer.from(code)),
     version: "v1",
     deadline,
-    typeOf: () => EVENT_TYPE,
   };
 }
 
@@ -197,10 +202,10 @@ function codeOf(parameters: RedirectParameters): string | Refused {
   const error = parameters.get("error");
   if (error !== undefined) {
     const description = parameters.get("error_description") ?? "";
-    // The platform's own words go to the log and nowhere else: anybody can write them into an address.
+    // The platform's own words go only to the log: any client can write them into an address.
     return refused("redirect_invalid", {
       message: "the platform refused the authorization",
-      detail: `the platform answered ${told(error)}: ${told(description)}`,
+      detail: `the platform answered ${quoted(error)}: ${quoted(description)}`,
     });
   }
   const code = parameters.get("code");
@@ -208,6 +213,61 @@ function codeOf(parameters: RedirectParameters): string | Refused {
   return parameters.get("state") ? code : invalid("state: missing");
 }
 
-function told(text: string): string {
+function quoted(text: string): string {
   return JSON.stringify(text.toWellFormed().slice(0, LONGEST_TOLD));
+}
+
+export interface RedirectDependencies {
+  readonly receiver: Receiver;
+  /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
+  readonly source: Source;
+  /** The authorization server. */
+  readonly platform: () => Platform;
+  /** Of the flows that are started here. */
+  readonly redirectUri: string;
+  /** For errors that any client that starts a flow can cause. */
+  readonly sparing: SparingLog;
+}
+
+/**
+ * The flow that a state belongs to: one that was started here, in this browser; undefined for one that the platform
+ * started and that was registered. A state that was not made here, or for another browser, changes nothing.
+ */
+async function expectedFlow(
+  state: string,
+  stateSha256: string,
+  iss: string | undefined,
+  { headers, deadline }: { readonly headers: DistinctHeaders; readonly deadline: Deadline },
+  { receiver, platform, redirectUri }: Pick<RedirectDependencies, "receiver" | "platform" | "redirectUri">,
+): Promise<Flow | undefined | Refused | Failed> {
+  const { store, clock, encryptor } = receiver;
+  const now = clock.now();
+  const flow = openFlow(state, redirectUri, browserOf(headers), { now, encryptor: encryptor });
+  if (flow === "of another browser") return refused("state_of_another_browser");
+  if (flow === "unknown") {
+    const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now, deadline));
+    if (!isExpected) return refused("state_unknown");
+    // What the platform starts itself it may leave without an issuer, but not with another's.
+    return iss === undefined ? undefined : issuerFault(iss, platform());
+  }
+  if (await store.redirectStates.isSpent(stateSha256, deadline)) return refused("state_unknown");
+  return (await issuerFault(iss, platform())) ?? flow;
+}
+
+/** RFC 9207 §2.4: compared as it is, also on errors, and required where the platform says that it sends it. */
+async function issuerFault(
+  iss: string | undefined,
+  platform: Platform,
+): Promise<Refused | Failed | undefined> {
+  if (platform.settings.issuer === null) return undefined;
+  try {
+    const server = await platform.server();
+    if (iss === undefined) {
+      const isPromised = server.authorization_response_iss_parameter_supported === true;
+      return isPromised ? refused("issuer_mismatch", { detail: "iss: missing" }) : undefined;
+    }
+    return iss === server.issuer ? undefined : refused("issuer_mismatch");
+  } catch (error) {
+    return failed("platform_unavailable", error);
+  }
 }

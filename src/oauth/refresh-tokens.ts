@@ -1,41 +1,44 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as oauth from "oauth4webapi";
 import type { Clock, Log } from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
 import {
   type AccessToken,
-  sealedTokensContext,
-  sealTokens,
-  type TokenAnswer,
+  encryptTokens,
+  type TokenResponse,
   UserTokensMissing,
+  userTokensContext,
 } from "../handlers/index.ts";
-import type { Sealer } from "../seal/index.ts";
-import type { StoredUserTokens, UserTokenStore } from "../store/index.ts";
+import type { StoredUserTokens, UserTokens } from "../store/index.ts";
+import { normalizedTokenResponse } from "./normalized-token-response.ts";
 import type { Platform } from "./platform.ts";
-import { asking, isFinal } from "./platform-error.ts";
-import { standardAnswer } from "./standard-answer.ts";
+import { isInvalidGrant, withLoggableErrors } from "./platform.ts";
 
-export interface UserTokensDeps {
-  readonly store: UserTokenStore;
+export interface UserTokensDependencies {
+  readonly store: UserTokens;
   readonly platform: () => Platform;
-  readonly sealer: Sealer;
+  readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const TIME_LIMIT_MS = 10_000;
-const STORING_MS = 15_000;
-const POLL_MS = 50;
-const AGAIN_MS = 60_000;
+const STORE_TIMEOUT_MS = 15_000;
+const POLL_INTERVAL_MS = 50;
+const RETRY_AFTER_MS = 60_000;
 /** A lease outlives asking and storing. */
 export const REFRESH_LEASE_MS = 60_000;
 
-/** @throws SealBroken when they were encrypted with a key that is not configured */
-export function openTokens({ userId, sealed }: StoredUserTokens, { sealer }: UserTokensDeps): TokenAnswer {
-  return JSON.parse(Buffer.from(sealer.open(sealed, sealedTokensContext(userId))).toString("utf8"));
+/** @throws DecryptionError when they were encrypted with a key that is not configured */
+export function decryptTokens(
+  { userId, encrypted }: StoredUserTokens,
+  { encryptor }: UserTokensDependencies,
+): TokenResponse {
+  return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, userTokensContext(userId))).toString("utf8"));
 }
 
 /** What a handler is given. */
-export function handed(tokens: TokenAnswer, expiresAt: string | Date | null): AccessToken {
+export function toAccessToken(tokens: TokenResponse, expiresAt: string | Date | null): AccessToken {
   const type = typeof tokens.token_type === "string" ? tokens.token_type : "Bearer";
   return {
     accessToken: tokens.access_token,
@@ -54,14 +57,14 @@ export function handed(tokens: TokenAnswer, expiresAt: string | Date | null): Ac
 export async function refresh(
   stored: StoredUserTokens,
   owner: string,
-  deps: UserTokensDeps,
+  deps: UserTokensDependencies,
 ): Promise<AccessToken | undefined> {
-  const { store, platform, sealer, clock, log } = deps;
+  const { store, platform, encryptor, clock, log } = deps;
   const { userId } = stored;
-  let tokens: TokenAnswer;
-  let answer: TokenAnswer;
+  let tokens: TokenResponse;
+  let answer: TokenResponse;
   try {
-    tokens = openTokens(stored, deps);
+    tokens = decryptTokens(stored, deps);
     const { refresh_token: refreshToken } = tokens;
     if (typeof refreshToken !== "string") {
       await store.release(userId, owner, { refreshAt: null, error: "the platform gave no refresh token" });
@@ -69,8 +72,8 @@ export async function refresh(
     }
     answer = await ask(platform(), refreshToken);
   } catch (error) {
-    const isOver = isFinal(error);
-    const again = isOver ? null : new Date(clock.now().getTime() + AGAIN_MS);
+    const isOver = isInvalidGrant(error);
+    const again = isOver ? null : new Date(clock.now().getTime() + RETRY_AFTER_MS);
     const why = isOver ? "the platform refuses the refresh token" : null;
     await store.release(userId, owner, { refreshAt: again, error: why });
     throw isOver
@@ -79,34 +82,34 @@ export async function refresh(
   }
   const now = clock.now();
   const fresh = { ...tokens, ...answer };
-  const kept = sealTokens(fresh, userId, sealer, now);
-  if (!(await untilStored(() => store.save(userId, owner, kept, now)))) {
+  const kept = encryptTokens(fresh, userId, encryptor, now);
+  if (!(await storeWithRetries(() => store.save(userId, owner, kept, now)))) {
     log.warn(
       { user_id: userId },
-      "refreshed tokens were not stored: the user has authorized us anew meanwhile",
+      "refreshed tokens were not stored: the user has authorized us again meanwhile",
     );
   }
-  return handed(fresh, kept.expiresAt);
+  return toAccessToken(fresh, kept.expiresAt);
 }
 
 /** The old refresh token may work no more, so the new one is stored again and again while the lease lasts. */
-async function untilStored(save: () => Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + STORING_MS;
+async function storeWithRetries(save: () => Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + STORE_TIMEOUT_MS;
   for (;;) {
     try {
       return await save();
     } catch (error) {
       if (performance.now() > deadline) throw error;
-      await sleep(POLL_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   }
 }
 
-async function ask(platform: Platform, refreshToken: string): Promise<TokenAnswer> {
+async function ask(platform: Platform, refreshToken: string): Promise<TokenResponse> {
   const { client, clientAuth, options, server } = platform;
   const authorizationServer = await server();
   const signal = AbortSignal.timeout(TIME_LIMIT_MS);
-  return asking(async () => {
+  return withLoggableErrors(async () => {
     const response = await oauth.refreshTokenGrantRequest(
       authorizationServer,
       client,
@@ -115,11 +118,11 @@ async function ask(platform: Platform, refreshToken: string): Promise<TokenAnswe
       options(signal),
     );
     // The user is known already, and a fault of an ID token must not lose a refresh token that was rotated.
-    const answer = await standardAnswer(response, false);
+    const answer = await normalizedTokenResponse(response, false);
     return (await oauth.processRefreshTokenResponse(
       authorizationServer,
       client,
       answer,
-    )) as unknown as TokenAnswer;
+    )) as unknown as TokenResponse;
   });
 }

@@ -1,23 +1,22 @@
 import * as oauth from "oauth4webapi";
 import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
-import type { Sealer } from "../seal/index.ts";
-import { authorizationAddress } from "./authorization-address.ts";
-import { requestTokens } from "./exchange-code.ts";
-import { secret } from "./flow.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import { authorizationUrl, requestTokens } from "./authorization-code.ts";
+import { randomSecret } from "./flow.ts";
 import type { Platform } from "./platform.ts";
-import { asking, PlatformError } from "./platform-error.ts";
+import { PlatformError, withLoggableErrors } from "./platform.ts";
 
-export interface SignInDeps {
+export interface SignInDependencies {
   readonly platform: Platform;
-  readonly sealer: Sealer;
+  readonly encryptor: Encryptor;
   readonly clock: Clock;
   readonly redirectUri: string;
   /** The claim that tells who may come in. */
   readonly claim: string;
 }
 
-/** Somebody whom the provider vouches for. */
-export interface Person {
+/** A person whose identity the provider asserts. */
+export interface Identity {
   readonly subject: string;
   /** Null unless the provider says that it is verified. */
   readonly email: string | null;
@@ -25,17 +24,17 @@ export interface Person {
   readonly values: readonly string[];
 }
 
-/** Somebody who was at the provider. */
-export interface SignedIn {
-  readonly person: Person;
+/** The result of a completed sign-in. */
+export interface SignInResult {
+  readonly identity: Identity;
   /** What `begin` was given. */
-  readonly wayBack: string;
+  readonly returnTo: string;
 }
 
 /** Signing operators in by OpenID Connect. */
 export interface SignIn {
-  /** @param wayBack where to go on to in the end; at most a thousand bytes @throws Error when the provider cannot be discovered */
-  begin(wayBack: string): Promise<{
+  /** @param returnTo where to go on to in the end; at most a thousand bytes @throws Error when the provider cannot be discovered */
+  begin(returnTo: string): Promise<{
     readonly location: string;
     /** For the browser to bring back: encrypted, and of use for ten minutes. */
     readonly flow: string;
@@ -43,33 +42,33 @@ export interface SignIn {
   /**
    * @param query what the provider sent the browser back with
    * @param flow what `begin` gave to the same browser; undefined where it brings none
-   * @throws NoFlow where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what the
+   * @throws FlowMissing where there is none of ours; SignInRefused where it is no answer to this flow, or a refusal; otherwise what the
    * provider could not do
    */
-  end(query: URLSearchParams, flow: string | undefined): Promise<SignedIn>;
+  end(query: URLSearchParams, flow: string | undefined): Promise<SignInResult>;
 }
 
-/** What the browser brought is not what signs somebody in. */
+/** The redirect does not complete a sign-in. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 
-/** It brought no flow that was begun here: whoever has a page can send other people's browsers back so. */
-export class NoFlow extends Error {
-  override readonly name = "NoFlow";
+/** The browser brought no flow that was started here: any page can send other people's browsers to the redirect. */
+export class FlowMissing extends Error {
+  override readonly name = "FlowMissing";
 }
 
-/** How long somebody may take at the provider, in seconds. */
+/** How long a sign-in at the provider may take, in seconds. */
 export const SIGN_IN_SECONDS = 600;
 const TIME_LIMIT_MS = 10_000;
 const CONTEXT = "operator's sign-in";
 
-interface Flow {
+interface SignInFlow {
   readonly state: string;
   readonly codeVerifier: string;
   readonly nonce: string;
   readonly endsAt: number;
-  readonly wayBack: string;
+  readonly returnTo: string;
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -78,51 +77,52 @@ type Claims = Readonly<Record<string, unknown>>;
  * The authorization code flow of OpenID Connect Core §3.1, with PKCE, state, nonce and the check of `iss` (RFC 9207). What a flow
  * needs at its end is in the browser's own cookie, encrypted: a stranger who begins flows fills no table.
  */
-export function createSignIn(deps: SignInDeps): SignIn {
-  const { platform, sealer, clock, redirectUri } = deps;
+export function createSignIn(deps: SignInDependencies): SignIn {
+  const { platform, encryptor, clock, redirectUri } = deps;
   return {
-    async begin(wayBack) {
+    async begin(returnTo) {
       const { authorization_endpoint: endpoint } = await platform.server();
       if (endpoint === undefined)
         throw new Error(`${platform.settings.issuer}: its discovery names no authorization_endpoint`);
-      const flow: Flow = {
-        state: secret(),
+      const flow: SignInFlow = {
+        state: randomSecret(),
         codeVerifier: oauth.generateRandomCodeVerifier(),
-        nonce: secret(),
+        nonce: randomSecret(),
         endsAt: clock.now().getTime() + SIGN_IN_SECONDS * 1000,
-        wayBack,
+        returnTo: returnTo,
       };
-      const location = await authorizationAddress(endpoint, platform, {
+      const location = await authorizationUrl(endpoint, platform, {
         ...flow,
         redirectUri,
         responseMode: "query",
       });
-      const sealed = sealer.seal(Buffer.from(JSON.stringify(flow)), CONTEXT);
-      return { location, flow: Buffer.from(sealed).toString("base64url") };
+      const encrypted = encryptor.encrypt(Buffer.from(JSON.stringify(flow)), CONTEXT);
+      return { location, flow: Buffer.from(encrypted).toString("base64url") };
     },
-    async end(query, sealed) {
-      const flow = opened(sealed, sealer, clock);
-      return { person: await end(query, flow, deps), wayBack: flow.wayBack };
+    async end(query, encrypted) {
+      const flow = decryptedFlow(encrypted, encryptor, clock);
+      return { identity: await end(query, flow, deps), returnTo: flow.returnTo };
     },
   };
 }
 
-function opened(flow: string | undefined, sealer: Sealer, clock: Clock): Flow {
-  if (flow === undefined) throw new NoFlow("the browser brought none");
-  const sealed = fromCanonicalBase64url(flow);
-  if (sealed === undefined) throw new NoFlow("the flow was not begun here");
-  const read = (): Flow => JSON.parse(Buffer.from(sealer.open(sealed, CONTEXT)).toString("utf8"));
-  let found: Flow;
+function decryptedFlow(flow: string | undefined, encryptor: Encryptor, clock: Clock): SignInFlow {
+  if (flow === undefined) throw new FlowMissing("the browser brought none");
+  const encrypted = fromCanonicalBase64url(flow);
+  if (encrypted === undefined) throw new FlowMissing("the flow was not started here");
+  const read = (): SignInFlow =>
+    JSON.parse(Buffer.from(encryptor.decrypt(encrypted, CONTEXT)).toString("utf8"));
+  let found: SignInFlow;
   try {
     found = read();
   } catch (cause) {
-    throw new NoFlow("the flow was not begun here", { cause });
+    throw new FlowMissing("the flow was not started here", { cause });
   }
-  if (found.endsAt <= clock.now().getTime()) throw new SignInRefused("the flow was begun too long ago");
+  if (found.endsAt <= clock.now().getTime()) throw new SignInRefused("the flow was started too long ago");
   return found;
 }
 
-async function end(query: URLSearchParams, flow: Flow, deps: SignInDeps): Promise<Person> {
+async function end(query: URLSearchParams, flow: SignInFlow, deps: SignInDependencies): Promise<Identity> {
   const { platform, redirectUri, claim } = deps;
   const { codeVerifier, nonce } = flow;
   const server = await platform.server();
@@ -130,12 +130,12 @@ async function end(query: URLSearchParams, flow: Flow, deps: SignInDeps): Promis
   const signal = AbortSignal.timeout(TIME_LIMIT_MS);
   const grant = { code, flow: { code_verifier: codeVerifier, nonce, redirect_uri: redirectUri } };
   try {
-    return await asking(async () => {
+    return await withLoggableErrors(async () => {
       const tokens = await requestTokens(platform, server, grant, redirectUri, signal);
-      return personOf(await documentsOf(platform, server, tokens, claim, signal), claim);
+      return identityOf(await documentsOf(platform, server, tokens, claim, signal), claim);
     });
   } catch (error) {
-    if (error instanceof PlatformError && error.verdict === "invalid_grant")
+    if (error instanceof PlatformError && error.oauthError === "invalid_grant")
       throw new SignInRefused("the provider does not accept the code", { cause: error });
     throw error;
   }
@@ -155,7 +155,7 @@ function validCode(
     const code = oauth.validateAuthResponse(server, client, query, state).get("code");
     if (code !== null && code !== "") return code;
   } catch (error) {
-    // The errors of the library hold the whole query; anybody may have written it.
+    // The library's errors contain the whole query, which any client may have written.
     const isVerdict = error instanceof oauth.AuthorizationResponseError;
     throw new SignInRefused(
       isVerdict
@@ -190,7 +190,10 @@ function has(claims: Claims, claim: string): boolean {
   return claims[claim] !== undefined && (claim !== "email" || claims.email_verified !== undefined);
 }
 
-function personOf(documents: readonly [idToken: oauth.IDToken, userInfo?: Claims], claim: string): Person {
+function identityOf(
+  documents: readonly [idToken: oauth.IDToken, userInfo?: Claims],
+  claim: string,
+): Identity {
   const [{ sub: subject }] = documents;
   const claimsWith = (name: string): Claims =>
     documents.find((claims) => claims !== undefined && has(claims, name)) ?? {};

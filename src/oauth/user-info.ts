@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as oauth from "oauth4webapi";
 import { isJsonObject, type Log } from "../domain/index.ts";
-import { storableId, type TokenAnswer } from "../handlers/index.ts";
+import { storableId, type TokenResponse } from "../handlers/index.ts";
 import type { Platform } from "./platform.ts";
 
 /** The code is spent meanwhile, and a browser waits. */
@@ -16,10 +16,10 @@ const SERVER_ERROR = 500;
  * Asks `OAUTH_USERINFO_URL`, or the endpoint that a discovery names, to whom tokens belong, up to three times within three seconds.
  * @returns undefined where there is no such endpoint, and where it names no user: the tokens are kept all the same
  */
-export async function userFromUserInfo(
+export async function userIdFromUserInfo(
   at: Platform,
   server: oauth.AuthorizationServer,
-  tokens: TokenAnswer,
+  tokens: TokenResponse,
   given: { readonly signal: AbortSignal; readonly log: Log },
 ): Promise<string | undefined> {
   const { url = server.userinfo_endpoint, idField } = at.settings.userInfo ?? {};
@@ -49,23 +49,25 @@ async function ask(at: Platform, url: URL, accessToken: string, signal: AbortSig
         ...at.options(signal),
       });
       if (response.ok) return parse(await response.text());
-      throw new Unanswered(response.status);
+      throw new UserInfoError(response.status);
     } catch (error) {
       const mayPass =
-        error instanceof Unanswered ? error.mayPass : !(error instanceof oauth.WWWAuthenticateChallengeError);
+        error instanceof UserInfoError
+          ? error.isTransient
+          : !(error instanceof oauth.WWWAuthenticateChallengeError);
       if (!mayPass || pause === undefined || signal.aborted) throw error;
     }
     await sleep(pause, undefined, { signal });
   }
 }
 
-class Unanswered extends Error {
+class UserInfoError extends Error {
   override readonly name = "Unanswered";
-  readonly mayPass: boolean;
+  readonly isTransient: boolean;
 
   constructor(status: number) {
     super(`it answered ${status}`);
-    this.mayPass = status >= SERVER_ERROR || status === TOO_MANY_REQUESTS;
+    this.isTransient = status >= SERVER_ERROR || status === TOO_MANY_REQUESTS;
   }
 }
 

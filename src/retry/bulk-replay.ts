@@ -1,18 +1,19 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventKey } from "../domain/index.ts";
-import type { Receiver } from "../receive/index.ts";
+import type { Receiver } from "../pipeline/index.ts";
+import { createPoller, type Poller } from "../poller/index.ts";
 import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
-import { leaseTimes, type RetryTiming } from "./lease-times.ts";
-import { recover } from "./recover.ts";
-import { type ReplayEnding, replay } from "./replay.ts";
-import { isForLater } from "./run-failure.ts";
+import { leaseTimes, type RetryTiming, recoverInterrupted } from "./lease.ts";
+import { type ReplayResult, replay } from "./replay.ts";
+import { isTransient } from "./run-failure.ts";
 
 /** How many replays of one bulk are at work at a time. */
-const AT_ONCE = 8;
+const MAX_CONCURRENT_REPLAYS = 8;
 /** A batch begins all at once, and its word to stop comes before the next one: so it is a part of a second. */
-const BATCHES_A_SECOND = 4;
+const BATCHES_PER_SECOND = 4;
 /** After a batch that could run nothing: others are at work on all of it, or the database is away. */
-const NOTHING_RAN_MS = 500;
+const IDLE_PAUSE_MS = 500;
 
 /** One process's work on one bulk replay, under its lease. */
 export interface BulkWork {
@@ -23,15 +24,15 @@ export interface BulkWork {
   readonly stopping: AbortSignal;
 }
 
-/** Goes on with a leased bulk replay until it has ended, somebody stops it, or the lease is lost. */
-export async function workOn(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
+/** Continues a leased bulk replay until it ends, an operator stops it, or the lease is lost. */
+export async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
   const { owner, receiver, stopping } = work;
   const { bulkReplays } = receiver.store;
   let bulk: StoredBulkReplay | undefined = leased;
   try {
-    await recover(receiver, work.timing);
+    await recoverInterrupted(receiver, work.timing);
     while (bulk?.state === "running" && !stopping.aborted) {
-      const begun = performance.now();
+      const startedAt = performance.now();
       const due = await bulkReplays.next(bulk, batchSize(bulk));
       if (due.length === 0) {
         await finish(bulk, work);
@@ -41,8 +42,8 @@ export async function workOn(leased: StoredBulkReplay, work: BulkWork): Promise<
       const { until } = leaseTimes(receiver.clock, work.timing);
       const counted = await bulkReplays.advance(bulk.id, owner, progress, until);
       if (counted?.state !== "running") return;
-      await sleep(pauseMs(counted, ran, begun), undefined, { signal: stopping }).catch(() => {});
-      // Somebody may have paused or cancelled it in the meantime.
+      await sleep(pauseMs(counted, ran, startedAt), undefined, { signal: stopping }).catch(() => {});
+      // An operator may have paused or cancelled it in the meantime.
       bulk = await bulkReplays.get(counted.id);
     }
   } finally {
@@ -51,13 +52,13 @@ export async function workOn(leased: StoredBulkReplay, work: BulkWork): Promise<
 }
 
 function batchSize({ perSecond }: StoredBulkReplay): number {
-  return Math.min(AT_ONCE, Math.ceil(perSecond / BATCHES_A_SECOND));
+  return Math.min(MAX_CONCURRENT_REPLAYS, Math.ceil(perSecond / BATCHES_PER_SECOND));
 }
 
 /** A batch takes as long as its replays may, at the least. */
-function pauseMs({ perSecond }: StoredBulkReplay, ran: number, begun: number): number {
-  const least = ran === 0 ? NOTHING_RAN_MS : (1_000 * ran) / perSecond;
-  return Math.max(0, begun + least - performance.now());
+function pauseMs({ perSecond }: StoredBulkReplay, ran: number, startedAt: number): number {
+  const least = ran === 0 ? IDLE_PAUSE_MS : (1_000 * ran) / perSecond;
+  return Math.max(0, startedAt + least - performance.now());
 }
 
 interface Batch {
@@ -66,7 +67,7 @@ interface Batch {
 }
 
 async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork): Promise<Batch> {
-  const ends = new Array<End>(due.length).fill("later");
+  const ends = new Array<ReplayState>(due.length).fill("later");
   const run = async (failure: DueReplay, index: number) => {
     ends[index] = await runOne(bulk, failure, work);
   };
@@ -75,23 +76,23 @@ async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work:
   const suspect = due.findIndex(({ isSuspect }) => isSuspect);
   const [first] = due.slice(suspect, suspect + 1);
   if (suspect >= 0 && first !== undefined) await run(first, suspect);
-  const count = (end: End) => ends.filter((one) => one === end).length;
-  // Whoever is at work on one lets it go, or dies and loses its lease: it is looked at again, and the others are not held up.
+  const count = (end: ReplayState) => ends.filter((one) => one === end).length;
+  // The delivery at work on one ends, or loses its lease: the next batch tries it again, and the others go on.
   const later = due.find((_, index) => ends[index] === "later");
   const afterId = later === undefined ? (due.at(-1)?.id ?? bulk.afterId) : later.id - 1;
-  const progress = { afterId, succeeded: count("succeeded"), already: count("already") };
+  const progress = { afterId, succeeded: count("succeeded"), alreadyHandled: count("already") };
   return { progress, ran: due.length - count("later") };
 }
 
-type End = "succeeded" | "already" | "failed" | "later";
+type ReplayState = "succeeded" | "already" | "failed" | "later";
 
-async function runOne({ id }: StoredBulkReplay, failure: DueReplay, work: BulkWork): Promise<End> {
+async function runOne({ id }: StoredBulkReplay, failure: DueReplay, work: BulkWork): Promise<ReplayState> {
   const { timing, receiver } = work;
   const key: EventKey = { source: failure.source, eventId: failure.eventId };
   const fields = { bulk_replay: id, source: key.source, event_id: key.eventId };
   try {
     const ending = await replay(key, timing, receiver, id);
-    const end = endOf(ending);
+    const end = replayState(ending);
     receiver.log.debug({ ...fields, end }, "a replay of a bulk ended");
     return end;
   } catch (error) {
@@ -100,16 +101,58 @@ async function runOne({ id }: StoredBulkReplay, failure: DueReplay, work: BulkWo
   }
 }
 
-function endOf(ending: ReplayEnding): End {
+function replayState(ending: ReplayResult): ReplayState {
   if (ending === "leased") return "later";
-  if (ending === "absent" || ending.ending === "already_processed") return "already";
-  if (ending.ending === "success") return "succeeded";
-  return isForLater(ending) ? "later" : "failed";
+  if (ending === "absent" || ending.kind === "already_processed") return "already";
+  if (ending.kind === "success") return "succeeded";
+  return isTransient(ending) ? "later" : "failed";
 }
 
 async function finish({ id }: StoredBulkReplay, { owner, receiver }: BulkWork): Promise<void> {
   const ended = await receiver.store.bulkReplays.finish(id, owner, receiver.clock.now());
   if (ended === undefined) return;
-  const { total, succeeded, already, failed } = ended;
-  receiver.log.info({ bulk_replay: id, total, succeeded, already, failed }, "a bulk replay is done");
+  const { total, succeeded, alreadyHandled, failed } = ended;
+  receiver.log.info(
+    { bulk_replay: id, total, succeeded, already_handled: alreadyHandled, failed },
+    "a bulk replay is done",
+  );
+}
+
+/** How many bulk replays one process works on at a time; the others wait, or another process takes them. */
+const MAX_CONCURRENT_BULKS = 4;
+
+/**
+ * Works on bulk replays, each of them in one process at a time. How far one has come is in the database, so that a restart
+ * goes on where it was; a process that dies loses its lease, and another goes on.
+ */
+export function createBulkReplayPoller(receiver: Receiver, timing: RetryTiming): Poller {
+  const { clock, log, store } = receiver;
+  const stopping = new AbortController();
+  const atWork = new Set<Promise<void>>();
+
+  async function round(): Promise<void> {
+    while (!stopping.signal.aborted && atWork.size < MAX_CONCURRENT_BULKS) {
+      const owner = randomUUID();
+      const bulk = await store.bulkReplays.lease({ owner, ...leaseTimes(clock, timing) });
+      if (bulk === undefined) return;
+      const working = runBulkReplay(bulk, { owner, timing, receiver, stopping: stopping.signal })
+        .catch((error: unknown) =>
+          log.error({ err: error, bulk_replay: bulk.id }, "a bulk replay was interrupted; it goes on soon"),
+        )
+        .finally(() => atWork.delete(working));
+      atWork.add(working);
+    }
+  }
+
+  const loop = createPoller(round, (error) =>
+    log.error({ err: error }, "bulk replays could not be looked up; they are looked up again"),
+  );
+  return {
+    start: loop.start,
+    async stop() {
+      stopping.abort();
+      await loop.stop();
+      await Promise.all(atWork);
+    },
+  };
 }

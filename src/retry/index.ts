@@ -1,4 +1,4 @@
-export { createBulkReplayLoop } from "./bulk-replay-loop.ts";
-export type { RetryTiming } from "./lease-times.ts";
-export { discard, type Rehearsed, type ReplayEnding, rehearse, replay } from "./replay.ts";
-export { createRetryLoop, type RetryLoop } from "./retry-loop.ts";
+export { createBulkReplayPoller } from "./bulk-replay.ts";
+export type { RetryTiming } from "./lease.ts";
+export { type DryRunResult, discard, dryRunReplay, type ReplayResult, replay } from "./replay.ts";
+export { createRetryPoller, type RetryPoller } from "./retry-poller.ts";

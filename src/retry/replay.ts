@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { EventKey, Outcome } from "../domain/index.ts";
-import { type Receiver, Rehearsal } from "../receive/index.ts";
-import { leaseTimes, type RetryTiming } from "./lease-times.ts";
-import { recover } from "./recover.ts";
+import { DryRun, type Receiver } from "../pipeline/index.ts";
+import { leaseTimes, type RetryTiming, recoverInterrupted } from "./lease.ts";
 import { runFailure, runStored } from "./run-failure.ts";
 
-export type ReplayEnding =
+export type ReplayResult =
   /** There is no failure under this key. */
   | "absent"
   /** The retry loop, or another operator, is running it right now. */
@@ -14,33 +13,33 @@ export type ReplayEnding =
 
 /**
  * Runs a failure now, on an operator's word, whatever its schedule says.
- * @param bulkReplayId where it is one of many that he asked for at once
+ * @param bulkReplayId set where it is part of a bulk replay
  */
 export async function replay(
   key: EventKey,
   timing: RetryTiming,
   receiver: Receiver,
   bulkReplayId?: number,
-): Promise<ReplayEnding> {
-  const { failures } = receiver.store;
+): Promise<ReplayResult> {
+  const { failures, failureLeases } = receiver.store;
   let found = await failures.get(key);
   if (found?.leasedUntil != null) {
     // Perhaps by a process that has ended.
-    await recover(receiver, timing);
+    await recoverInterrupted(receiver, timing);
     found = await failures.get(key);
   }
   if (found === undefined) return "absent";
-  const isAlone = found.uncleanEnds > 0;
-  const run = async (): Promise<ReplayEnding> => {
+  const isAlone = found.crashes > 0;
+  const run = async (): Promise<ReplayResult> => {
     const owner = randomUUID();
     const kind = bulkReplayId === undefined ? "replay" : "bulk";
     const lease = { owner, ...leaseTimes(receiver.clock, timing), kind, isAlone, bulkReplayId } as const;
-    const failure = await failures.leaseOne(key, lease);
+    const failure = await failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return failure;
     const { timeLimitMs } = timing;
     return runFailure({ failure, owner, kind: "replay", bulkReplayId, timeLimitMs }, receiver);
   };
-  return isAlone ? receiver.turns.alone(run) : receiver.turns.beside(run);
+  return isAlone ? receiver.runLock.exclusive(run) : receiver.runLock.shared(run);
 }
 
 /** Removes a failure on an operator's word, unless it is being run: its effect could still happen. */
@@ -50,29 +49,29 @@ export async function discard(
   receiver: Receiver,
 ): Promise<"discarded" | "absent" | "leased"> {
   const { store, clock } = receiver;
-  await recover(receiver, timing);
+  await recoverInterrupted(receiver, timing);
   const lease = { owner: randomUUID(), ...leaseTimes(clock, timing), kind: "removal" } as const;
-  const failure = await store.failures.leaseOne(key, lease);
+  const failure = await store.failureLeases.leaseOne(key, lease);
   if (typeof failure === "string") return failure;
   await store.failures.remove(key);
   return "discarded";
 }
 
 /** How a dry run ended, and what it did until then. */
-export interface Rehearsed {
+export interface DryRunResult {
   readonly outcome: Outcome;
-  readonly rehearsal: Rehearsal;
+  readonly dryRun: DryRun;
 }
 
 /** Runs a failure's handler in a transaction that is rolled back; nothing changes, not even the failure. */
-export async function rehearse(
+export async function dryRunReplay(
   key: EventKey,
   timing: RetryTiming,
   receiver: Receiver,
-): Promise<Rehearsed | "absent"> {
+): Promise<DryRunResult | "absent"> {
   const failure = await receiver.store.failures.get(key);
   if (failure === undefined) return "absent";
-  const rehearsal = new Rehearsal();
-  const how = { kind: "replay", mode: "rehearse", rehearsal } as const;
-  return { outcome: await runStored(failure, how, timing.timeLimitMs, receiver), rehearsal };
+  const dryRun = new DryRun();
+  const how = { kind: "replay", mode: "dry-run", dryRun } as const;
+  return { outcome: await runStored(failure, how, timing.timeLimitMs, receiver), dryRun: dryRun };
 }

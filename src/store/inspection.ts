@@ -1,69 +1,82 @@
 import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
+import { outdatedSchema } from "./migrations/apply-migrations.ts";
 
 /** What to look at, besides the service's own tables. */
-export interface Look {
+export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
   readonly schema?: string | undefined;
   /** Names of tables that handlers would make. */
   readonly tables?: readonly string[];
 }
 
-/** What a look at a database found; nothing is changed by it. */
+/** The result of an inspection, which changes nothing. */
 export type Inspection = {
-  /** Which of the tables asked for are there, in the place where they would be made. */
+  /** The requested tables that exist, in the place where they would be made. */
   readonly tables: readonly string[];
 } /** The database, or this service's tables in it, do not exist yet; the first start makes them. */ & (
   | { readonly exists: false }
-  | {
-      readonly exists: true;
-      /** The names of the handlers' migrations that were applied. */
-      readonly ownMigrations: readonly string[];
-      readonly schema: number;
-      readonly environment: string | undefined;
-      readonly baseUrl: string | undefined;
-      /** The id of the encryption key it was last used with. */
-      readonly keyId: string | undefined;
-      readonly durabilityWarnings: readonly string[];
-      readonly credentialUses: readonly SeenCredential[];
-      /** How many deliveries of notifications wait, by channel. */
-      readonly waitingByChannel: ReadonlyMap<string, number>;
-      /** Why callbacks were not authentic, of the newest rows of the log; the newest first. */
-      readonly diagnoses: readonly Diagnosis[];
-    }
+  | ({ readonly exists: true; readonly durabilityWarnings: readonly string[] } & ServiceInspection)
 );
 
-export const SELECT_OWN_MIGRATIONS = "SELECT name FROM oncehook_own_migrations";
+/** What this service's own tables hold. */
+export interface ServiceInspection {
+  readonly schema: number;
+  /** The names of the handlers' migrations that were applied. */
+  readonly handlerMigrations: readonly string[];
+  readonly environment: string | undefined;
+  readonly baseUrl: string | undefined;
+  /** The id of the encryption key it was last used with. */
+  readonly keyId: string | undefined;
+  readonly credentialUses: readonly StoredCredentialUse[];
+  /** How many deliveries of notifications wait, by channel. */
+  readonly waitingByChannel: ReadonlyMap<string, number>;
+  /** Why callbacks were not authentic, of the newest entries of the log; the newest first. */
+  readonly diagnoses: readonly Diagnosis[];
+}
 
 /** When a secret was accepted, and since when it has been a previous one, in ISO 8601; null for never. */
-export interface SeenCredential {
+export interface StoredCredentialUse {
   readonly method: string;
   readonly fingerprint: string;
   readonly previousSince: string | null;
   readonly lastUsedAt: string | null;
 }
 
-export const SELECT_USES =
-  "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
+type Row = Readonly<Record<string, unknown>>;
 
-export const COUNT_WAITING =
+const SELECT_USES = "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
+const COUNT_WAITING =
   "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
-
-/** The step of the schema that brought the column. */
-export const DIAGNOSES_SINCE = 7;
-
-export const SELECT_DIAGNOSES = `SELECT diagnosis FROM
+const SELECT_DIAGNOSES = `SELECT diagnosis FROM
   (SELECT id, diagnosis FROM oncehook_callbacks ORDER BY id DESC LIMIT 1000) AS newest
   WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
 
-export function toDiagnosis(row: Readonly<Record<string, unknown>>): Diagnosis {
-  return storedDiagnosis(String(row.diagnosis));
+/** Reads this service's tables, which exist. The statements have one text for both databases. */
+export async function inspectTables(
+  all: (sql: string) => readonly Row[] | Promise<readonly Row[]>,
+): Promise<ServiceInspection> {
+  const [newest] = await all("SELECT max(number) AS number FROM oncehook_schema");
+  const schema = Number(newest?.number ?? 0);
+  // An outdated database may lack the tables.
+  const select = async (sql: string) => (outdatedSchema(schema) === undefined ? await all(sql) : []);
+  const settings = await all("SELECT name, value FROM oncehook_settings");
+  const stored = new Map(settings.map((row) => [String(row.name), String(row.value)]));
+  const applied = await select("SELECT name FROM oncehook_handler_migrations");
+  const waiting = await select(COUNT_WAITING);
+  const refused = await select(SELECT_DIAGNOSES);
+  return {
+    schema,
+    handlerMigrations: applied.map(({ name }) => String(name)),
+    environment: stored.get("environment"),
+    baseUrl: stored.get("base_url"),
+    keyId: stored.get("key_id"),
+    credentialUses: (await select(SELECT_USES)).map(toStoredCredentialUse),
+    waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
+    diagnoses: refused.map(({ diagnosis }) => storedDiagnosis(String(diagnosis))),
+  };
 }
 
-export function toWaitingByChannel(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, number> {
-  return new Map(rows.map((row) => [String(row.channel), Number(row.waiting)]));
-}
-
-export function toSeenCredential(row: Readonly<Record<string, unknown>>): SeenCredential {
+export function toStoredCredentialUse(row: Row): StoredCredentialUse {
   const time = (value: unknown) => {
     if (value === null || value === undefined) return null;
     return value instanceof Date ? value.toISOString() : String(value);

@@ -1,6 +1,4 @@
 import type { Generated } from "kysely";
-import type { AuditOutcome } from "./audit-store.ts";
-import type { Role } from "./session-store.ts";
 
 /** Times come back as text from SQLite and as `Date` from PostgreSQL; both take ISO 8601 text. */
 export type StoredTime = string | Date;
@@ -43,7 +41,7 @@ export interface CallbackRow {
   with_record: 0 | 1;
   /** JSON; of a callback that was not authentic, where that was looked into. */
   diagnosis: string | null;
-  /** About what the row takes, where it belongs to no event; null for all others, and for rows from before schema 9. */
+  /** About what the row takes, where it belongs to no event; null for all others. */
   refused_bytes: StoredInteger | null;
   /** JSON; of a row that stands for callbacks without rows of their own. */
   left_out: string | null;
@@ -60,7 +58,7 @@ export interface FailureRow {
   retries_done: number;
   code: string;
   error: string;
-  sealed_body: Uint8Array;
+  encrypted_body: Uint8Array;
   body_sha256: string;
   first_failed_at: StoredTime;
   last_failed_at: StoredTime;
@@ -69,25 +67,25 @@ export interface FailureRow {
   leased_until: StoredTime | null;
   /** The bulk replay that tried it last. */
   bulk_replay_id: StoredInteger | null;
-  /** What the lease is for; null where there is none, or an older version took it. */
+  /** The purpose of the lease; null without one. */
   lease_kind: "retry" | "replay" | "bulk" | "removal" | null;
   /** 1 where its process runs no other failure meanwhile. */
   lease_alone: Generated<0 | 1>;
   lease_bulk_id: StoredInteger | null;
   leased_at: StoredTime | null;
-  /** How many processes have ended during its attempts since the last one that came to an end. */
-  unclean_ends: Generated<number>;
+  /** How many processes have ended during its attempts since the last completed one. */
+  crashes: Generated<number>;
 }
 
 export interface AttemptRow {
   id: Generated<StoredInteger>;
   source: string;
   event_id: string;
-  began_at: StoredTime;
-  made_by: "retry" | "replay" | "bulk";
+  started_at: StoredTime;
+  triggered_by: "retry" | "replay" | "bulk";
   outcome: string;
   error: string | null;
-  took_ms: number;
+  duration_ms: number;
 }
 
 export interface BulkReplayRow {
@@ -95,15 +93,15 @@ export interface BulkReplayRow {
   /** JSON. */
   filter: string;
   per_second: number;
-  begun_by: string;
+  created_by: string;
   state: "running" | "paused" | "cancelled" | "done";
   total: StoredInteger;
   succeeded: StoredInteger;
-  already: StoredInteger;
+  already_handled: StoredInteger;
   failed: StoredInteger;
   after_id: StoredInteger;
   up_to_id: StoredInteger;
-  begun_at: StoredTime;
+  started_at: StoredTime;
   ended_at: StoredTime | null;
   lease_owner: string | null;
   leased_until: StoredTime | null;
@@ -114,7 +112,7 @@ export interface PreparationRow {
   event_id: string;
   lease_owner: string | null;
   leased_until: StoredTime | null;
-  sealed_result: Uint8Array | null;
+  encrypted_result: Uint8Array | null;
   created_at: StoredTime;
 }
 
@@ -128,7 +126,7 @@ export interface NotificationRow {
   payload: string;
   created_at: StoredTime;
   /** When its deliveries were made; null until then. */
-  spread_at: StoredTime | null;
+  fanned_out_at: StoredTime | null;
 }
 
 export interface DeliveryRow {
@@ -150,7 +148,7 @@ export interface DeliveryRow {
 
 export interface UserTokenRow {
   user_id: string;
-  sealed_tokens: Uint8Array;
+  encrypted_tokens: Uint8Array;
   expires_at: StoredTime | null;
   /** When they should be refreshed; null where they cannot be. */
   refresh_at: StoredTime | null;
@@ -160,13 +158,13 @@ export interface UserTokenRow {
   updated_at: StoredTime;
 }
 
-export interface HeardRow {
+export interface CapturedRequestRow {
   id: Generated<StoredInteger>;
   request_id: string;
   received_at: StoredTime;
-  /** Of the sealed request. */
+  /** Of the encrypted request. */
   bytes: number;
-  sealed_request: Uint8Array;
+  encrypted_request: Uint8Array;
 }
 
 export interface AlertRow {
@@ -176,30 +174,30 @@ export interface AlertRow {
   is_open: 0 | 1;
   number: number;
   since: StoredTime;
-  told: number;
-  told_at: StoredTime;
+  notified_count: number;
+  notified_at: StoredTime;
 }
 
 export interface SessionRow {
   id_sha256: string;
-  who: string;
-  role: Role;
-  begun_with: string;
-  begun_at: StoredTime;
+  actor: string;
+  role: "viewer" | "operator";
+  credential_fingerprint: string;
+  started_at: StoredTime;
   expires_at: StoredTime;
 }
 
 export interface AuditRow {
   id: Generated<StoredInteger>;
   at: StoredTime;
-  who: string | null;
-  role: Role | null;
+  actor: string | null;
+  role: SessionRow["role"] | null;
   remote_address: string;
   action: string;
-  subject: string | null;
+  target: string | null;
   /** JSON. */
   detail: string | null;
-  outcome: AuditOutcome | null;
+  outcome: "done" | "refused" | "failed" | null;
 }
 
 export interface RollupRow {
@@ -222,12 +220,7 @@ export interface Tables {
   oncehook_preparations: PreparationRow;
   oncehook_notifications: NotificationRow;
   oncehook_deliveries: DeliveryRow;
-  oncehook_redirect_states: {
-    state_sha256: string;
-    expires_at: StoredTime;
-    created_at: StoredTime;
-    sealed_flow: Uint8Array | null;
-  };
+  oncehook_redirect_states: { state_sha256: string; expires_at: StoredTime; created_at: StoredTime };
   oncehook_spent_states: { state_sha256: string; expires_at: StoredTime };
   oncehook_user_tokens: UserTokenRow;
   oncehook_credential_uses: {
@@ -236,17 +229,18 @@ export interface Tables {
     previous_since: StoredTime | null;
     last_used_at: StoredTime | null;
   };
-  oncehook_heard: HeardRow;
-  oncehook_arrivals: { source: string; subject: string; slot: StoredInteger; count: StoredInteger };
-  oncehook_arrival_subjects: {
+  oncehook_captured_requests: CapturedRequestRow;
+  oncehook_arrival_days: {
     source: string;
-    subject: string;
-    first_slot: StoredInteger;
-    last_slot: StoredInteger;
+    event_type: string;
+    day: StoredInteger;
+    count: StoredInteger;
+    longest_gap_ms: StoredInteger;
+    last_ms: StoredInteger;
   };
   oncehook_rollups: RollupRow;
   oncehook_alerts: AlertRow;
-  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger };
+  oncehook_alert_turns: { name: string; next_at_ms: StoredInteger; since_ms: StoredInteger };
   oncehook_sessions: SessionRow;
   oncehook_audit: AuditRow;
   oncehook_rate_counters: { key: string; points: number; reset_at_ms: StoredInteger };

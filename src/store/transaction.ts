@@ -10,16 +10,16 @@ type AnyTables = any;
  * Kysely over tables that this project cannot know: any table, column and value. `defineHandler<Tables>()`, or
  * `withTables<Tables>()` here, makes it typed.
  */
-export interface OpenQuery extends Kysely<AnyTables> {
+export interface UntypedQuery extends Kysely<AnyTables> {
   /** Kysely adds tables to those it knows; beside `any` they would stay without effect. */
   withTables<Tables extends Record<string, Record<string, AnyTables>>>(): Kysely<Tables>;
   $extendTables<Tables extends Record<string, Record<string, AnyTables>>>(): Kysely<Tables>;
 }
 
 type IsAny<Type> = 0 extends 1 & Type ? true : false;
-type QueryOf<Tables> = IsAny<Tables> extends true ? OpenQuery : Kysely<Tables>;
+type QueryOf<Tables> = IsAny<Tables> extends true ? UntypedQuery : Kysely<Tables>;
 
-export interface Executed {
+export interface ExecuteResult {
   readonly rows: readonly Record<string, unknown>[];
   /** How many rows it changed, where it returns none. */
   readonly changes: number;
@@ -28,7 +28,7 @@ export interface Executed {
 interface Statements<Tables> {
   readonly query: QueryOf<Tables>;
   /** One statement as this database spells it, with its values: `?` on SQLite, `$1` on PostgreSQL. */
-  execute(statement: string, values?: readonly unknown[]): Promise<Executed>;
+  execute(statement: string, values?: readonly unknown[]): Promise<ExecuteResult>;
 }
 
 export interface SqliteTransaction<Tables = AnyTables> extends Statements<Tables> {
@@ -57,15 +57,15 @@ export interface PostgresConnection {
   ): Promise<{ rows: Row[]; rowCount: number | null }>;
 }
 
-/** Told of what a handler does through `tx`. None of it may throw. */
-export interface TransactionWatch {
+/** Observes what a handler does through `tx`. Its methods must not throw. */
+export interface TransactionObserver {
   /**
-   * A statement was begun.
-   * @returns told of its end: how many rows it returned or changed; null where it failed
+   * A statement started.
+   * @returns a function that is called at its end with the rows returned or changed; null if it failed
    */
-  began(statement: string): (rows: number | null) => void;
-  /** The driver's own connection was handed out: what goes through it is not told. */
+  statementStarted(statement: string): (rows: number | null) => void;
+  /** The driver's own connection was used: its statements are not observed. */
   connectionUsed(): void;
-  /** A rehearsal has succeeded, and the database may hold foreign keys that only a commit would have checked. */
-  keysUnchecked(): void;
+  /** A dry run succeeded, and the database may hold foreign keys that only a commit would have checked. */
+  foreignKeysUnchecked(): void;
 }

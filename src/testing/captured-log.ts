@@ -1,5 +1,5 @@
 import type { Config } from "../config/index.ts";
-import { createLogger, createMask, type Logger } from "../observe/index.ts";
+import { createLogger, createMask, type Logger } from "../observability/index.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;
 

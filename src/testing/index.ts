@@ -1,13 +1,13 @@
 /** The door `oncehook/testing`: a receiver for the tests of handlers. */
 export type { LogLine } from "./captured-log.ts";
-export type { Answer } from "./post-callback.ts";
+export type { CallbackResponse } from "./post-callback.ts";
 export {
-  type Sending,
-  type SentAnswer,
+  type SendOptions,
+  type SentResponse,
   startTestReceiver,
   type TestEvent,
   type TestReceiver,
   type TestReceiverOptions,
 } from "./start-test-receiver.ts";
-export type { Stored, TestFailure, TestNotification, TestRecord } from "./stored.ts";
+export type { StoredData, TestFailure, TestNotification, TestRecord } from "./stored-data.ts";
 export type { TestClock } from "./test-clock.ts";

@@ -1,13 +1,13 @@
-import { signHmac } from "../verify/index.ts";
+import { signHmac } from "../sources/index.ts";
 
-export interface Answer {
+export interface CallbackResponse {
   readonly status: number;
   readonly headers: Headers;
   /** The answer's JSON; `{ text }` where it is none. */
   readonly body: Record<string, unknown>;
 }
 
-export interface Callback {
+export interface CallbackRequest {
   /** The bytes that are signed and sent. */
   readonly body: Uint8Array;
   /** Sent as `X-Event-Type` where there is one. */
@@ -20,15 +20,15 @@ export interface Callback {
 export async function postCallback(
   url: string,
   secret: string,
-  { body, type, headers = {} }: Callback,
-): Promise<Answer> {
+  { body, type, headers = {} }: CallbackRequest,
+): Promise<CallbackResponse> {
   const sent = new Headers({ "content-type": "application/json", "x-signature": signHmac(secret, body) });
   if (type !== undefined) sent.set("x-event-type", type);
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);
-  return answerOf(await fetch(url, { method: "POST", body: Buffer.from(body), headers: sent }));
+  return toCallbackResponse(await fetch(url, { method: "POST", body: Buffer.from(body), headers: sent }));
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+export async function toCallbackResponse(response: Response): Promise<CallbackResponse> {
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : { text } };

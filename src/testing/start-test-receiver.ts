@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import {
-  type Inspectable,
-  startInspectable,
+  type InspectableReceiver,
+  startInspectableReceiver,
   type TemporaryDatabase,
   temporaryDatabase,
 } from "../app/index.ts";
@@ -10,10 +10,9 @@ import type { Version } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { keepCallSites, withHandlersFrames } from "../store/index.ts";
 import { type CapturedLog, capturedLog, type LogLine } from "./captured-log.ts";
-import { type Answer, postCallback } from "./post-callback.ts";
-import { dueWork, type Stored, storedIn } from "./stored.ts";
+import { type CallbackResponse, postCallback } from "./post-callback.ts";
+import { dueWork, readStoredData, type StoredData } from "./stored-data.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
-import { testEnvironment } from "./test-environment.ts";
 
 /** What a test receiver is made of; the export of `oncehook.config.ts` fits as it is. */
 export interface TestReceiverOptions extends ConfigFile {
@@ -39,7 +38,7 @@ export interface TestEvent {
   readonly timestamp?: number;
 }
 
-export interface Sending {
+export interface SendOptions {
   /** Sent as `X-API-Version`. */
   readonly version?: Version;
   /** These win over the signature and the others that are made here. */
@@ -48,7 +47,7 @@ export interface Sending {
   readonly raw?: string | Uint8Array;
 }
 
-export interface SentAnswer extends Answer {
+export interface SentResponse extends CallbackResponse {
   /** The event as it was sent: send it again for a redelivery. */
   readonly event: Required<TestEvent>;
   /**
@@ -59,7 +58,7 @@ export interface SentAnswer extends Answer {
 }
 
 /** A real receiver on ports of its own. `await using` closes it. */
-export interface TestReceiver extends Stored, AsyncDisposable {
+export interface TestReceiver extends StoredData, AsyncDisposable {
   /** The unified callback address. */
   readonly url: string;
   readonly adminOrigin: string;
@@ -72,9 +71,9 @@ export interface TestReceiver extends Stored, AsyncDisposable {
   /** The lines of its log so far. */
   readonly lines: readonly LogLine[];
   /** Sends a signed callback. With another AUTH_METHOD than hmac, give the credentials as `headers`. */
-  send(event: TestEvent, sending?: Sending): Promise<SentAnswer>;
+  send(event: TestEvent, sending?: SendOptions): Promise<SentResponse>;
   /** Sends it signed with a secret that is not the platform's. */
-  sendForged(event: TestEvent, sending?: Sending): Promise<SentAnswer>;
+  sendForged(event: TestEvent, sending?: SendOptions): Promise<SentResponse>;
   /** Stops it and takes its temporary database away. Callable more than once. */
   close(): Promise<void>;
 }
@@ -84,7 +83,7 @@ const NEVER_MS = 2 ** 31 - 1;
 
 /**
  * Starts a receiver as `oncehook serve` does, on any free ports and a temporary database, with a clock that the test moves.
- * @throws ConfigError for `env`, MigrationRefused, StartRefused
+ * @throws ConfigError for `env`, MigrationError, StartError
  */
 export async function startTestReceiver(options: TestReceiverOptions = {}): Promise<TestReceiver> {
   const database = await temporaryDatabase(options.databaseUrl);
@@ -109,7 +108,7 @@ async function startOn(
   keepCallSites();
   const log = capturedLog(config);
   const clock = createTestClock(now, () => dueWork(running.store, running.runDue));
-  const running = await startInspectable(config, {
+  const running = await startInspectableReceiver(config, {
     handlers: handlers as readonly Handler[],
     migrations,
     clock,
@@ -119,11 +118,11 @@ async function startOn(
     outboxPollMs: NEVER_MS,
     refreshPollMs: NEVER_MS,
   });
-  return receiverOf({ running, database, config, clock, log, printFailures });
+  return createTestReceiver({ running, database, config, clock, log, printFailures });
 }
 
-interface Made {
-  readonly running: Inspectable;
+interface ReceiverResources {
+  readonly running: InspectableReceiver;
   readonly database: TemporaryDatabase;
   readonly config: Config;
   readonly clock: TestClock;
@@ -131,7 +130,14 @@ interface Made {
   readonly printFailures: boolean;
 }
 
-function receiverOf({ running, database, config, clock, log, printFailures }: Made): TestReceiver {
+function createTestReceiver({
+  running,
+  database,
+  config,
+  clock,
+  log,
+  printFailures,
+}: ReceiverResources): TestReceiver {
   const url = `${running.publicOrigin}${config.basePath}/api/platform/callback`;
   const [signingSecret = ""] = config.authentication.signing.secrets;
   let closing: Promise<void> | undefined;
@@ -140,8 +146,8 @@ function receiverOf({ running, database, config, clock, log, printFailures }: Ma
     return closing;
   };
 
-  async function send(secret: string, given: TestEvent, sending: Sending = {}): Promise<SentAnswer> {
-    const event = completed(given, clock.now());
+  async function send(secret: string, given: TestEvent, sending: SendOptions = {}): Promise<SentResponse> {
+    const event = completeEvent(given, clock.now());
     const { version, raw = JSON.stringify(event) } = sending;
     const headers = {
       "x-timestamp": String(event.timestamp),
@@ -164,7 +170,7 @@ function receiverOf({ running, database, config, clock, log, printFailures }: Ma
     databaseUrl: database.url,
     clock,
     lines: log.lines,
-    ...storedIn(running.store),
+    ...readStoredData(running.store),
     send: (event, sending) => send(signingSecret, event, sending),
     sendForged: (event, sending) => send(randomBytes(32).toString("base64url"), event, sending),
     close,
@@ -173,14 +179,30 @@ function receiverOf({ running, database, config, clock, log, printFailures }: Ma
 }
 
 /** Its log line is written in the turn of the answer. */
-function failureOf({ status, headers }: Answer, lines: readonly LogLine[]): string | undefined {
+function failureOf({ status, headers }: CallbackResponse, lines: readonly LogLine[]): string | undefined {
   if (status < 500) return undefined;
   const requestId = headers.get("x-request-id");
   const line = lines.findLast(({ request_id, error }) => request_id === requestId && error !== undefined);
   return line === undefined ? undefined : withHandlersFrames(String(line.error));
 }
 
-function completed(event: TestEvent, now: Date): Required<TestEvent> {
+function completeEvent(event: TestEvent, now: Date): Required<TestEvent> {
   const made = { event_id: `evt_${randomUUID()}`, timestamp: Math.floor(now.getTime() / 1000), data: {} };
   return { ...made, ...event };
+}
+
+/** The variables that every test receiver is started with, besides its database. Nothing is read from the process's own. */
+export function testEnvironment(): Readonly<Record<string, string>> {
+  return {
+    APP_ENV: "test",
+    // Any free ones.
+    PORT: "0",
+    ADMIN_PORT: "0",
+    SIGNING_SECRET: randomBytes(32).toString("base64url"),
+    ADMIN_TOKEN: randomBytes(24).toString("base64url"),
+    ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+    // A test may send more than ten callbacks a minute from one address.
+    RATE_LIMIT_DEFAULT: "off",
+    RATE_LIMIT_CALLBACK: "off",
+  };
 }

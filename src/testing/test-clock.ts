@@ -17,7 +17,7 @@ export interface DueWork {
   next(after: Date): Promise<Date | undefined>;
 }
 
-/** @param work asked for once there is a receiver; until then nobody moves the clock */
+/** @param work called once there is a receiver; until then the clock does not move */
 export function createTestClock(begin: Date, work: () => DueWork): TestClock {
   let now = begin.getTime();
   let underWay: Promise<void> = Promise.resolve();

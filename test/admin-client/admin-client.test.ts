@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { AdminError, createAdminClient, everyOf } from "../../src/admin-client/index.ts";
+import { AdminError, createAdminClient, paginate } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { withHttpServer } from "../support/http-server.ts";
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("the admin client on %s", (dialect) => {
       for (let at = 0; at < 7; at += 1) await receiver.send(payment({ event_id: `e${at}` }));
       const client = clientOf(receiver);
       const seen: string[] = [];
-      for await (const { event_id } of everyOf((paging) => client.events.list({ ...paging, limit: 3 })))
+      for await (const { event_id } of paginate((paging) => client.events.list({ ...paging, limit: 3 })))
         seen.push(event_id);
       expect(seen).toEqual(["e6", "e5", "e4", "e3", "e2", "e1", "e0"]);
     }));
@@ -85,7 +85,7 @@ describe.each(DIALECTS)("the admin client on %s", (dialect) => {
           await client.failures.discard(key);
           expect((await client.failures.list()).items).toEqual([]);
           const { items } = await client.audit.list({ action: "failure.discard" });
-          expect(items).toMatchObject([{ subject: `platform/${event_id}`, outcome: "done" }]);
+          expect(items).toMatchObject([{ target: `platform/${event_id}`, outcome: "done" }]);
           await expect(client.users.revokeTokens(event_id)).rejects.toThrow(
             "there are no tokens of this user",
           );
@@ -127,7 +127,7 @@ describe.each(DIALECTS)("the admin client on %s", (dialect) => {
       await expect(client.notifications.replay(Number(one?.id))).rejects.toMatchObject({
         name: "AdminError",
         status: 404,
-        message: "this notification has no dead delivery",
+        message: "this notification has no failed delivery",
       });
     }));
 });
@@ -162,8 +162,8 @@ describe("the admin client", () => {
       const client = createAdminClient({ origin: adminOrigin, fetch: page });
       expect(await client.session.methods()).toMatchObject({ methods: ["token"] });
       await expect(client.session.get()).rejects.toMatchObject({ status: 401 });
-      await expect(client.session.begin({ token: "wrong-token" })).rejects.toThrow("neither ADMIN_TOKEN nor");
-      const session = await client.session.begin({ token: TOKEN });
+      await expect(client.session.start({ token: "wrong-token" })).rejects.toThrow("neither ADMIN_TOKEN nor");
+      const session = await client.session.start({ token: TOKEN });
       expect(await client.session.get()).toEqual(session);
       expect(await client.session.end()).toBeUndefined();
       await expect(client.audit.list()).rejects.toMatchObject({ status: 401 });
@@ -174,10 +174,14 @@ describe("the admin client", () => {
     withReceiver("sqlite", async (receiver) => {
       const client = clientOf(receiver);
       await expect(client.failures.discard({ source: "platform", event_id: "none" })).rejects.toThrow();
-      const { items } = await client.audit.list({ action: "failure.discard", who: "token" });
-      expect(items).toMatchObject([{ subject: "platform/none", outcome: "refused" }]);
-      expect((await client.audit.list({ who: "nobody" })).items).toEqual([]);
-      expect(await client.session.get()).toMatchObject({ who: "token", role: "operator", expires_at: null });
+      const { items } = await client.audit.list({ action: "failure.discard", actor: "token" });
+      expect(items).toMatchObject([{ target: "platform/none", outcome: "refused" }]);
+      expect((await client.audit.list({ actor: "nobody" })).items).toEqual([]);
+      expect(await client.session.get()).toMatchObject({
+        actor: "token",
+        role: "operator",
+        expires_at: null,
+      });
     }));
 
   it("gives its token to nobody to whom it is sent on, and takes no page for an answer", async () => {
@@ -190,7 +194,7 @@ describe("the admin client", () => {
     await withHttpServer(answer, async (origin) => {
       const client = createAdminClient({ origin, token: TOKEN });
       await expect(client.events.list()).rejects.toThrow();
-      await expect(client.failures.list()).rejects.toMatchObject({ status: 200, isForeign: true });
+      await expect(client.failures.list()).rejects.toMatchObject({ status: 200, isOtherServer: true });
       expect(asked).toHaveLength(2);
     });
   });

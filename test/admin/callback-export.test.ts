@@ -2,13 +2,14 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { exportLines } from "../../src/admin/callback-export.ts";
+import { exportLines } from "../../src/admin/callback-routes.ts";
 import { createAdminClient } from "../../src/admin-client/index.ts";
-import type { CallbackStore } from "../../src/store/index.ts";
+import type { Callbacks } from "../../src/store/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
 import { DIALECTS, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { logRow } from "../support/log-row.ts";
+import { overriding } from "../support/overriding.ts";
 import { payment, startReceiver, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { TOKEN } from "../support/secrets.ts";
 import { until } from "../support/until.ts";
@@ -39,7 +40,7 @@ function cellsOf(csv: string): string[][] {
 }
 
 describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
-  it("has all that matches as NDJSON, in the shape of the list, newest first", () =>
+  it("an export has all matching rows as NDJSON, in the list's shape, newest first", () =>
     withReceiver(dialect, async (receiver) => {
       await append(receiver.target, 430, { eventType: "other" });
       await receiver.send(payment({ event_id: "paid" }));
@@ -57,7 +58,7 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
       expect(lines.map((line) => JSON.parse(line))).toEqual(items);
     }));
 
-  it("has the same as CSV, in which no cell is run by a spreadsheet", () =>
+  it("an export as CSV has the same rows, and a spreadsheet runs no cell of it", () =>
     withReceiver(dialect, async (receiver) => {
       const nasty = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", 'a"b,c\r\nd', "plain = not"];
       // Full-width signs, a sign behind what is not seen, and parts that are cells where a spreadsheet splits at `;` or tabs.
@@ -107,7 +108,7 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
       expect(cells[0]?.[head.indexOf("error")]).toBe("");
     }));
 
-  it("is an empty file where nothing matches", () =>
+  it("an export without matching rows is an empty file", () =>
     withReceiver(dialect, async (receiver) => {
       expect(await (await exporting(receiver, "?outcome=handler_failed")).text()).toBe("");
       const csv = await (await exporting(receiver, "?outcome=handler_failed&format=csv")).text();
@@ -116,7 +117,7 @@ describe.each(DIALECTS)("an export of the callback log on %s", (dialect) => {
 });
 
 describe("an export of the callback log", () => {
-  it("reads no further ahead than its reader, and holds up no callback", { timeout: 120_000 }, () =>
+  it("an export reads no further ahead than its reader, and holds up no callback", { timeout: 120_000 }, () =>
     withReceiver("sqlite", async (receiver) => {
       // 60 MB, far more than the system keeps for a reader.
       await append(receiver.target, 1_000, { requestBody: "x".repeat(60_000) });
@@ -133,22 +134,22 @@ describe("an export of the callback log", () => {
     }),
   );
 
-  it("looks no further once its reader has gone, also where it finds nothing", () =>
+  it("an export stops when its reader disconnects, also where it finds nothing", () =>
     withStore("sqlite", async (store) => {
       await store.appendCallbacks(Array.from({ length: 700 }, () => logRow()));
       const [reader, searches] = [new AbortController(), [] as number[]];
-      const search: CallbackStore["search"] = (filter, request) => {
+      const search: Callbacks["search"] = (filter, request) => {
         searches.push(request.before ?? 0);
         if (searches.length === 3) reader.abort();
         return store.callbacks.search(filter, { ...request, budgetMs: 0 });
       };
-      const callbacks = { ...store.callbacks, search };
+      const callbacks = overriding(store.callbacks, { search });
       const lines = exportLines(callbacks, { source: "nobody" }, "ndjson", reader.signal);
       expect(await lines.next()).toEqual({ done: true, value: undefined });
       expect(searches).toHaveLength(3);
     }));
 
-  it("is given to so many at once, and to the next one when one has ended", () =>
+  it("a fifth simultaneous export is rejected, and another one runs when one has ended", () =>
     withReceiver("sqlite", async (receiver) => {
       await append(receiver.target, 300, { requestBody: "x".repeat(60_000) });
       const unread = async () => {
@@ -170,7 +171,7 @@ describe("an export of the callback log", () => {
       for (const response of open) response.destroy();
     }));
 
-  it("ends with its reader, and with the process", () =>
+  it("an export ends with its reader and with the process", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);
       await append(target, 300, { requestBody: "x".repeat(60_000) });
@@ -192,7 +193,7 @@ describe("an export of the callback log", () => {
   it.each([
     ["?format=xml", /^format: got "xml", expected one of /],
     ["?limit=10", /^there is no query parameter "limit"; there are format, from, to/],
-  ])("refuses %s and says why", (query, says) =>
+  ])("an export with %s is rejected with the reason", (query, says) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(`/api/v1/callbacks/export${query}`);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);

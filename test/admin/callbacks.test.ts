@@ -16,7 +16,7 @@ async function sendOfEveryKind(receiver: TestReceiver): Promise<void> {
 }
 
 describe.each(DIALECTS)("GET /api/v1/callbacks on %s", (dialect) => {
-  it("lists what each filter means, and what is at the end of a search", () =>
+  it("a list returns what each filter means, and an end marker after the last row", () =>
     withReceiver(dialect, async (receiver) => {
       const begun = new Date();
       await sendOfEveryKind(receiver);
@@ -53,7 +53,7 @@ describe.each(DIALECTS)("GET /api/v1/callbacks on %s", (dialect) => {
       ]);
     }));
 
-  it("shows one callback by its id, and says where there is none", () =>
+  it("a callback is returned by its id, and an unknown id returns 404", () =>
     withReceiver(dialect, async (receiver) => {
       await sendOfEveryKind(receiver);
       const { items } = await clientOf(receiver).callbacks.list({ status: 401 });
@@ -77,7 +77,7 @@ describe("GET /api/v1/callbacks", () => {
     ["text=", /^text: got "", expected a text of 1 to 200 characters$/],
     ["text=a%00b", /^text: got .+, expected a text without NUL characters$/],
     ["type=payment_notify", /^there is no query parameter "type"; there are limit, cursor, from, to, source/],
-  ])("refuses ?%s and says why", (query, says) =>
+  ])("a list with ?%s is rejected with the reason", (query, says) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(`${LIST}?${query}`);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);

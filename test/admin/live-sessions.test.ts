@@ -32,7 +32,7 @@ async function openWith(cookie: string, { adminOrigin }: TestReceiver) {
 }
 
 describe.each(DIALECTS)("a live stream of a session on %s", (dialect) => {
-  it("is over for every process when its owner has signed out, and those of others go on", () =>
+  it("a live stream ends on every process when its owner signs out, and streams of other sessions go on", () =>
     withDatabase(dialect, async (target) => {
       const receivers = [
         await startReceiver(target, { env: ENV }),
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("a live stream of a session on %s", (dialect) => {
           await receivers[0].send(payment({ event_id: "after" }));
           await until(() => other.eventIds().includes("after"), LIMIT_MS);
           expect(streams.map(({ heard }) => heard.includes('"after"'))).toEqual([false, false]);
-          expect(other.events.some(({ event }) => event === "away")).toBe(false);
+          expect(other.events.some(({ event }) => event === "disconnected")).toBe(false);
         });
       } finally {
         for (const receiver of receivers) await receiver.stop();
@@ -56,7 +56,7 @@ describe.each(DIALECTS)("a live stream of a session on %s", (dialect) => {
 });
 
 describe("a live stream of a session", () => {
-  it("is over with the session's time", () => {
+  it("a live stream ends when its session expires", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(
@@ -72,7 +72,7 @@ describe("a live stream of a session", () => {
     );
   });
 
-  it("is over when its owner signs in again, which ends the session before", () =>
+  it("a live stream ends when its owner signs in again, because that ends the earlier session", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

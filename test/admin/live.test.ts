@@ -25,7 +25,7 @@ function append(target: Target, requestIds: readonly string[], over: object = {}
 }
 
 describe.each(DIALECTS)("a live stream on %s", (dialect) => {
-  it("tells of each callback once as it is answered, in order, and of those alone that are meant", () =>
+  it("a live stream sends each matching callback once after its response, in order", () =>
     withReceiver(dialect, async (receiver) => {
       await receiver.send(payment({ event_id: "before" }));
       await withListening(receiver.adminOrigin, {}, (all) =>
@@ -41,7 +41,7 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       );
     }));
 
-  it("tells every two seconds how many there were and how they ended, whatever its filter", () =>
+  it("a live stream sends the counts of callbacks and outcomes every two seconds, whatever its filter", () =>
     withReceiver(dialect, async (receiver) => {
       await withListening(receiver.adminOrigin, { source: "oauth" }, async ({ events }) => {
         await receiver.send(payment());
@@ -57,7 +57,7 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       });
     }));
 
-  it("tells of what other processes of the same database answer", () =>
+  it("a live stream sends callbacks of other processes on the same database", () =>
     withReceiver(dialect, async (receiver) => {
       await withListening(receiver.adminOrigin, {}, async (listening) => {
         await append(receiver.target, ["elsewhere"]);
@@ -66,28 +66,31 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       });
     }));
 
-  it("tells of each of many once, which two processes answer at the same time", { timeout: 90_000 }, () =>
-    withDatabase(dialect, async (target) => {
-      const receivers = [await startReceiver(target), await startReceiver(target)] as const;
-      const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
-      try {
-        await withListening(receivers[0].adminOrigin, {}, async (listening) => {
-          const sent = ids.map((id, index) =>
-            receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })),
-          );
-          expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
-          await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
-          await receivers[0].send(payment({ event_id: "last" }));
-          await until(() => listening.eventIds().includes("last"), LIMIT_MS);
-          expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
-        });
-      } finally {
-        for (const receiver of receivers) await receiver.stop();
-      }
-    }),
+  it(
+    "a live stream sends each callback once when two processes respond at the same time",
+    { timeout: 90_000 },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const receivers = [await startReceiver(target), await startReceiver(target)] as const;
+        const ids = Array.from({ length: 300 }, (_, index) => `e${index}`);
+        try {
+          await withListening(receivers[0].adminOrigin, {}, async (listening) => {
+            const sent = ids.map((id, index) =>
+              receivers[index % 2 === 0 ? 0 : 1].send(payment({ event_id: id })),
+            );
+            expect(new Set((await Promise.all(sent)).map(({ status }) => status))).toEqual(new Set([200]));
+            await until(() => listening.eventIds().length >= ids.length, LIMIT_MS);
+            await receivers[0].send(payment({ event_id: "last" }));
+            await until(() => listening.eventIds().includes("last"), LIMIT_MS);
+            expect(listening.eventIds().toSorted()).toEqual([...ids, "last"].toSorted());
+          });
+        } finally {
+          for (const receiver of receivers) await receiver.stop();
+        }
+      }),
   );
 
-  it("brings up for whoever comes back what was missed, and nothing twice", () =>
+  it("a reconnecting client gets the missed callbacks, each once", () =>
     withReceiver(dialect, async (receiver) => {
       /** Sent when the stream is open. */
       const onceOpen = (id: string) => {
@@ -114,7 +117,7 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       expect(callbacksOf(again)).toEqual(["missed-1", "missed-2", "fresh"]);
     }));
 
-  it("begins with new callbacks where the log has more rows than it looks at, and brings up a thousand of those that were missed", () =>
+  it("a live stream starts at the end of a long log, and replays at most a thousand missed callbacks", () =>
     withReceiver(dialect, async (receiver) => {
       const ids = Array.from({ length: 1_250 }, (_, index) => `r${index}`);
       await append(receiver.target, ids);
@@ -135,7 +138,7 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       expect(gap).toEqual({ after: Number(oldest) + 999, until: Number(oldest) + ids.length });
     }));
 
-  it("says that nobody knows what was missed where the place is of another state of the database", () =>
+  it("a live stream reports that missed callbacks are unknown where the position is of another database state", () =>
     withReceiver(dialect, async (receiver) => {
       await receiver.send(payment());
       const messages = await readEvents(receiver, "", { "last-event-id": "999999" }, (sofar) =>
@@ -182,7 +185,7 @@ async function withOpenRows<T>(
 }
 
 describe("a live stream on PostgreSQL, where a row may become visible after one with a higher id", () => {
-  it("tells of it when it is there, whether it was begun before the stream or after", () =>
+  it("a live stream sends a row that becomes visible late, from a transaction before or after its start", () =>
     withReceiver("postgres", async (receiver) =>
       withOpenRows(receiver.target, ["late-1"], async ([early]) => {
         await receiver.send(payment({ event_id: "before" }));
@@ -203,7 +206,7 @@ describe("a live stream on PostgreSQL, where a row may become visible after one 
       }),
     ));
 
-  it("tells of it to whoever was away when it came to be there, and comes back while it is not", () =>
+  it("a client that was disconnected when a late row became visible gets it after reconnecting", () =>
     withReceiver("postgres", async (receiver) => {
       await receiver.send(payment({ event_id: "before" }));
       await withOpenRows(receiver.target, ["late-1", "late-2"], async ([first, second]) => {
@@ -243,36 +246,39 @@ function deafListener({ adminOrigin }: TestReceiver, headers = "") {
 
 // Each waits until the receiver gives up on a client, and uses nothing of the other.
 describe.concurrent("a live stream", () => {
-  it("cuts off who does not read, and leaves the others as they are", { timeout: 120_000 }, ({ expect }) =>
-    withReceiver("sqlite", async (receiver) => {
-      await withListening(receiver.adminOrigin, { text: "short" }, async (listening) => {
-        const deaf = deafListener(receiver);
-        const requestBody = "x".repeat(60_000);
-        // More than the system keeps for a reader.
-        for (let round = 0; round < 25; round += 1) {
-          await append(
-            receiver.target,
-            Array.from({ length: 20 }, () => "long"),
-            { requestBody },
-          );
-          await append(receiver.target, [`short-${round}`], { requestBody: "short" });
-          await until(() => listening.requestIds().length === round + 1, LIMIT_MS);
-        }
-        const closed = once(deaf, "close");
-        let last = "";
-        deaf.on("data", (data) => {
-          last = (last + data).slice(-100_000);
+  it(
+    "a client that does not read is cut off, and the others are not affected",
+    { timeout: 120_000 },
+    ({ expect }) =>
+      withReceiver("sqlite", async (receiver) => {
+        await withListening(receiver.adminOrigin, { text: "short" }, async (listening) => {
+          const deaf = deafListener(receiver);
+          const requestBody = "x".repeat(60_000);
+          // More than the system keeps for a reader.
+          for (let round = 0; round < 25; round += 1) {
+            await append(
+              receiver.target,
+              Array.from({ length: 20 }, () => "long"),
+              { requestBody },
+            );
+            await append(receiver.target, [`short-${round}`], { requestBody: "short" });
+            await until(() => listening.requestIds().length === round + 1, LIMIT_MS);
+          }
+          const closed = once(deaf, "close");
+          let last = "";
+          deaf.on("data", (data) => {
+            last = (last + data).slice(-100_000);
+          });
+          await closed;
+          expect(last).toContain("xxx");
+          expect(last).not.toContain("short-24");
+          expect(listening.requestIds()).toEqual(Array.from({ length: 25 }, (_, round) => `short-${round}`));
         });
-        await closed;
-        expect(last).toContain("xxx");
-        expect(last).not.toContain("short-24");
-        expect(listening.requestIds()).toEqual(Array.from({ length: 25 }, (_, round) => `short-${round}`));
-      });
-    }),
+      }),
   );
 
   it(
-    "cuts off who does not read while being brought up, so that others have their place",
+    "a client that does not read its missed callbacks is cut off, which frees its place",
     {
       timeout: 120_000,
     },
@@ -307,7 +313,7 @@ describe.concurrent("a live stream", () => {
 });
 
 describe("a live stream", () => {
-  it("is given to so many at once, and to another one when one has gone", () =>
+  it("a client beyond the limit of streams is rejected, and gets one when another client disconnects", () =>
     withReceiver("sqlite", async (receiver) => {
       const overs: AbortController[] = [];
       const open = async () => {
@@ -329,7 +335,7 @@ describe("a live stream", () => {
       for (const over of overs) over.abort();
     }));
 
-  it("ends with the process, which waits for nobody who listens", () =>
+  it("a live stream ends with the process, which does not wait for its clients", () =>
     withDatabase("sqlite", async (target) => {
       const receiver = await startReceiver(target);
       const opened = Promise.withResolvers<void>();
@@ -348,7 +354,7 @@ describe("a live stream", () => {
     ["outcome=signature_mismatched", /^outcome: there is no "signature_mismatched"; expected success/],
     ["status=6xx", /^status: got "6xx", expected a value such as 401 or 4xx$/],
     ["colour=red", /^there is no query parameter "colour"; there are from, to, source/],
-  ])("is refused with ?%s, which says why", (query, says) =>
+  ])("a stream request with ?%s is rejected with the reason", (query, says) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await receiver.admin(`/api/v1/live?${query}`);
       expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(says)]);
@@ -356,19 +362,19 @@ describe("a live stream", () => {
     }),
   );
 
-  it("goes on at the client over a restart, with what came meanwhile", () =>
+  it("a client resumes after a restart, with the callbacks that arrived meanwhile", () =>
     withDatabase("sqlite", async (target) => {
       const first = await startReceiver(target);
       const { port } = new URL(first.adminOrigin);
       await withListening(first.adminOrigin, {}, async (listening) => {
         await first.stop();
-        await until(() => listening.events.some((one) => one.event === "away"), LIMIT_MS);
+        await until(() => listening.events.some((one) => one.event === "disconnected"), LIMIT_MS);
         await append(target, ["meanwhile"]);
         const second = await startReceiver(target, { env: { ADMIN_PORT: port } });
         try {
           await until(() => listening.requestIds().length === 1, LIMIT_MS);
           expect(listening.requestIds()).toEqual(["meanwhile"]);
-          expect(listening.events.some((one) => one.event === "back")).toBe(true);
+          expect(listening.events.some((one) => one.event === "reconnected")).toBe(true);
         } finally {
           await second.stop();
         }

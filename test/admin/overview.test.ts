@@ -24,7 +24,7 @@ const overviewOf = ({ adminOrigin }: TestReceiver, span: "hour" | "day" | "month
   createAdminClient({ origin: adminOrigin, token: TOKEN }).overview(span);
 
 describe.each(DIALECTS)("the overview on %s", (dialect) => {
-  it("counts how callbacks ended and how long they took, in every period of the span", () => {
+  it("the overview counts outcomes and latencies, in every period of the span", () => {
     let now = Date.parse("2026-03-04T12:34:20.000Z");
     const clock = { now: () => new Date(now) };
     return withReceiver(
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
     );
   });
 
-  it("has what several processes count, and what they had counted when they stopped", () =>
+  it("the overview includes the counts of several processes, also those that have stopped", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, { rollupPollMs: 20 });
       const second = await startReceiver(target);
@@ -81,7 +81,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       await second.stop();
     }));
 
-  it("counts later what the database did not take", () =>
+  it("the overview adds counts later that the database did not take", () =>
     withReceiver(dialect, async (receiver) => {
       const rename = (from: string, to: string) =>
         execute(receiver.target, `ALTER TABLE ${from} RENAME TO ${to}`);
@@ -95,23 +95,28 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       expect((await overviewOf(receiver)).totals.outcomes).toEqual({ success: 3 });
     }));
 
-  it("says what needs a person: failures, dead notifications, open alerts, a previous secret in use", () =>
+  it("the overview shows failures, dead notifications, open alerts and a previous secret in use", () =>
     withReceiver(
       dialect,
       async (receiver) => {
-        expect((await overviewOf(receiver)).needs_a_person).toEqual([]);
+        expect((await overviewOf(receiver)).needs_attention).toEqual([]);
         await receiver.send(event("broken", {}));
         await receiver.send(payment(), { secret: "p".repeat(32) });
         const since = new Date(Date.now() - MINUTE_MS);
         await withStoreBeside(receiver.target, async (store) => {
-          const alert = { kind: "silence", source: "platform", subject: "parcel", toldAt: since } as const;
-          await store.alerts.change({ ...alert, from: 0, isOpen: true, since, told: 0 });
-          await store.outbox.spread(["webhook"], systemClock.now(), 10);
+          const alert = {
+            kind: "silence",
+            source: "platform",
+            subject: "parcel",
+            notifiedAt: since,
+          } as const;
+          await store.alerts.change({ ...alert, from: 0, isOpen: true, since, notifiedCount: 0 });
+          await store.outbox.fanOut(["webhook"], systemClock.now(), 10);
           const lease = { owner: "test", now: new Date(), until: new Date(Date.now() + MINUTE_MS) };
-          const [due] = await store.outbox.leaseDue(["webhook"], lease, 1);
-          await store.outbox.failed(Number(due?.id), "test", "gone", null);
+          const [due] = await store.deliveries.leaseDue(["webhook"], lease, 1);
+          await store.deliveries.markFailed(Number(due?.id), "test", "gone", null);
         });
-        await until(async () => (await overviewOf(receiver)).needs_a_person.length === 4);
+        await until(async () => (await overviewOf(receiver)).needs_attention.length === 4);
         const overview = await overviewOf(receiver);
         conforms(PATH, "get", { status: 200, body: overview });
         expect(overview.failures).toEqual({ waiting: 0, exhausted: 1, next_attempt_at: null });
@@ -119,7 +124,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
         expect(overview.alerts).toEqual([
           { kind: "silence", source: "platform", subject: "parcel", since: since.toISOString() },
         ]);
-        expect(overview.needs_a_person.map(({ what, count }) => [what, count])).toEqual([
+        expect(overview.needs_attention.map(({ kind, count }) => [kind, count])).toEqual([
           ["open_alert", 1],
           ["exhausted_failures", 1],
           ["dead_notifications", 1],
@@ -129,7 +134,7 @@ describe.each(DIALECTS)("the overview on %s", (dialect) => {
       { handlers: [broken], env: { RETRY_MAX: "0", SIGNING_SECRET_PREVIOUS: "p".repeat(32) } },
     ));
 
-  it("says when the next retry comes", () =>
+  it("the overview shows the time of the next retry", () =>
     withReceiver(
       dialect,
       async (receiver) => {

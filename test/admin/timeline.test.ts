@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { BEGINNING, type KnownOfEvent, type TimelinePlace, timelineAfter } from "../../src/admin/timeline.ts";
-import type { LoggedCallback, StoredAttempt, StoredFailure } from "../../src/store/index.ts";
+import {
+  type EventHistory,
+  TIMELINE_START,
+  type TimelinePosition,
+  timelineAfter,
+} from "../../src/admin/timeline.ts";
+import type { StoredAttempt, StoredCallback, StoredFailure } from "../../src/store/index.ts";
 import { logRow } from "../support/log-row.ts";
 
 const at = (seconds: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + seconds * 1000).toISOString();
 
-const callback = (id: number, seconds: number, over: Partial<LoggedCallback> = {}): LoggedCallback => ({
+const callback = (id: number, seconds: number, over: Partial<StoredCallback> = {}): StoredCallback => ({
   ...logRow({ receivedAt: at(seconds), outcome: "already_processed", responseStatus: 200 }),
   id,
   ...over,
@@ -15,11 +20,11 @@ const attempt = (id: number, seconds: number): StoredAttempt => ({
   id,
   source: "platform",
   eventId: "e1",
-  beganAt: at(seconds),
-  by: "retry",
+  startedAt: at(seconds),
+  trigger: "retry",
   outcome: "success",
   error: null,
-  tookMs: 1,
+  durationMs: 1,
 });
 
 const RECORD = {
@@ -36,7 +41,7 @@ const RECORD = {
 } as const;
 
 /** As the store lends them: what comes after a place, one more than a page. */
-function stretch(known: KnownOfEvent, place: TimelinePlace, limit: number): KnownOfEvent {
+function stretch(known: EventHistory, place: TimelinePosition, limit: number): EventHistory {
   const after = <Row extends { id: number }>(rows: readonly Row[], id: number) =>
     rows.filter((row) => row.id > id).slice(0, limit + 1);
   const { callbacks, attempts } = known;
@@ -48,9 +53,9 @@ function stretch(known: KnownOfEvent, place: TimelinePlace, limit: number): Know
 }
 
 /** The times of all pages, one after the other, in seconds. */
-function pages(known: KnownOfEvent, limit: number): number[][] {
+function pages(known: EventHistory, limit: number): number[][] {
   const shown: number[][] = [];
-  for (let place: TimelinePlace | null = BEGINNING; place !== null; ) {
+  for (let place: TimelinePosition | null = TIMELINE_START; place !== null; ) {
     const page: ReturnType<typeof timelineAfter> = timelineAfter(place, stretch(known, place, limit), limit);
     shown.push(page.entries.map((entry) => (Date.parse(entry.at) - Date.parse(at(0))) / 1000));
     place = page.next;
@@ -58,7 +63,7 @@ function pages(known: KnownOfEvent, limit: number): number[][] {
   return shown;
 }
 
-const NOTHING: KnownOfEvent = {
+const NOTHING: EventHistory = {
   callbacks: [],
   attempts: [],
   record: undefined,
@@ -67,7 +72,7 @@ const NOTHING: KnownOfEvent = {
 };
 
 describe("the time line of an event", () => {
-  it("goes through callbacks and attempts together, and what happened once stands between them", () => {
+  it("the time line merges callbacks and attempts, and shows what both record once", () => {
     const known = {
       ...NOTHING,
       callbacks: [callback(1, 10), callback(2, 20), callback(3, 50)],
@@ -79,7 +84,7 @@ describe("the time line of an event", () => {
     expect(pages(known, 1).flat()).toEqual([10, 20, 30, 35, 40, 50]);
   });
 
-  it("has the failure that is kept for a person after the retry that led there, and one that waits where it began", () => {
+  it("the time line shows an exhausted failure after its last retry, and a waiting one at its start", () => {
     const failure = (state: "waiting" | "exhausted") => ({
       state,
       code: "handler_failed",
@@ -92,14 +97,14 @@ describe("the time line of an event", () => {
       attempts: [attempt(1, 20), attempt(2, 30)],
     };
     const kinds = (state: "waiting" | "exhausted") =>
-      timelineAfter(BEGINNING, { ...known, failure: failure(state) as StoredFailure }, 10).entries.map(
+      timelineAfter(TIMELINE_START, { ...known, failure: failure(state) as StoredFailure }, 10).entries.map(
         ({ kind }) => kind,
       );
     expect(kinds("exhausted")).toEqual(["attempt", "attempt", "attempt", "failure"]);
     expect(kinds("waiting")).toEqual(["attempt", "failure", "attempt", "attempt"]);
   });
 
-  it("shows each row once also where a clock was set back", () => {
+  it("the time line shows each row once also where a clock was set back", () => {
     const callbacks = [callback(1, 50), callback(2, 10), callback(3, 60)];
     const known = { ...NOTHING, callbacks, attempts: [attempt(1, 20)], record: RECORD };
     for (const limit of [1, 2, 3, 4]) {
@@ -118,10 +123,13 @@ describe("the time line of an event", () => {
     ["signature_mismatch", 401, "delivery"],
     ["event_in_progress", 503, "delivery"],
     ["overloaded", 503, "delivery"],
-  ] as const)("takes a callback that ended as %s, %i, for an %s", (outcome, responseStatus, kind) => {
-    const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
-    const { entries, next } = timelineAfter(BEGINNING, known, 10);
-    expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
-    expect(next).toBeNull();
-  });
+  ] as const)(
+    "the time line reads a callback that ended as %s, %i, for an %s",
+    (outcome, responseStatus, kind) => {
+      const known = { ...NOTHING, callbacks: [callback(7, 1, { outcome, responseStatus })] };
+      const { entries, next } = timelineAfter(TIMELINE_START, known, 10);
+      expect(entries).toMatchObject([{ kind, callback_id: 7, outcome, response_status: responseStatus }]);
+      expect(next).toBeNull();
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CopyReport, copy } from "../../src/app/index.ts";
+import { type CopyReport, copyDatabase } from "../../src/app/index.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, startReceiver, testConfig } from "../support/receiver.ts";
@@ -13,12 +13,12 @@ const withBoth = (use: (target: Target, copied: () => Promise<CopyReport>) => Pr
     const from = source.url.slice("sqlite:".length);
     const given = { from, handlers: [], migrations: [], skip: [], onProgress: () => {} };
     await withDatabase("postgres", (target) =>
-      use(target, () => copy({ ...given, config: testConfig(target) })),
+      use(target, () => copyDatabase({ ...given, config: testConfig(target) })),
     );
   });
 
 describe("the target of oncehook copy", () => {
-  it("is refused while a receiver uses it, which would handle events before their records are there", () =>
+  it("a receiver that uses the target makes the copy refuse it", () =>
     withBoth(async (target, copied) => {
       const receiver = await startReceiver(target);
       try {
@@ -29,7 +29,7 @@ describe("the target of oncehook copy", () => {
       }
     }));
 
-  it("is not called complete where one of its rows differs, though there are as many", () =>
+  it("a second copy refuses a target with one differing row, although the number of rows is equal", () =>
     withBoth(async (target, copied) => {
       await copied();
       await execute(target, "UPDATE oncehook_records SET result = '{}'");

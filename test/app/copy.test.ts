@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type CopyReport, copy } from "../../src/app/index.ts";
+import { type CopyReport, copyDatabase } from "../../src/app/index.ts";
 import { defineHandler } from "../../src/index.ts";
 import { NEWEST_SCHEMA } from "../../src/store/index.ts";
 import { runChild } from "../support/child.ts";
@@ -31,7 +31,7 @@ const CHECKED: Readonly<Record<string, unknown>> = {
   "oncehook_sessions.role": "operator",
   "oncehook_audit.role": "viewer",
   "oncehook_audit.outcome": "done",
-  "oncehook_attempts.made_by": "bulk",
+  "oncehook_attempts.triggered_by": "bulk",
   "oncehook_bulk_replays.state": "running",
   "oncehook_deliveries.state": "waiting",
 };
@@ -54,7 +54,7 @@ beforeAll(async () => {
     INSERT INTO oncehook_callbacks (request_id, received_at, method, url, remote_address, request_headers, request_body,
       outcome, response_status, response_body, processing_ms, with_record)
     SELECT 'r' || i, '2026-01-02T03:04:05.678Z', 'POST', '/x', '127.0.0.1', '{}', 'body 😀' || i, 'not_found', 404, '{}', i / 7.0, 0 FROM n;
-    INSERT INTO oncehook_settings VALUES ('heard_swept_to', '17');
+    INSERT INTO oncehook_settings VALUES ('capture_deleted_to', '17');
     INSERT INTO kinds VALUES ('a', '2026-01-02T03:04:05.678Z', x'00ff10', 1, 12.5, 9007199254740993, 0.1, '{"b":1,"a":[2]}', NULL);
     INSERT INTO kinds VALUES ('b', '2026-01-02T03:04:05+02:00', x'', 0, 1e3, -1, 1e300, 'null', 'a');
     INSERT INTO kinds VALUES ('c', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -92,8 +92,11 @@ function fill(database: DatabaseSync, table: string): void {
   database.prepare(`INSERT INTO ${table} VALUES (${marks})`).run(...(values as string[]));
 }
 
-const copyTo = (target: Target, over: Partial<Parameters<typeof copy>[0]> = {}): Promise<CopyReport> =>
-  copy({
+const copyTo = (
+  target: Target,
+  over: Partial<Parameters<typeof copyDatabase>[0]> = {},
+): Promise<CopyReport> =>
+  copyDatabase({
     from: file(),
     config: testConfig(target),
     handlers: [failing],
@@ -114,7 +117,7 @@ const tablesOf = async (target: Target) =>
   ).map(({ name }) => String(name));
 
 describe("oncehook copy", () => {
-  it("continues after it was killed, and the target holds in the end what the source holds, each row once; a run after that says that it was complete", () =>
+  it("a killed copy continues, the target then has each row once, and a further run reports it as complete", () =>
     withDatabase("postgres", async (target) => {
       const killed = await runChild("test/support/copy-child.ts", [file(), target.url, "3"]);
       expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
@@ -143,7 +146,7 @@ describe("oncehook copy", () => {
       await expect(copyTo(target)).rejects.toThrow(/has rows of its own.+a receiver has served there since/);
     }));
 
-  it("refuses a target that has rows of its own, and one that an unfinished copy of another file holds", () =>
+  it("a copy refuses a target with rows of its own, and one of another unfinished copy", () =>
     withDatabase("postgres", async (target) => {
       const receiver = await startReceiver(target, { migrations: OWN });
       await receiver.send(payment({ event_id: "evt-1" }));
@@ -155,7 +158,7 @@ describe("oncehook copy", () => {
       await expect(copyTo(target)).rejects.toThrow("the target holds an unfinished copy of /elsewhere.db");
     }));
 
-  it("refuses a source that a receiver uses", async () => {
+  it("a copy refuses a source that a receiver uses", async () => {
     const receiver = await startReceiver(source, { handlers: [failing], migrations: OWN });
     try {
       await expect(copyTo(NEVER_ASKED)).rejects.toThrow(/source\.db is in use; stop the receiver first/);
@@ -164,7 +167,7 @@ describe("oncehook copy", () => {
     }
   });
 
-  it("refuses another environment's source, another key's, and one of another schema", async () => {
+  it("a copy refuses another environment's source, another key's, and one of another schema", async () => {
     const target = NEVER_ASKED;
     await expect(copyTo(target, { config: testConfig(target, { APP_ENV: "development" }) })).rejects.toThrow(
       /belongs to the environment "test", and this is APP_ENV=development/,
@@ -173,16 +176,19 @@ describe("oncehook copy", () => {
     await expect(copyTo(target, { config: testConfig(target, other) })).rejects.toThrow(
       "ENCRYPTION_KEY: this database was last used with another key",
     );
-    await inChanged(
-      "DELETE FROM oncehook_schema WHERE number = (SELECT max(number) FROM oncehook_schema)",
-      (from) =>
-        expect(copyTo(target, { from })).rejects.toThrow(
-          new RegExp(`this version of Oncehook copies schema ${NEWEST_SCHEMA}. Run \`oncehook migrate\``),
-        ),
+    await inChanged("UPDATE oncehook_schema SET number = 999", (from) =>
+      expect(copyTo(target, { from })).rejects.toThrow(
+        `has schema 999, and this version of Oncehook copies schema ${NEWEST_SCHEMA}. Copy with the version that wrote it`,
+      ),
+    );
+    await inChanged("UPDATE oncehook_schema SET number = 13", (from) =>
+      expect(copyTo(target, { from })).rejects.toThrow(
+        "the database has schema 13, of a development version before the first release",
+      ),
     );
   });
 
-  it("finds a row that differs at the end, and releases the target to no receiver", () =>
+  it("a copy that finds a differing row at the end releases the target to no receiver", () =>
     withDatabase("postgres", async (target) => {
       const interrupted = copyTo(target, {
         onProgress(table) {
@@ -197,7 +203,7 @@ describe("oncehook copy", () => {
       await expect(startReceiver(target, { migrations: OWN })).rejects.toThrow("has not finished");
     }));
 
-  it("names tables whose rows would stay behind, skips those that --skip names, and reports what the target holds", () =>
+  it("a copy names tables whose rows would stay behind, skips those that --skip names, and reports what the target holds", () =>
     withDatabase("postgres", async (target) => {
       const change = "CREATE TABLE recipes (id integer PRIMARY KEY); INSERT INTO recipes VALUES (1)";
       await inChanged(change, async (from) => {
@@ -230,14 +236,14 @@ describe("oncehook copy", () => {
     [["--from", "data/oncehook.db"], '--from: got "data/oncehook.db", expected an SQLite database'],
     [["--from", "sqlite:a.db", "--to", "sqlite:b.db"], '--to: got "sqlite:b.db", expected postgres://'],
     [["--from", "sqlite:a.db"], "--to: not given, and DATABASE_URL is no PostgreSQL database"],
-  ])("exits 2 for %j", async (args, words) => {
+  ])("oncehook copy exits 2 for %j", async (args, words) => {
     const { code, stderr } = await runChild("src/cli/main.js", ["copy", ...args], CHILD_ENVIRONMENT, folder);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`oncehook: ${words}`)]);
   });
 });
 
 async function expectSameRows(report: CopyReport, target: Target): Promise<void> {
-  const own = new Set(["oncehook_schema", "oncehook_own_migrations", "oncehook_settings"]);
+  const own = new Set(["oncehook_schema", "oncehook_handler_migrations", "oncehook_settings"]);
   const expected = (await tablesOf(source)).filter((name) => !own.has(name)).sort();
   expect(report.tables.map(({ table }) => table).sort()).toEqual(expected);
   expect(report.notCopied).toEqual([]);
@@ -299,7 +305,7 @@ const KINDS_COPIED = [
   },
 ];
 
-/** Duplicates are known, ids go on after the copied ones, failures are replayed with their sealed bodies. */
+/** Duplicates are known, ids go on after the copied ones, failures are replayed with their encrypted bodies. */
 async function expectReceiverContinues(target: Target): Promise<void> {
   const recovered = defineHandler({ type: "failing", data: z.object({}), handle: () => ({ done: true }) });
   const receiver = await startReceiver(target, { handlers: [recovered], migrations: OWN });

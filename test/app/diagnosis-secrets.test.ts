@@ -1,7 +1,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { diagnosisSecrets } from "../../src/app/diagnosis-secrets.ts";
+import { readDiagnosisSecrets } from "../../src/app/diagnosis-secrets.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { BASE, PRODUCTION } from "../support/configuration.ts";
 import { withFolder } from "../support/folder.ts";
@@ -16,12 +16,12 @@ function read(
     await writeFile(file, text);
     await chmod(file, mode);
     const config = loadConfig({ ...env, DIAGNOSE_SECRETS_FILE: file });
-    return diagnosisSecrets(config).catch((error: Error) => error.message.replace(file, "FILE"));
+    return readDiagnosisSecrets(config).catch((error: Error) => error.message.replace(file, "FILE"));
   });
 }
 
 describe("the file of DIAGNOSE_SECRETS_FILE", () => {
-  it("names secrets, one in a line", async () => {
+  it("DIAGNOSE_SECRETS_FILE names one secret a line", async () => {
     const text = "# of others\n\ntest=the-secret-of-test\r\nprevious-2024=with=signs=in=it\n";
     expect(await read(text)).toEqual([
       { name: "test", secret: "the-secret-of-test" },
@@ -29,8 +29,8 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
     ]);
   });
 
-  it("is not asked for where none is named", async () => {
-    expect(await diagnosisSecrets(loadConfig(BASE))).toEqual([]);
+  it("no secrets are read without DIAGNOSE_SECRETS_FILE", async () => {
+    expect(await readDiagnosisSecrets(loadConfig(BASE))).toEqual([]);
   });
 
   it.each([
@@ -47,19 +47,22 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
       Array.from({ length: 17 }, (_, index) => `e${index}=the-secret-of-${index}`).join("\n"),
       "which has 17 secrets, expected at most 16",
     ],
-  ])("is refused with its line, and without what stands in it: %s", async (text, says) => {
-    const problem = String(await read(text));
-    expect(problem).toContain('DIAGNOSE_SECRETS_FILE: got "FILE", ');
-    expect(problem).toContain(says);
-    expect(problem).not.toMatch(/the-secret-of-|a-secret-of-some-length/);
-  });
+  ])(
+    "a wrong line of DIAGNOSE_SECRETS_FILE is refused by its number, without its text: %s",
+    async (text, says) => {
+      const problem = String(await read(text));
+      expect(problem).toContain('DIAGNOSE_SECRETS_FILE: got "FILE", ');
+      expect(problem).toContain(says);
+      expect(problem).not.toMatch(/the-secret-of-|a-secret-of-some-length/);
+    },
+  );
 
-  it("may name production in production", async () => {
+  it("DIAGNOSE_SECRETS_FILE may name production in production", async () => {
     expect(await read("production-2024=the-former-secret", { env: PRODUCTION })).toHaveLength(1);
   });
 
   it.each([0o644, 0o660, 0o604])(
-    "that others can read, or its group change, is refused: %o",
+    "a DIAGNOSE_SECRETS_FILE that others can read, or its group can change, is refused: %o",
     async (mode) => {
       expect(await read("test=the-secret-of-test", { mode })).toContain(
         "which others can read or change, expected mode 0600 or 0640: chmod 600",
@@ -67,10 +70,12 @@ describe("the file of DIAGNOSE_SECRETS_FILE", () => {
     },
   );
 
-  it("that its owner or its group can read is read, and one that is not there refused", async () => {
+  it("a DIAGNOSE_SECRETS_FILE for its owner or group is read, and a missing one is refused", async () => {
     for (const mode of [0o400, 0o600, 0o440, 0o640])
       expect(await read("test=the-secret-of-test", { mode })).toHaveLength(1);
     const config = loadConfig({ ...BASE, DIAGNOSE_SECRETS_FILE: "/nowhere/secrets" });
-    await expect(diagnosisSecrets(config)).rejects.toThrow('got "/nowhere/secrets", which does not exist');
+    await expect(readDiagnosisSecrets(config)).rejects.toThrow(
+      'got "/nowhere/secrets", which does not exist',
+    );
   });
 });

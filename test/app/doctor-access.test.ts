@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkAccess } from "../../src/app/doctor/check-access.ts";
+import { checkAccess } from "../../src/app/doctor/run-doctor.ts";
 import { CLIENT, withOidcPlatform } from "../support/oidc-platform.ts";
 import { testConfig } from "../support/receiver.ts";
 
@@ -14,29 +14,30 @@ const withProvider = (issuer: string) => ({
 });
 
 describe("doctor", () => {
-  it("names the address that the operators' provider must have registered", () =>
+  it("doctor names the address that the operators' provider must have registered", () =>
     withOidcPlatform(
       { redirectUris: ["https://admin.example.com/sign-in/oidc/callback"] },
       async ({ issuer }) => {
         expect(await findingsFor(withProvider(issuer))).toEqual([
           {
-            verdict: "ok",
-            about: "admin access",
-            says: "register this redirect address with the provider: https://admin.example.com/sign-in/oidc/callback",
+            level: "ok",
+            check: "admin access",
+            message:
+              "register this redirect address with the provider: https://admin.example.com/sign-in/oidc/callback",
           },
         ]);
       },
     ));
 
-  it("fails where the operators' provider cannot be discovered", async () => {
+  it("doctor fails where the operators' provider cannot be discovered", async () => {
     const [finding] = await findingsFor(withProvider("http://127.0.0.1:1"));
     expect(finding).toMatchObject({
-      verdict: "failure",
-      says: expect.stringContaining("ADMIN_OIDC_ISSUER: http://127.0.0.1:1 cannot be discovered"),
+      level: "failure",
+      message: expect.stringContaining("ADMIN_OIDC_ISSUER: http://127.0.0.1:1 cannot be discovered"),
     });
   });
 
-  it("has nothing to ask where the token alone signs in", async () => {
-    expect(await findingsFor({})).toMatchObject([{ verdict: "ok" }]);
+  it("doctor finds nothing to check where the token is the only sign-in", async () => {
+    expect(await findingsFor({})).toMatchObject([{ level: "ok" }]);
   });
 });

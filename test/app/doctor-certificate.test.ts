@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { checkCertificate } from "../../src/app/doctor/check-certificate.ts";
+import { checkCertificate } from "../../src/app/doctor/run-doctor.ts";
 import type { Config } from "../../src/config/index.ts";
 import { testConfig } from "../support/receiver.ts";
 
@@ -45,7 +45,7 @@ async function found(
   const listen = { ...config.listen, tls: { certFile, keyFile } };
   const authorities = trusted.length === 0 ? undefined : () => trusted.map(({ cert }) => cert);
   const findings = await checkCertificate({ ...config, listen, environment }, new Date(), authorities);
-  return findings.map(({ verdict, says }) => `${verdict} ${says}`);
+  return findings.map(({ level, message }) => `${level} ${message}`);
 }
 
 it("doctor warns in production of a self-signed certificate, which development may have", async () => {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { checkAuthentication } from "../../src/app/doctor/check-authentication.ts";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
+import { checkAuthentication } from "../../src/app/doctor/run-doctor.ts";
 import { DIAGNOSES } from "../../src/domain/index.ts";
-import { signHmac } from "../../src/verify/index.ts";
+import { signHmac } from "../../src/sources/index.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, startReceiver, testConfig } from "../support/receiver.ts";
@@ -17,7 +17,7 @@ const FORGED: readonly { raw: string | Uint8Array<ArrayBuffer>; headers: Record<
 ];
 
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
-  it("tells each cause once that keeps the platform out, and nothing that strangers bring about", () =>
+  it("doctor warns once of each confirmed diagnosis, and of none that strangers can cause", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target);
       const right = signHmac(SECRET, Buffer.from("{}"));
@@ -30,56 +30,59 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
       expect(await receiver.count("oncehook_callbacks", "diagnosis IS NOT NULL")).toBe(5 + FORGED.length);
       await receiver.stop();
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      expect(findings.filter(({ about }) => about === "refused")).toEqual([
+      expect(findings.filter(({ check }) => check === "refused")).toEqual([
         {
-          verdict: "warning",
-          about: "refused",
-          says: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. Otherwise it is right. ${DIAGNOSES.encoding.do}`,
+          level: "warning",
+          check: "refused",
+          message: `a callback of the newest 1000 in the log (encoding): The signature is in upper-case hexadecimal. The digest itself is correct. ${DIAGNOSES.encoding.remedy}`,
         },
         {
-          verdict: "warning",
-          about: "refused",
-          says: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` stands before the signature. Otherwise it is right. ${DIAGNOSES.prefix.do}`,
+          level: "warning",
+          check: "refused",
+          message: `2 callbacks of the newest 1000 in the log (prefix): \`sha256=\` precedes the signature. The digest itself is correct. ${DIAGNOSES.prefix.remedy}`,
         },
       ]);
     }));
 
-  it("says nothing of a diagnosis from before it was known whether a secret confirms it", () =>
+  it("doctor ignores an older diagnosis that has no `confirmed`", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target);
       await receiver.send({}, { raw: "{}", headers: { "x-signature": "0".repeat(64) } });
       await receiver.admin("/api/v1/callbacks");
       await receiver.stop();
-      const stored = '{"code":"other_header","says":"There is no X-Signature.","do":"Have it sent."}';
+      const stored = '{"code":"other_header","message":"There is no X-Signature.","remedy":"Have it sent."}';
       await execute(target, `UPDATE oncehook_callbacks SET diagnosis = '${stored}'`);
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      expect(findings.filter(({ about }) => about === "refused")).toEqual([]);
+      expect(findings.filter(({ check }) => check === "refused")).toEqual([]);
     }));
 
-  it("looks at a database from before there were diagnoses", () =>
+  it("doctor fails for a database of a development schema, with the remedy", () =>
     withDatabase(dialect, async (target) => {
       await (await startReceiver(target)).stop();
       await execute(target, "ALTER TABLE oncehook_callbacks DROP COLUMN diagnosis");
-      await execute(target, "DELETE FROM oncehook_schema WHERE number >= 7");
+      await execute(target, "UPDATE oncehook_schema SET number = 13");
       const findings = await checkDatabase(testConfig(target), [], new Date());
-      expect(findings.map(({ about, verdict }) => [about, verdict])).toEqual([
-        ["database", "ok"],
-        ["secrets", "ok"],
+      expect(findings).toEqual([
+        {
+          level: "failure",
+          check: "database",
+          message: expect.stringMatching(/^the database has schema 13, .* Use a new database:/),
+        },
       ]);
     }));
 });
 
 describe("doctor", () => {
-  it("says that the file of DIAGNOSE_SECRETS_FILE cannot be used", async () => {
+  it("doctor reports an unusable DIAGNOSE_SECRETS_FILE", async () => {
     const config = testConfig(
       { dialect: "sqlite", url: "sqlite:none.db" },
       { DIAGNOSE_SECRETS_FILE: "/nowhere/secrets" },
     );
     expect(await checkAuthentication(config)).toEqual([
       {
-        verdict: "failure",
-        about: "authentication",
-        says: 'DIAGNOSE_SECRETS_FILE: got "/nowhere/secrets", which does not exist',
+        level: "failure",
+        check: "authentication",
+        message: 'DIAGNOSE_SECRETS_FILE: got "/nowhere/secrets", which does not exist',
       },
     ]);
   });

@@ -44,14 +44,14 @@ async function use(target: Target, now: Date, send: () => Promise<{ status: numb
 
 async function says(target: Target, env: Env, now: Date): Promise<string[]> {
   const findings = await checkDatabase(testConfig(target, env), ["log"], now);
-  return findings.filter(({ about }) => about === "secrets").map(({ says }) => says);
+  return findings.filter(({ check }) => check === "secrets").map(({ message }) => message);
 }
 
 const signed = (secret: string, now: Date) => (receiver: TestReceiver) =>
   use(receiver.target, now, () => receiver.send(payment(), { secret }));
 
 describe.each(DIALECTS)("doctor on %s", (dialect) => {
-  it("lets a previous secret go after a week of silence, and not before", () =>
+  it("doctor reports a previous secret as unused after a week without use, and not before", () =>
     withDatabase(dialect, async (target) => {
       const env = { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A };
       const name = "SIGNING_SECRET_PREVIOUS";
@@ -80,7 +80,7 @@ describe.each(DIALECTS)("doctor on %s", (dialect) => {
 describe("doctor", () => {
   const onSqlite = (test: (target: Target) => Promise<void>) => withDatabase("sqlite" as Dialect, test);
 
-  it("does not let a secret go that was in daily use until a rotation was taken back", () =>
+  it("doctor does not report a secret as unused that was in daily use until its rotation was undone", () =>
     onSqlite(async (target) => {
       const [forth, back] = [
         { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A },
@@ -94,7 +94,7 @@ describe("doctor", () => {
       expect(await says(target, back, day(27))).toEqual([expect.stringContaining("can go")]);
     }));
 
-  it("says which of several previous tokens is in use, without showing one", () =>
+  it("doctor names the previous token that is in use, without showing one", () =>
     onSqlite(async (target) => {
       const env = {
         AUTH_METHOD: "token",
@@ -120,7 +120,7 @@ describe("doctor", () => {
       ]);
     }));
 
-  it("counts anew under another ENCRYPTION_KEY rather than lets a secret go", () =>
+  it("doctor counts again under another ENCRYPTION_KEY instead of reporting a secret as unused", () =>
     onSqlite(async (target) => {
       const env = { SIGNING_SECRET: B, SIGNING_SECRET_PREVIOUS: A };
       await run(target, env, day(1), signed(A, day(1)));
@@ -131,7 +131,7 @@ describe("doctor", () => {
       expect(await says(target, rotated, day(9))).toEqual([expect.stringContaining("can go")]);
     }));
 
-  it("says of each of several keys in PEM whether it is in use", () =>
+  it("doctor reports for each of several PEM keys whether it is in use", () =>
     onSqlite(async (target) => {
       const folder = await mkdtemp(join(tmpdir(), "oncehook-keys-"));
       try {
@@ -153,7 +153,7 @@ describe("doctor", () => {
       }
     }));
 
-  it("says that the keys of a JWK Set are rotated by the platform", () =>
+  it("doctor reports that the platform rotates the keys of a JWK Set", () =>
     onSqlite(async (target) => {
       const env = { ...JWT, JWT_ALGORITHM: "EdDSA", JWT_JWKS_URL: "http://127.0.0.1:1/jwks" };
       await run(target, env, day(1));

@@ -11,7 +11,7 @@ const listed = (handlers: ReturnType<typeof handler>[], own: readonly Migration[
   migrationsOf(createRegistry([], handlers), own).map(({ name, handlers: owners }) => [name, owners]);
 
 describe("the migrations of the handlers and of the configuration file", () => {
-  it("stand side by side where two handlers name one alike", () => {
+  it("migrations of one name by two handlers stay separate", () => {
     const two = [handler("shipped", [migration("parcels")]), handler("returned", [migration("parcels")])];
     expect(listed(two, [migration("parcels")])).toEqual([
       ["parcels", ["shipped"]],
@@ -20,13 +20,13 @@ describe("the migrations of the handlers and of the configuration file", () => {
     ]);
   });
 
-  it("are one where handlers list one object", () => {
+  it("migrations are one where several handlers list the same object", () => {
     const shared = migration("parcels");
     const two = [handler("shipped", [shared], ["v1"]), handler("shipped", [{ ...shared }], ["v2"])];
     expect(listed([...two, handler("returned", [shared])])).toEqual([["parcels", ["shipped", "returned"]]]);
   });
 
-  it("are refused where two handlers of one type in different versions name one alike", () => {
+  it("two different migrations of one name are refused in two versions of one type", () => {
     const two = [
       handler("shipped", [migration("parcels")], ["v1"]),
       handler("shipped", [migration("parcels")], ["v2"]),
@@ -36,7 +36,7 @@ describe("the migrations of the handlers and of the configuration file", () => {
     );
   });
 
-  it("are refused where the configuration file names two alike", () => {
+  it("two migrations of one name in the configuration file are refused", () => {
     expect(() => listed([], [migration("parcels"), migration("parcels")])).toThrow(
       'two different ones of the configuration file\'s `migrations` are named "parcels"',
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { adminAccess } from "../../src/app/access.ts";
+import { adminAccess } from "../../src/app/admin-access.ts";
 import { systemClock } from "../../src/domain/index.ts";
-import { createSealer } from "../../src/seal/index.ts";
+import { createEncryptor } from "../../src/encryption/index.ts";
 import { testConfig } from "../support/receiver.ts";
 
 const OPERATORS = [
@@ -22,7 +22,7 @@ const provider = adminAccess(
       ADMIN_OIDC_OPERATORS: OPERATORS.join(","),
     },
   ),
-  createSealer(Buffer.alloc(32, 1)),
+  createEncryptor(Buffer.alloc(32, 1)),
   systemClock,
 ).provider;
 const roleOf = (email: string) => provider?.roleOf({ subject: "x", email, values: [email] });
@@ -34,7 +34,7 @@ describe("the mail address of an operator", () => {
     "Kim@BANK.example",
     "ben@xn--bcher-kva.example",
     "BEN@B\u00fccher.EXAMPLE",
-  ])("is one in any case of ASCII letters, its domain in Unicode or in punycode: %s", (email) =>
+  ])("an address matches in any case of ASCII letters, with its domain in Unicode or punycode: %s", (email) =>
     expect(roleOf(email)).toBe("operator"),
   );
 
@@ -49,5 +49,5 @@ describe("the mail address of an operator", () => {
     ["another domain behind a second @", "ada@example.com@evil.example"],
     ["a long s in the domain", "ada@example.co\u017f"],
     ["an empty domain", "ada@"],
-  ])("is not one that only looks so: %s", (_, email) => expect(roleOf(email)).toBeUndefined());
+  ])("a look-alike address does not match: %s", (_, email) => expect(roleOf(email)).toBeUndefined());
 });

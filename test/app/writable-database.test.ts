@@ -2,8 +2,8 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkDatabase } from "../../src/app/doctor/check-database.ts";
-import { examine } from "../../src/app/index.ts";
-import { writableDatabase } from "../../src/app/writable-database.ts";
+import { runDoctor } from "../../src/app/index.ts";
+import { writableByOthersWarnings } from "../../src/app/open-store.ts";
 import { PRODUCTION } from "../support/configuration.ts";
 import { withFolder } from "../support/folder.ts";
 import { startReceiver, testConfig } from "../support/receiver.ts";
@@ -27,41 +27,41 @@ describe("a database that every user of the machine may write", () => {
     ["a folder above it", ".", 0o757],
     ["the file", "data/hook.db", 0o666],
     ["its log", "data/hook.db-wal", 0o622],
-  ])("is found by the mode of %s", (_, name, mode) =>
+  ])("doctor finds such a database by the mode of %s", (_, name, mode) =>
     withFolder(async (root) => {
       const data = join(root, "data");
       await mkdir(data, { mode: 0o700 });
       for (const file of ["hook.db", "hook.db-wal"]) await writeFile(join(data, file), "", { mode: 0o600 });
       const config = testConfig(targetIn(data));
-      expect(writableDatabase(config)).toEqual([]);
+      expect(writableByOthersWarnings(config)).toEqual([]);
       await chmod(join(root, name), mode);
-      expect(writableDatabase(config)).toEqual([
+      expect(writableByOthersWarnings(config)).toEqual([
         expect.stringContaining(`Run: chmod o-w ${join(root, name)}`),
       ]);
     }),
   );
 
-  it("is no concern of a folder that a group may write, or of a sticky one above it", () =>
+  it("a folder that its group may write, or one below a sticky folder, is accepted", () =>
     withFolder(async (root) => {
       await mkdir(join(root, "data"));
       await chmod(join(root, "data"), 0o2770);
       await chmod(root, 0o1777);
-      expect(writableDatabase(testConfig(targetIn(join(root, "data"))))).toEqual([]);
+      expect(writableByOthersWarnings(testConfig(targetIn(join(root, "data"))))).toEqual([]);
     }));
 
-  it("is refused by a start in production, before the file is opened, and is a failure for doctor", () =>
+  it("a start in production refuses such a database before it opens the file, and doctor reports a failure", () =>
     withFolder(async (folder) => {
       await chmod(folder, 0o777);
       const target = targetIn(folder);
       await expect(startReceiver(target, { env: PRODUCED })).rejects.toThrow(`chmod o-w ${folder}`);
       const [finding] = await checkDatabase(testConfig(target, PRODUCED), [], new Date());
       expect(finding).toMatchObject({
-        verdict: "failure",
-        says: expect.stringContaining(`chmod o-w ${folder}`),
+        level: "failure",
+        message: expect.stringContaining(`chmod o-w ${folder}`),
       });
     }));
 
-  it("is warned of by a start outside production, and by doctor, as the configuration's weak secrets are", () =>
+  it("a start outside production and doctor warn of such a database, as of weak secrets", () =>
     withFolder(async (folder) => {
       await chmod(folder, 0o777);
       const env = { APP_ENV: "development", SIGNING_SECRET: "changeme-changeme" };
@@ -69,13 +69,13 @@ describe("a database that every user of the machine may write", () => {
       await receiver.stop();
       const warned = receiver.lines.filter(({ level }) => level === 40).map(({ msg }) => String(msg));
       for (const says of [
-        "DATABASE_URL: every user of this machine may write",
+        "DATABASE_URL: every user of this machine can write",
         "SIGNING_SECRET: got a placeholder",
       ]) {
         expect(warned).toContainEqual(expect.stringContaining(says));
-        const findings = await examine(testConfig(targetIn(folder), env), [], []);
+        const findings = await runDoctor(testConfig(targetIn(folder), env), [], []);
         expect(findings).toContainEqual(
-          expect.objectContaining({ verdict: "warning", says: expect.stringContaining(says) }),
+          expect.objectContaining({ level: "warning", message: expect.stringContaining(says) }),
         );
       }
     }));

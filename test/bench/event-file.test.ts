@@ -39,7 +39,7 @@ function read(traffic: Traffic, count: number, event = signedEvent()) {
 }
 
 describe("the benchmark's file of events", () => {
-  it("has the format that post.lua reads", () => {
+  it("the file of events has the format that post.lua reads", () => {
     expect(Number(/SIGNATURE_LENGTH = (\d+)/.exec(script)?.[1])).toBe(SIGNATURE_LENGTH);
     expect(/FILLING_MARK = "\\(\d+)"/.exec(script)?.[1]).toBe(String(FILLING_MARK.codePointAt(0)));
     // The id that post.lua cuts out of a body by its pattern is the event's.
@@ -48,14 +48,14 @@ describe("the benchmark's file of events", () => {
     expect(/"event_id":"([^"]+)"/.exec(first?.body ?? "")?.[1]).toBe(first?.id);
   });
 
-  it("holds as many events as were asked for, each signed and none twice", () => {
+  it("the file holds as many events as were asked for, each signed and none twice", () => {
     const events = read("fresh", 12_345);
     expect(events.length).toBe(12_345);
     expect(new Set(events.map(({ id }) => id)).size).toBe(12_345);
     expect(events.every(({ isRight }) => isRight)).toBe(true);
   });
 
-  it("sends three in ten events again, and each of them once", () => {
+  it("mixed traffic sends three in ten events again, each of them once", () => {
     const events = read("mixed", 20_000);
     const different = new Set(events.map(({ id }) => id)).size;
     expect(1 - different / events.length).toBeCloseTo(0.3, 1);
@@ -64,18 +64,18 @@ describe("the benchmark's file of events", () => {
     expect(events.every(({ isRight }) => isRight)).toBe(true);
   });
 
-  it("holds the one event of the duplicates", () => {
+  it("the file of duplicates holds their one event", () => {
     const event = signedEvent();
     expect(read("duplicates", 1_000, event)).toMatchObject([{ ...event, isRight: true }]);
   });
 
-  it("holds signatures that no secret of ours made", () => {
+  it("bad signatures are made with another secret", () => {
     const events = read("bad-signatures", 100);
     expect(events.some(({ isRight }) => isRight)).toBe(false);
     expect(events.every(({ signature }) => /^[0-9a-f]{64}$/.test(signature))).toBe(true);
   });
 
-  it("signs large bodies as they are sent, with their filling", () => {
+  it("large bodies are signed with their filling, as they are sent", () => {
     const events = read("large", 10);
     expect(events.every(({ isRight, body }) => isRight && body.length > 16_000 && body.length < 17_500)).toBe(
       true,

@@ -25,7 +25,7 @@ const BAD = { traffic: "bad-signatures", mayRefuse: false } as const;
 const OVERLOAD = { traffic: "fresh", mayRefuse: true } as const;
 
 describe("a round of the benchmark", () => {
-  it("counts when every answer is what the case expects", () => {
+  it("a round counts when every response is what the case expects", () => {
     expect(faultsOf(CLEAN, FRESH, true)).toEqual([]);
     expect(answered(CLEAN, FRESH)).toBe(1_000);
     const refused = { ...CLEAN, status: 1_000 };
@@ -39,19 +39,19 @@ describe("a round of the benchmark", () => {
     ["2 timeouts", { timeout: 2 }],
     ["5 unexpected answers", { status: 5 }],
     ["the events ran out and were sent again", { wrapped: 1 }],
-  ])("does not count: %s", (fault, load) => {
+  ])("a round does not count: %s", (fault, load) => {
     expect(faultsOf({ ...CLEAN, ...load }, FRESH, true)).toEqual([fault]);
   });
 
-  it("does not count when a bad signature is let in", () => {
+  it("a round does not count when a bad signature is accepted", () => {
     expect(faultsOf({ ...CLEAN, status: 999 }, BAD, false)).toEqual(["1 unexpected answers"]);
   });
 
-  it("may send an event again where none is stored", () => {
+  it("a round may send an event again where none is stored", () => {
     expect(faultsOf({ ...CLEAN, wrapped: 7 }, FRESH, false)).toEqual([]);
   });
 
-  it("counts a 503 apart from what was accepted, under overload alone", () => {
+  it("a 503 is counted apart from accepted callbacks, under overload alone", () => {
     const load = { ...CLEAN, status: 400, accepted: 600, unavailable: 400 };
     expect(faultsOf(load, OVERLOAD, true)).toEqual([]);
     expect(answered(load, OVERLOAD)).toBe(600);
@@ -59,13 +59,13 @@ describe("a round of the benchmark", () => {
     expect(faultsOf(load, FRESH, true)).toEqual(["400 unexpected answers"]);
   });
 
-  it("does not count when the server did not keep the pace it was measured at", () => {
+  it("a round does not count when the server did not keep its pace", () => {
     expect(paceFaults(CLEAN, undefined)).toEqual([]);
     expect(paceFaults(CLEAN, 510)).toEqual([]);
     expect(paceFaults(CLEAN, 600)).toEqual(["it took 500 a second of 600"]);
   });
 
-  it("adds up loads side by side, and keeps the worst latency", () => {
+  it("loads side by side add up, and the worst latency stands for all", () => {
     expect(together([CLEAN, { ...CLEAN, p99: 9, timeout: 1 }])).toMatchObject({
       requests: 2_000,
       seconds: 2,
@@ -74,7 +74,7 @@ describe("a round of the benchmark", () => {
     });
   });
 
-  it("calls memory flat by its last third, whatever the first did", () => {
+  it("memory is flat by its last third, whatever the first did", () => {
     expect(growthOf([10, 50, 90, 100, 100, 100, 100, 100, 100])).toBe(1);
     expect(growthOf([1, 1, 1, 100, 100, 100, 150, 150, 150])).toBe(1.5);
     expect(growthOf([1, 2])).toBeNaN();

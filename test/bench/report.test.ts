@@ -24,20 +24,20 @@ function results(measurements: Measurement[]): Results {
 }
 
 describe("the benchmark's report", () => {
-  it("takes the middle value, and the mean of the two middle ones", () => {
+  it("the median is the middle value, or the mean of the two middle ones", () => {
     expect(median([9, 1, 5])).toBe(5);
     expect(median([10, 1, 2, 100])).toBe(6);
     expect(median([3])).toBe(3);
     expect(() => median([])).toThrow(RangeError);
   });
 
-  it("takes the smallest latency that so many percent do not exceed", () => {
+  it("a percentile is the smallest latency that so many percent do not exceed", () => {
     const values = Array.from({ length: 1_000 }, (_, index) => 1_000 - index);
     expect([50, 99, 99.9].map((percent) => percentile(values, percent))).toEqual([500, 990, 999]);
     expect(percentile([], 99)).toBeNaN();
   });
 
-  it("counts no invalid round, and says how many there were and why", () => {
+  it("invalid rounds are left out of the medians, with their number and reasons", () => {
     const [summary] = summarise([
       round("bare", 100),
       round("bare", 9_999, ["3 timeouts"]),
@@ -49,7 +49,7 @@ describe("the benchmark's report", () => {
     expect(summary?.medians).toEqual({ rate: 110, p99: 1.1 });
   });
 
-  it("has no figure of an entrant whose every round is invalid", () => {
+  it("an entrant without a valid round has no figure", () => {
     const summaries = summarise([round("restate", 50, ["7 unexpected answers"])]);
     expect(figureOf(summaries, "fresh", "restate", "rate")).toBeUndefined();
     expect(report(results([round("restate", 50, ["7 unexpected answers"])]))).toContain(
@@ -57,7 +57,7 @@ describe("the benchmark's report", () => {
     );
   });
 
-  it("divides medians of one case, and knows what was not measured", () => {
+  it("a goal divides medians of one case, and has no value where one was not measured", () => {
     const summaries = summarise([
       round("oncehook-sqlite", 40),
       round("oncehook-sqlite", 60),
@@ -79,20 +79,40 @@ describe("the benchmark's report", () => {
     expect(judged.map(({ goal }) => goal)).toEqual(["≥ 0.5 ×", "≥ 0.51 ×", "≤ 50 MB", "≥ 2 ×"]);
   });
 
-  it("says what is missing, and that a short trial is one", () => {
+  it("the goals judge rates, CPU time, allocation and start, by ratios of medians", () => {
+    const measured = (name: string, entrant: string, figures: Partial<Measurement>) =>
+      ({ ...round(entrant, 0, [], name), ...figures }) as Measurement;
+    const verdicts = judgeGoals(
+      summarise([
+        ...[1_000, 4_000, 3_400].map((rate) => measured("fresh", "oncehook-sqlite", { rate, cpu: 130 })),
+        ...[4_000, 100, 9_000].map((rate) => measured("fresh", "prototype", { rate, cpu: 100 })),
+        measured("allocation", "oncehook-sqlite", { allocated: 26 }),
+        measured("startup", "oncehook-package", { startCpuMs: 300 }),
+      ]),
+    );
+    const known = verdicts.filter(({ value }) => value !== undefined);
+    expect(known.map(({ title, goal, value, isReached }) => [title, goal, value, isReached])).toEqual([
+      ["fresh, SQLite ÷ the prototype of group commit", "≥ 0.85 ×", 0.85, true],
+      ["CPU of a fresh callback, SQLite ÷ the prototype", "≤ 1.35 ×", 1.3, true],
+      ["allocated for a fresh event, SQLite", "≤ 25 KiB", 26, false],
+      ["start to ready, CPU, the packed package", "≤ 300 ms", 300, true],
+    ]);
+  });
+
+  it("the report names missing contenders and short trials", () => {
     const text = report(results([round("bare", 100)]));
     expect(text).toContain("- `webhook`: the command webhook is not there");
     expect(text).toContain("A short trial");
   });
 
-  it("draws what it tells, for dark pages too", () => {
+  it("the plot draws the medians, for dark pages too", () => {
     const svg = plot(results([round("bare", 12_345), round("oncehook-sqlite", 6_000)]));
     expect(svg).toContain("12,345");
     expect(svg).toContain("Fresh &amp; new");
     expect(svg).toContain("prefers-color-scheme:dark");
   });
 
-  it("replaces the figures of a page and nothing else, and refuses a page without a place for them", () => {
+  it("new figures replace those of a page and nothing else, and a page without a place for them is refused", () => {
     const begin = "<!-- figures: written by npm run bench -- --write-docs -->";
     const page = `before\n${begin}\nold\n<!-- end of figures -->\nafter\n`;
     const once = withFigures(page, "new");

@@ -41,7 +41,7 @@ it(
         const [status, text] = await answerOf(page, `${test.base}/api/v1/session`);
         expect([status, JSON.parse(text ?? "")]).toEqual([
           200,
-          expect.objectContaining({ who: "ada@example.com", role: "operator" }),
+          expect.objectContaining({ actor: "ada@example.com", role: "operator" }),
         ]);
         expect(await page.evaluate("document.cookie")).toBe("");
         const discard =
@@ -51,35 +51,32 @@ it(
     ),
 );
 
-it(
-  "no other site's page, and no page of another port, acts for who is signed in",
-  { timeout: LIMIT_MS },
-  () =>
-    withOperators("sqlite", (test) =>
-      withBrowser(async (browser) => {
-        const page = await browser.newPage();
-        await signIn(page, test);
-        const answer: RequestListener = (_request, response) => {
-          response
-            .setHeader("content-type", "text/html")
-            .end(
-              `<a href="${test.base}/api/v1/session">look</a>` +
-                `<form method="post" action="${test.base}/api/v1/failures/platform/f1/replay"><button>replay</button></form>`,
-            );
+it("no page of another site or another port acts for a signed-in operator", { timeout: LIMIT_MS }, () =>
+  withOperators("sqlite", (test) =>
+    withBrowser(async (browser) => {
+      const page = await browser.newPage();
+      await signIn(page, test);
+      const answer: RequestListener = (_request, response) => {
+        response
+          .setHeader("content-type", "text/html")
+          .end(
+            `<a href="${test.base}/api/v1/session">look</a>` +
+              `<form method="post" action="${test.base}/api/v1/failures/platform/f1/replay"><button>replay</button></form>`,
+          );
+      };
+      await withHttpServer(answer, async (samePlace) => {
+        const otherSite = samePlace.replace("127.0.0.1", "localhost");
+        const after = async (origin: string, element: string) => {
+          await page.goto(origin);
+          const [response] = await Promise.all([page.waitForResponse(/\/api\/v1\//), page.click(element)]);
+          const { cookie } = await response.request().allHeaders();
+          return [response.status(), cookie === undefined ? "no cookie" : "cookie"];
         };
-        await withHttpServer(answer, async (samePlace) => {
-          const otherSite = samePlace.replace("127.0.0.1", "localhost");
-          const after = async (origin: string, element: string) => {
-            await page.goto(origin);
-            const [response] = await Promise.all([page.waitForResponse(/\/api\/v1\//), page.click(element)]);
-            const { cookie } = await response.request().allHeaders();
-            return [response.status(), cookie === undefined ? "no cookie" : "cookie"];
-          };
-          expect(await after(otherSite, "a")).toEqual([401, "no cookie"]);
-          expect(await after(otherSite, "button")).toEqual([401, "no cookie"]);
-          expect(await after(samePlace, "button")).toEqual([403, "cookie"]);
-        });
-        expect((await test.receiver.admin("/api/v1/audit?action=failure.replay")).body.items).toEqual([]);
-      }),
-    ),
+        expect(await after(otherSite, "a")).toEqual([401, "no cookie"]);
+        expect(await after(otherSite, "button")).toEqual([401, "no cookie"]);
+        expect(await after(samePlace, "button")).toEqual([403, "cookie"]);
+      });
+      expect((await test.receiver.admin("/api/v1/audit?action=failure.replay")).body.items).toEqual([]);
+    }),
+  ),
 );

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { keyIdOf } from "../../src/seal/index.ts";
+import { encryptionKeyId } from "../../src/encryption/index.ts";
 import { type Ended, runChild } from "../support/child.ts";
 import { countOf } from "../support/effects.ts";
 import { openTarget, type Target } from "../support/open-target.ts";
@@ -47,7 +47,7 @@ async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
 const NO_LIMITS = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 describe("a backup", () => {
-  it("is whole though callbacks come in, and a restore of it knows what was handled before it", () =>
+  it("a backup is complete although callbacks arrive, and a restore of it has all records up to then", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       const server = await startServer(target, NO_LIMITS);
@@ -85,7 +85,7 @@ describe("a backup", () => {
       expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
     }));
 
-  it("does not write over a file, and leaves nothing behind where it cannot be made", () =>
+  it("a backup does not overwrite a file, and leaves nothing behind where it fails", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       const copy = join(folder, "copy.db");
@@ -105,7 +105,7 @@ function withoutLinks(target: Target, ...args: string[]): Promise<Ended> {
 }
 
 describe("on a file system without links", () => {
-  it("a backup is made all the same, and writes over nothing", () =>
+  it("a backup succeeds, and overwrites nothing", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");
@@ -117,7 +117,7 @@ describe("on a file system without links", () => {
       expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
     }));
 
-  it("a restore says what to do, and changes nothing", () =>
+  it("a restore names the remedy, and changes nothing", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");
@@ -134,7 +134,7 @@ describe("on a file system without links", () => {
 });
 
 describe("a restore", () => {
-  it("is refused while the receiver serves, and changes nothing", () =>
+  it("a restore is refused while the receiver serves, and changes nothing", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       const server = await startServer(target, NO_LIMITS);
@@ -152,7 +152,7 @@ describe("a restore", () => {
   it.each([
     ["is cut off", (file: string) => truncateSync(file, 20_000)],
     ["is no database", (file: string) => writeFileSync(file, "a letter to my mother")],
-  ])("of a copy that %s is refused, and changes nothing", (_title, spoil) =>
+  ])("a copy that %s is refused, and the restore changes nothing", (_title, spoil) =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");
@@ -168,11 +168,11 @@ describe("a restore", () => {
 });
 
 describe("a restore", () => {
-  it("is refused where one process has opened the database twice, and closed it once", () =>
+  it("a restore is refused where one process has opened the database twice and closed it once", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       await oncehook("migrate");
       await oncehook("backup", join(folder, "copy.db"));
-      const keys = { current: keyIdOf(Buffer.alloc(32, 7)), previous: [] };
+      const keys = { current: encryptionKeyId(Buffer.alloc(32, 7)), previous: [] };
       const options = { stamp: { environment: "test", keys } };
       const first = await openTarget(target, options);
       const second = await openTarget(target, options);
@@ -182,7 +182,7 @@ describe("a restore", () => {
       expect([code, stderr]).toEqual([1, expect.stringContaining("is in use")]);
     }));
 
-  it("is undone by a restore of what it kept", () =>
+  it("a restore of the kept database undoes a restore", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const server = await startServer(target, NO_LIMITS);
       await server.send(payment({ event_id: "before" }));
@@ -199,7 +199,7 @@ describe("a restore", () => {
       expect(await countOf(target, "oncehook_records")).toBe(2);
     }));
 
-  it("of another environment's copy is refused, and changes nothing", () =>
+  it("a copy of another environment is refused, and the restore changes nothing", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       await oncehook("backup", join(folder, "copy.db"));
@@ -219,14 +219,14 @@ describe("a restore", () => {
       expect(readdirSync(folder).filter((name) => name.startsWith("mine"))).toEqual([]);
     }));
 
-  it("of the database itself is refused", () =>
+  it("a restore of the database from itself is refused", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       const { code, stderr } = await oncehook("restore", join(folder, "live.db"));
       expect([code, stderr]).toEqual([1, expect.stringContaining("is the database itself")]);
     }));
 
-  it("takes a copy in which a row of the user's own points to nothing, and says so", () =>
+  it("a restore accepts a copy with a dangling foreign key in the user's own table, and reports it", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       const database = new DatabaseSync(join(folder, "live.db"), { enableForeignKeyConstraints: false });
@@ -239,7 +239,7 @@ describe("a restore", () => {
       expect([code, stdout]).toEqual([0, expect.stringContaining("FAILURE foreign-keys: ")]);
     }));
 
-  it("leaves a link to the database a link", () =>
+  it("a restore keeps a link to the database a link", () =>
     withPlace(async ({ folder, oncehook }) => {
       await oncehook("migrate");
       await oncehook("backup", join(folder, "copy.db"));
@@ -252,7 +252,7 @@ describe("a restore", () => {
 });
 
 describe.runIf(process.getuid?.() === 0)("a restore by root", () => {
-  it("leaves the database to whom it belonged", () =>
+  it("a restore keeps the owner of the database", () =>
     withPlace(async ({ folder, oncehook }) => {
       const live = join(folder, "live.db");
       await oncehook("migrate");
@@ -264,7 +264,7 @@ describe.runIf(process.getuid?.() === 0)("a restore by root", () => {
 });
 
 describe("what was there before a restore", () => {
-  it("is kept with what SQLite keeps beside it, which is not applied to the copy", () =>
+  it("the kept database keeps its WAL beside it, and the restored copy does not apply it", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const live = join(folder, "live.db");
       const copy = join(folder, "copy.db");
@@ -282,7 +282,7 @@ describe("what was there before a restore", () => {
       expect((await oncehook("verify")).code).toBe(0);
     }));
 
-  it("may be damaged beyond reading", () =>
+  it("the kept database may be unreadable", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const copy = join(folder, "copy.db");
       await oncehook("migrate");
@@ -294,7 +294,7 @@ describe("what was there before a restore", () => {
       expect(await countOf(target, "oncehook_records")).toBe(0);
     }));
 
-  it("is not replaced by a database that was in use, a part of which lies beside it", () =>
+  it("a restore refuses a copy of a database in use, a part of which is in the WAL beside it", () =>
     withPlace(async ({ folder, target, oncehook }) => {
       const server = await startServer(target, NO_LIMITS);
       await server.send(payment());
@@ -308,7 +308,7 @@ describe("what was there before a restore", () => {
     }));
 });
 
-it("of a PostgreSQL database is its own tools' work, and the message says so", async () => {
+it("a backup of a PostgreSQL database is refused, and the message names pg_basebackup", async () => {
   const { code, stderr } = await runChild("src/cli/main.js", ["backup", "copy.db"], {
     ...CHILD_ENVIRONMENT,
     DATABASE_URL: "postgres://127.0.0.1/nowhere",

@@ -35,13 +35,13 @@ function withFailures(
 }
 
 describe("many failures at the command line", () => {
-  it("are replayed to the last one, and one that fails again makes the exit code 1", () =>
+  it("a bulk replay runs to the last failure, and exits 1 where one fails again", () =>
     withFailures(async (run, receiver) => {
       plan.broken = (id) => id === "evt_2";
       const first = await run("replay", "--state", "exhausted", "--per-second", "50", "--wait");
       expect([first.code, first.stdout]).toEqual([
         1,
-        "bulk replay 1 is done: 2 succeeded, 0 needed none any more, 1 failed again, of 3\n",
+        "bulk replay 1 is done: 2 succeeded, 0 already handled, 1 failed again, of 3\n",
       ]);
       expect(first.stderr).toContain("done: 3 of 3");
       plan.broken = () => false;
@@ -56,15 +56,15 @@ describe("many failures at the command line", () => {
       expect(await receiver.count("oncehook_failures")).toBe(0);
     }));
 
-  it("are begun without waiting where nobody wants to, and are none where nothing matches", () =>
+  it("a bulk replay starts without waiting by default, and replays nothing where nothing matches", () =>
     withFailures(async (run) => {
       expect((await run("replay", "--type", "other", "--wait")).stdout).toContain("0 failed again, of 0");
       const { code, stdout } = await run("replay", "--all", "--per-second", "1");
-      expect([code, stdout]).toEqual([0, "bulk replay 2 is running: 3 failures, at most 1 a second\n"]);
+      expect([code, stdout]).toEqual([0, "bulk replay 2 is running: 3 failures, max 1/s\n"]);
       expect((await run("failures", "--type", "other")).stdout).toBe("no such failure\n");
     }));
 
-  it("are not taken for one event, nor one event for many", () =>
+  it("options of a bulk replay are refused for one event, and those of one event for a bulk replay", () =>
     withFailures(async (run, receiver) => {
       const mistakes: [string[], string][] = [
         [[], "missing argument 'event_id', or for many --state"],
@@ -81,7 +81,7 @@ describe("many failures at the command line", () => {
       expect(await receiver.count("oncehook_bulk_replays")).toBe(0);
     }));
 
-  it("shows of a dry run its statements and notifications, a line each", () =>
+  it("a dry run prints its statements and notifications, a line each", () =>
     withFailures(async (run) => {
       plan.broken = () => false;
       const { code, stdout } = await run("replay", "evt_1", "--dry-run");

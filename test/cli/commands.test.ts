@@ -52,7 +52,7 @@ describe("the command line", () => {
     "doctor",
     "demo",
     "completion",
-  ])("explains %s with --help", (command) =>
+  ])("the command line explains %s with --help", (command) =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run([command, "--help"]);
       expect(code).toBe(0);
@@ -60,21 +60,21 @@ describe("the command line", () => {
     }),
   );
 
-  it("lists its commands and exit codes with --help", () =>
+  it("the command line lists its commands and exit codes with --help", () =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run(["--help"]);
       expect(code).toBe(0);
-      expect(stdout).toContain("Exit codes: 0 done, 1 it did not work");
+      expect(stdout).toContain("Exit codes: 0 success, 1 failure");
     }));
 
-  it("suggests the command that was meant and exits 2", () =>
+  it("the command line suggests the command that was meant and exits 2", () =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(["serv"]);
       expect(code).toBe(2);
       expect(stderr).toContain("Did you mean serve?");
     }));
 
-  it("names every wrong variable without a stack, and exits 1", () =>
+  it("the command line names every wrong variable without a stack, and exits 1", () =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(["serve"], {
         PORT: "many",
@@ -90,7 +90,7 @@ describe("the command line", () => {
       );
     }));
 
-  it("says that a port is taken, without a stack", () =>
+  it("a start reports a taken port without a stack", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target);
       await inFolder(async (_folder, run) => {
@@ -118,7 +118,7 @@ describe("the command line", () => {
       },
     ],
     ["a server that is not there", { DATABASE_URL: "postgres://127.0.0.1:1/x" }],
-  ])("says without a stack that the database cannot be opened: %s", (_title, env) =>
+  ])("a start reports a database that cannot be opened, without a stack: %s", (_title, env) =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(["migrate"], env as Record<string, string>);
       expect(code).toBe(1);
@@ -126,14 +126,14 @@ describe("the command line", () => {
     }),
   );
 
-  it("signs a file's bytes as the platform does", () =>
+  it("oncehook sign signs a file's bytes as the platform does", () =>
     inFolder(async (folder, run) => {
       await writeFile(join(folder, "body.json"), '{"a":1}\n');
       const { code, stdout } = await run(["sign", "body.json"]);
       expect([code, stdout]).toEqual([0, `${signHmac(SECRET, Buffer.from('{"a":1}\n'))}\n`]);
     }));
 
-  it("sends a signed callback and prints the answer; the same id again is a duplicate", () =>
+  it("oncehook send prints the response to a signed callback, and the same id again is a duplicate", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target);
       await inFolder(async (_folder, run) => {
@@ -182,7 +182,7 @@ describe("the command line", () => {
     [["send", "payment_notify", "--url", "http://localhost:3/x"], "on port 3: connect ECONNREFUSED", 1],
     [["sign", "missing.json"], 'oncehook: the file "missing.json" does not exist\n', 1],
     [["serve", "--env", "missing.env"], '--env: got "missing.env", which does not exist\n', 1],
-  ])("tells what was wrong with %j", (args, message, exits) =>
+  ])("the command line reports what was wrong with %j", (args, message, exits) =>
     inFolder(async (_folder, run) => {
       const { code, stderr } = await run(args);
       expect(code).toBe(exits);
@@ -191,7 +191,7 @@ describe("the command line", () => {
     }),
   );
 
-  it("migrates a database and says what it did", () =>
+  it("oncehook migrate migrates a database and prints what it did", () =>
     inFolder(async (_folder, run) => {
       expect((await run(["migrate"])).stdout).toBe(
         [...SCHEMA, "built-in-users", "built-in-orders", "built-in-orders-amount-digits", "built-in-messages"]
@@ -201,7 +201,7 @@ describe("the command line", () => {
       expect((await run(["migrate"])).stdout).toBe("the database is up to date\n");
     }));
 
-  it("generates a developer's secrets once, for the owner's eyes only", () =>
+  it("generated development secrets are written once, readable by the owner alone", () =>
     inFolder(async (folder, run) => {
       const env = { SIGNING_SECRET: "", ADMIN_TOKEN: "", APP_ENV: "" };
       expect((await run(["migrate"], env)).code).toBe(0);
@@ -212,25 +212,25 @@ describe("the command line", () => {
       expect(await readFile(file, "utf8")).toBe(before);
     }));
 
-  it("runs the demo, and every line of it is right", () =>
+  it("oncehook demo runs, and every line of it is right", () =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run(["demo"]);
       expect(stdout).not.toContain("WRONG");
-      expect(stdout).toContain("All 16 as they should be: every event was handled exactly once.");
+      expect(stdout).toContain("All 16 checks passed: every event was handled exactly once.");
       expect(code).toBe(0);
     }));
 });
 
 describe("oncehook doctor", () => {
-  it("finds nothing wrong with a fresh folder", () =>
+  it("doctor finds no problem in a fresh folder", () =>
     inFolder(async (folder, run) => {
       const { code, stdout } = await run(["doctor"]);
       expect(code).toBe(0);
-      expect(stdout).toContain("ok      database: is new: the first start makes the tables");
+      expect(stdout).toContain("ok      database: is new: the first start creates the tables");
       await expect(stat(join(folder, "data", "oncehook.db"))).rejects.toThrow();
     }));
 
-  it("compares the registered address to the letter", () =>
+  it("doctor compares the registered address exactly", () =>
     inFolder(async (_folder, run) => {
       const env = { CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
       const right = await run(
@@ -250,7 +250,7 @@ describe("oncehook doctor", () => {
       expect(none.stdout).not.toContain("oauth-callback");
     }));
 
-  it("fails where environment files share a secret or an address, and shows no secret", () =>
+  it("doctor fails where environment files share a secret or an address, and shows no secret", () =>
     inFolder(async (folder, run) => {
       await writeFile(
         join(folder, ".env.test"),
@@ -266,7 +266,7 @@ describe("oncehook doctor", () => {
       expect(stdout).not.toContain("one-and-the-same-secret");
     }));
 
-  it("tells of a database of another environment, and of one that does not answer", () =>
+  it("doctor reports a database of another environment, and one that does not respond", () =>
     inFolder(async (_folder, run) => {
       await run(["migrate"]);
       const other = await run(["doctor"], { APP_ENV: "development" });
@@ -277,11 +277,11 @@ describe("oncehook doctor", () => {
       const absent = await run(["doctor"], { DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
       expect([absent.code, absent.stdout]).toEqual([
         1,
-        expect.stringContaining("FAILURE database: does not answer"),
+        expect.stringContaining("FAILURE database: does not respond"),
       ]);
     }));
 
-  it("looks into PostgreSQL and says that it is up to date", () =>
+  it("doctor reports that PostgreSQL is up to date", () =>
     withDatabase("postgres", (target) =>
       inFolder(async (_folder, run) => {
         await run(["migrate"], { DATABASE_URL: target.url });
@@ -293,7 +293,7 @@ describe("oncehook doctor", () => {
       }),
     ));
 
-  it("checks that the certificate is for the host of the base address", () =>
+  it("doctor checks that the certificate is for the host of the base address", () =>
     inFolder(async (folder, run) => {
       const { cert, key } = await certificate("localhost");
       await writeFile(join(folder, "cert.pem"), cert);

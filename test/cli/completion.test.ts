@@ -74,23 +74,23 @@ for (const [shell, isMissing] of Object.entries(notHere)) {
 }
 
 describe("oncehook completion", () => {
-  it.each(CASES)("completes at bash's tab key: %s", async (line, completed) => {
+  it.each(CASES)("bash completes at the tab key: %s", async (line, completed) => {
     const shown = await completedLine("bash --norc --noprofile -i", "source oncehook.bash", line, folder);
     expect(lastWord(shown)).toBe(completed);
   });
 
-  it.skipIf(notHere.zsh).each(CASES)("completes at zsh's tab key: %s", async (line, completed) => {
+  it.skipIf(notHere.zsh).each(CASES)("zsh completes at the tab key: %s", async (line, completed) => {
     const setup = "autoload -Uz compinit; compinit -u -D; source oncehook.zsh";
     const shown = await completedLine("zsh -f -i", setup, line, folder);
     expect(lastWord(shown)).toBe(completed);
   });
 
-  it.skipIf(notHere.fish).each(CASES)("is what fish offers: %s", async (line, completed) => {
+  it.skipIf(notHere.fish).each(CASES)("fish offers only the matching words: %s", async (line, completed) => {
     const offered = (await offeredByFish(line)).map(lastWord);
     expect(offered).toEqual(completed === lastWord(line) ? [] : [completed]);
   });
 
-  it("offers in bash, without anything else installed, every command that there is", async () => {
+  it("bash offers every command without another package installed", async () => {
     const call = `COMP_WORDS=(oncehook ''); COMP_CWORD=1; _oncehook; echo "\${COMPREPLY[*]}"`;
     const offered = await run("bash", "--norc", "--noprofile", "-uc", `source oncehook.bash; ${call}`);
     const names = createProgram().commands.map((command) => command.name());
@@ -98,18 +98,18 @@ describe("oncehook completion", () => {
     expect(offered.trim().split(" ")).toEqual([...names, "help"]);
   });
 
-  it("may be sourced twice", async () => {
+  it("the bash script can be sourced twice", async () => {
     expect(await run("bash", "--norc", "-c", "source oncehook.bash; source oncehook.bash")).toBe("");
   });
 
-  it.skipIf(notHere.zsh)("works in zsh as a file of its fpath, too", async () => {
+  it.skipIf(notHere.zsh)("the zsh script also works as a file of fpath", async () => {
     await mkdir(join(folder, "functions"), { recursive: true });
     await writeFile(join(folder, "functions", "_oncehook"), await script("zsh"));
     const setup = "fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -u -D";
     expect(lastWord(await completedLine("zsh -f -i", setup, "oncehook fai", folder))).toBe("failures");
   });
 
-  it.skipIf(notHere.fish)("says in fish what a command does", async () => {
+  it.skipIf(notHere.fish)("fish shows what a command does", async () => {
     const offered = await run(
       "fish",
       "--no-config",
@@ -119,7 +119,7 @@ describe("oncehook completion", () => {
     expect(offered).toBe("serve\tStart the receiver\n");
   });
 
-  it("names the shells it knows, and exits 2, for another one", async () => {
+  it("an unknown shell exits 2 with the shells that are supported", async () => {
     const { code, stderr } = await runChild("src/cli/main.js", ["completion", "tcsh"]);
     expect(code).toBe(2);
     expect(stderr).toContain("Allowed choices are bash, zsh, fish");

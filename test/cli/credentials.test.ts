@@ -58,7 +58,7 @@ describe("oncehook send", () => {
     [{ AUTH_METHOD: "token", CALLBACK_TOKEN }],
     [{ AUTH_METHOD: "hmac+token", CALLBACK_TOKEN, CALLBACK_TOKEN_HEADER: "Authorization" }],
     [JWT_ENV],
-  ])("brings what the receiver asks for: %j", (env) =>
+  ])("send sets the credential that the receiver requires: %j", (env) =>
     withCommand(env as Env, async (_receiver, run) => {
       const { code, stdout } = await run("send", "payment_notify");
       expect(stdout).toContain('"status":"success"');
@@ -66,7 +66,7 @@ describe("oncehook send", () => {
     }),
   );
 
-  it("says that it holds no private key", async () => {
+  it("send reports that it holds no private key", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
     try {
       await writeFile(join(folder, "key.pem"), "");
@@ -86,7 +86,7 @@ describe("oncehook send", () => {
 });
 
 describe("oncehook oauth state", () => {
-  it("makes the running receiver expect a state that the platform will bring back", () =>
+  it("oncehook oauth state makes the running receiver expect a state that the platform will bring back", () =>
     withCommand({}, async (receiver, run) => {
       const state = "a-state-of-the-platforms-own";
       const { port } = new URL(receiver.adminOrigin);
@@ -110,7 +110,7 @@ describe("oncehook oauth state", () => {
     [["short"], "the receiver answered 400", 2],
     [["a-state-of-the-platforms-own", "--expires-in", "soon"], "Expected a whole number", 2],
     [["a-state-of-the-platforms-own", "--admin-port=1"], "Is the receiver running", 1],
-  ])("says what is wrong with %j", (args, problem, exit) =>
+  ])("oncehook oauth state reports what is wrong with %j", (args, problem, exit) =>
     withCommand({}, async (receiver, run) => {
       const { port } = new URL(receiver.adminOrigin);
       const where = args.some((arg) => arg.startsWith("--admin-port")) ? [] : [`--admin-port=${port}`];
@@ -122,7 +122,7 @@ describe("oncehook oauth state", () => {
 });
 
 describe("oncehook doctor", () => {
-  it("says where notifications may not go", () =>
+  it("doctor names the channel whose address is not allowed", () =>
     withCommand(
       {
         NOTIFY_WEBHOOK_URL: "https://127.0.0.1:9/",
@@ -135,7 +135,7 @@ describe("oncehook doctor", () => {
       },
     ));
 
-  it("shows of a webhook's address the origin alone, since its path may be a secret", () =>
+  it("doctor shows only the origin of a webhook's address, since its path may be a secret", () =>
     withCommand(
       {
         NOTIFY_WEBHOOK_URL: "https://127.0.0.1:9/services/the-secret-of-this-hook",
@@ -149,7 +149,7 @@ describe("oncehook doctor", () => {
       },
     ));
 
-  it("says that NOTIFY_CA_FILE holds no certificate", async () => {
+  it("doctor reports that NOTIFY_CA_FILE holds no certificate", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
     const NOTIFY_CA_FILE = join(folder, "ca.pem");
     await writeFile(NOTIFY_CA_FILE, (await certificate("ca")).cert);
@@ -169,7 +169,7 @@ describe("oncehook doctor", () => {
       "FAILURE oauth: OAUTH_ISSUER: http://127.0.0.1:1 cannot be discovered",
       1,
     ],
-  ])("says whether the authorization server can be discovered: %j", (env, finding, exit) =>
+  ])("doctor reports whether the authorization server can be discovered: %j", (env, finding, exit) =>
     withCommand(env as Env, async (_receiver, run) => {
       const { code, stdout } = await run("doctor");
       expect(stdout).toContain(finding);
@@ -177,7 +177,7 @@ describe("oncehook doctor", () => {
     }),
   );
 
-  it("says when a key of the platform's is none of the algorithm's", async () => {
+  it("doctor reports a platform key that fits none of the algorithms", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
     try {
       const { publicKey } = generateKeyPairSync("ed25519");
@@ -195,7 +195,7 @@ describe("oncehook doctor", () => {
     }
   });
 
-  it("says when the platform's keys cannot be fetched", () =>
+  it("doctor reports when the platform's keys cannot be fetched", () =>
     withCommand(
       {
         ...JWT_ENV,
@@ -212,7 +212,7 @@ describe("oncehook doctor", () => {
 });
 
 describe.each(DIALECTS)("oncehook doctor on %s", (dialect) => {
-  it("names the channels that notifications wait for although they are not configured", () =>
+  it("doctor names unconfigured channels that notifications wait for", () =>
     withCommand(
       {},
       async (receiver, run) => {

@@ -27,7 +27,7 @@ function onUsedDatabase(use: (run: Run) => Promise<void>): Promise<void> {
   });
 }
 
-it("does not start with another ENCRYPTION_KEY than the database's, and doctor says the same", () =>
+it("a start and doctor refuse another ENCRYPTION_KEY than the database's", () =>
   onUsedDatabase(async (run) => {
     const start = await run(["serve"], { ENCRYPTION_KEY: NEW_KEY });
     expect([start.code, start.stderr]).toEqual([
@@ -43,7 +43,7 @@ it("does not start with another ENCRYPTION_KEY than the database's, and doctor s
     expect(rotating.stdout).not.toContain("FAILURE");
   }));
 
-it("goes on without a key that is lost when migrate is told to accept the new one", () =>
+it("migrate accepts a new ENCRYPTION_KEY after the old one was lost", () =>
   onUsedDatabase(async (run) => {
     expect((await run(["migrate"], { ENCRYPTION_KEY: NEW_KEY })).code).toBe(1);
     expect((await run(["migrate", "--accept-new-key"], { ENCRYPTION_KEY: NEW_KEY })).code).toBe(0);

@@ -50,7 +50,7 @@ async function contents(folder: string): Promise<Record<string, string>> {
 }
 
 describe("oncehook init", () => {
-  it("writes into an empty folder a project whose npm test passes, and fails where there is no test, or with the line of a handler that throws", () =>
+  it("init writes a project whose npm test passes, and fails without a test or with a handler that throws", () =>
     inProject(async (folder, { code, stderr }) => {
       expect([code, stderr]).toEqual([0, ""]);
       const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
@@ -77,19 +77,16 @@ describe("oncehook init", () => {
       await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
     }));
 
-  it(
-    "writes a project whose types fit, by the tsconfig.json that it wrote",
-    { timeout: COMPILER_LIMIT_MS },
-    () =>
-      inProject(async (folder) => {
-        const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
-        // Only the way to Oncehook's source is the project's own, and how that is written.
-        const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
-        expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
-      }),
+  it("init writes a project whose types fit its own tsconfig.json", { timeout: COMPILER_LIMIT_MS }, () =>
+    inProject(async (folder) => {
+      const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
+      // Only the way to Oncehook's source is the project's own, and how that is written.
+      const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
+      expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
+    }),
   );
 
-  it("writes a project that is served, takes its .env.example, and the callback that it says to send", () =>
+  it("init writes a project that starts, reads its .env.example, and handles the suggested callback", () =>
     inProject(async (folder, { stdout }) => {
       const [, data = ""] = /send parcel_shipped --data '(.+)'/.exec(stdout) ?? [];
       await withDatabase("sqlite", async (target) => {
@@ -106,7 +103,7 @@ describe("oncehook init", () => {
       expect(await runChild("src/cli/main.js", signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
     }));
 
-  it("makes the folder, names what it wrote, and says what to type next", () =>
+  it("init makes the folder, names what it wrote, and prints the next commands", () =>
     inFolder(async (folder) => {
       const { stdout } = await init(folder, "my receiver");
       for (const path of [...OWN, "package.json", "tsconfig.json", ".gitignore"])
@@ -130,21 +127,19 @@ describe("oncehook init", () => {
         expect(scripts[name]).toBeUndefined();
     }));
 
-  it.each([...OWN, "oncehook.config.mjs"])(
-    "names %s, where it is there already, and changes nothing",
-    (path) =>
-      inFolder(async (folder) => {
-        await mkdir(join(folder, path, ".."), { recursive: true });
-        await writeFile(join(folder, path), "mine");
-        await writeFile(join(folder, ".gitignore"), "mine\n");
-        const { code, stdout, stderr } = await init(folder);
-        expect([code, stdout]).toEqual([1, ""]);
-        expect(stderr).toMatch(new RegExp(`^oncehook: ${path}: already in .+ Nothing was changed; `));
-        expect(await contents(folder)).toEqual({ [path]: "mine", ".gitignore": "mine\n" });
-      }),
+  it.each([...OWN, "oncehook.config.mjs"])("init names an existing %s, and changes nothing", (path) =>
+    inFolder(async (folder) => {
+      await mkdir(join(folder, path, ".."), { recursive: true });
+      await writeFile(join(folder, path), "mine");
+      await writeFile(join(folder, ".gitignore"), "mine\n");
+      const { code, stdout, stderr } = await init(folder);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toMatch(new RegExp(`^oncehook: ${path}: already in .+ Nothing was changed; `));
+      expect(await contents(folder)).toEqual({ [path]: "mine", ".gitignore": "mine\n" });
+    }),
   );
 
-  it("writes through no link, also one that leads nowhere, and into no file that stands for a folder", () =>
+  it("init writes through no link, not even a dangling one, and into no file in place of a folder", () =>
     inFolder(async (folder) => {
       await symlink(join(folder, "elsewhere"), join(folder, ".env.example"));
       await writeFile(join(folder, "handlers"), "mine");
@@ -154,7 +149,7 @@ describe("oncehook init", () => {
       expect(await contents(folder)).toEqual({ handlers: "mine" });
     }));
 
-  it("leaves package.json and tsconfig.json as they are, and says what they still need", () =>
+  it("init leaves package.json and tsconfig.json unchanged, and prints what they still need", () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, "package.json"), '{"name":"mine"}');
       await writeFile(join(folder, "tsconfig.json"), "{}");
@@ -171,7 +166,7 @@ describe("oncehook init", () => {
       });
     }));
 
-  it("adds to .gitignore the lines that are missing, after those that are there", () =>
+  it("init adds missing lines to .gitignore, after the existing ones", () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, ".gitignore"), "*.log\ndata/");
       await init(folder);
@@ -180,7 +175,7 @@ describe("oncehook init", () => {
       );
     }));
 
-  it("changes nothing where package.json is no JSON", () =>
+  it("init changes nothing where package.json is no JSON", () =>
     inFolder(async (folder) => {
       await writeFile(join(folder, "package.json"), "{");
       const { code, stderr } = await init(folder);
@@ -191,7 +186,7 @@ describe("oncehook init", () => {
       expect(await readdir(folder)).toEqual(["package.json"]);
     }));
 
-  it("does not write into Oncehook's own folder", async () => {
+  it("init does not write into Oncehook's own folder", async () => {
     const { code, stderr } = await init(process.cwd());
     expect([code, stderr]).toEqual([
       1,

@@ -27,7 +27,7 @@ function withCommands(use: (run: Run, receiver: TestReceiver) => Promise<void>):
 }
 
 describe("--json", () => {
-  it("prints what was sent and how it was answered", () =>
+  it("send prints the request and the response", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("send", "payment_notify", "--id", "e1", "--json");
       expect(code).toBe(0);
@@ -39,37 +39,37 @@ describe("--json", () => {
       });
     }));
 
-  it("prints a refusal as well, with exit code 1", () =>
+  it("--json prints a refusal as well, with exit code 1", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("send", "nobody_knows", "--data", "{}", "--json");
       expect(code).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject({ status: 400, answer: { error: expect.any(String) } });
     }));
 
-  it("prints the doctor's findings, with exit code 1 for a failure among them", () =>
+  it("--json prints the doctor's findings, with exit code 1 for a failure among them", () =>
     withCommands(async (run) => {
       const well = await run("doctor", "--json");
       expect(well.code).toBe(0);
       const findings = JSON.parse(well.stdout);
-      expect(findings).toContainEqual({ verdict: "ok", about: "secrets", says: expect.any(String) });
+      expect(findings).toContainEqual({ level: "ok", check: "secrets", message: expect.any(String) });
       const ill = await run("doctor", "--registered", "http://127.0.0.1:1/other", "--json");
       expect(ill.code).toBe(1);
-      expect(JSON.parse(ill.stdout)).toContainEqual(expect.objectContaining({ verdict: "failure" }));
+      expect(JSON.parse(ill.stdout)).toContainEqual(expect.objectContaining({ level: "failure" }));
     }));
 
-  it("prints which migrations were applied", () =>
+  it("--json prints which migrations were applied", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("migrate", "--json");
       expect([code, JSON.parse(stdout)]).toEqual([0, { applied: [] }]);
     }));
 
-  it("prints until when a state is expected", () =>
+  it("--json prints until when a state is expected", () =>
     withCommands(async (run) => {
       const { code, stdout } = await run("oauth", "state", "a-state-of-some-length", "--json");
       expect([code, JSON.parse(stdout)]).toEqual([0, { expires_at: expect.stringMatching(/^20\S+Z$/) }]);
     }));
 
-  it("leaves standard output empty where there is no result, and says why on the other", () =>
+  it("a command without a result leaves standard output empty, and prints the cause on standard error", () =>
     withCommands(async (run, receiver) => {
       await receiver.send(payment());
       const { code, stdout, stderr } = await run("replay", "no-such-event", "--json");
@@ -78,7 +78,7 @@ describe("--json", () => {
     }));
 });
 
-it("exits 2 for a value that is none of an option's choices, and asks nobody", () =>
+it("a command exits 2 for a value that is none of an option's choices, without a request", () =>
   withCommands(async (run) => {
     const { code, stdout, stderr } = await run("failures", "--state", "done");
     expect([code, stdout]).toEqual([2, ""]);

@@ -46,13 +46,13 @@ async function withServer(
 }
 
 describe("an error that nobody catches", () => {
-  it("is logged, masks its secrets, and ends the process with 1", () =>
+  it("an uncaught error is logged with its secrets masked, and ends the process with 1", () =>
     withServer(
       async (server, log) => {
         await server.send(posting("e1", "ledger_crashing")).catch(() => {});
         expect(await server.ended).toBe(1);
         const last = log().find(({ level }) => level === 60);
-        expect(last?.msg).toContain("nobody knows what it left half done");
+        expect(last?.msg).toContain("the state is unknown");
         expect(last?.err?.message).toMatch(/^this handler took the process down: password=(?!hunter2)/);
         expect(server.stderr()).not.toContain("hunter2");
       },
@@ -60,13 +60,13 @@ describe("an error that nobody catches", () => {
     ));
 });
 
-describe("a loop without an end", () => {
-  it("is told in the log, and ends the process, which no time limit of its own thread could", () =>
+describe("an endless loop", () => {
+  it("an endless loop is logged and ends the process, because no time limit in its own thread can", () =>
     withServer(
       async (server, log) => {
         expect((await server.send(posting("e1", "ledger_looping"))).status).toBe(200);
         expect(await server.ended).toBe("SIGKILL");
-        expect(log().find(({ level }) => level === 60)?.msg).toContain("the main thread has stood still");
+        expect(log().find(({ level }) => level === 60)?.msg).toContain("the main thread was blocked");
       },
       { HANDLER_TIMEOUT_MS: "300" },
     ));
@@ -76,7 +76,7 @@ describe("a log that nobody reads", () => {
   it.each([
     ["SIGTERM", "it is asked to"],
     ["ledger_crashing", "nobody can catch an error"],
-  ])("does not keep the process alive after %s", (how) =>
+  ])("a log without a reader does not keep the process alive after %s", (how) =>
     withDatabase("sqlite", async (target) => {
       const { child, ended, ready } = await launchServer(target, NO_LIMITS, LEDGER);
       const server = await ready;
@@ -95,17 +95,17 @@ describe("a log that nobody reads", () => {
 });
 
 describe("a promise that nobody awaits", () => {
-  it("is logged when it fails, and the process goes on", () =>
+  it("an unawaited promise that fails is logged, and the process goes on", () =>
     withServer(async (server, log, target) => {
       expect((await server.send(posting("e1", "ledger_rejecting"))).status).toBe(200);
-      await until(() => log().some(({ msg }) => msg.startsWith("a promise failed that nobody awaited")));
+      await until(() => log().some(({ msg }) => msg.startsWith("unhandled promise rejection")));
       expect((await server.send(posting("e2"))).status).toBe(200);
       expect(await countOf(target, "ledger_effects")).toBe(2);
     }));
 });
 
 describe("a disk that does not flush", () => {
-  it("ends the process, which acknowledges nothing more, and the next one goes on", async (context) => {
+  it("a failed flush ends the process before it acknowledges anything more, and the next process continues", async (context) => {
     let disk: FaultyDisk;
     try {
       disk = new FaultyDisk();
@@ -121,9 +121,7 @@ describe("a disk that does not flush", () => {
         const refused = server.send(posting("e2")).then(({ status }) => status);
         expect([500, 503, "no answer"]).toContain(await refused.catch(() => "no answer"));
         expect(await server.ended).toBe(1);
-        expect(log().find(({ level }) => level === 60)?.msg).toContain(
-          "the disk did not take what was committed",
-        );
+        expect(log().find(({ level }) => level === 60)?.msg).toContain("fsync of the WAL failed");
         disk.end();
         const next = await startServer(target, disk.env, LEDGER);
         try {

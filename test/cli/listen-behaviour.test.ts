@@ -19,7 +19,7 @@ import {
 import { until } from "../support/until.ts";
 import { withWire } from "../support/wire.ts";
 
-const LISTEN = { LISTEN: "on", CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
+const LISTEN = { CAPTURE: "on", CALLBACK_BASE_URL: "http://127.0.0.1:8080/hooks" };
 const PATH = "/hooks/api/platform/callback";
 const LIMIT_MS = 60_000;
 
@@ -61,7 +61,7 @@ const came = ({ arrived }: Laptop, count: number) => until(() => arrived.length 
 const ids = ({ arrived }: Laptop) => arrived.map(({ eventId }) => eventId);
 
 describe("oncehook listen", () => {
-  it("brings the same bytes and headers, in their order and spelling, without those of the connection", () =>
+  it("oncehook listen delivers the same bytes and headers, in order and spelling, without the connection's own", () =>
     withDeployed((receiver, from) =>
       withLaptop((laptop) =>
         withListening(["--from", from, "--to", `${laptop.origin}/hook?a=b`], async () => {
@@ -95,7 +95,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("brings what the receiver refused, and its own path and query where --to has no path", () =>
+  it("oncehook listen delivers refused callbacks too, with their own path and query where --to has no path", () =>
     withDeployed((receiver, from) =>
       withLaptop((laptop) =>
         withListening(["--from", from, "--to", laptop.origin], async (listening) => {
@@ -119,7 +119,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("waits for a server that does not run yet, says so once, and delivers what came meanwhile", () =>
+  it("oncehook listen waits for a server that is not running, reports it once, and delivers the callbacks afterwards", () =>
     withDeployed(async (receiver, from) => {
       const port = await freePort();
       const gone = `http://127.0.0.1:${port}`;
@@ -136,7 +136,7 @@ describe("oncehook listen", () => {
       });
     }));
 
-  it("takes any answer for delivered and goes on", () =>
+  it("oncehook listen counts any response as delivered and continues", () =>
     withDeployed((receiver, from) =>
       withLaptop((laptop) =>
         withListening(["--from", from, "--to", `${laptop.origin}/hook`, "--json"], async (listening) => {
@@ -157,11 +157,11 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("begins with what comes from now on, or with what came lately", () =>
+  it("oncehook listen starts with new callbacks, or with recent ones", () =>
     withDeployed((receiver, from) =>
       withLaptop(async (laptop) => {
         await receiver.send(payment({ event_id: "before" }), { path: PATH });
-        await until(async () => (await receiver.count("oncehook_heard")) === 1, LIMIT_MS);
+        await until(async () => (await receiver.count("oncehook_captured_requests")) === 1, LIMIT_MS);
         const to = ["--from", from, "--to", `${laptop.origin}/hook`];
         await withListening(to, async () => {
           await receiver.send(payment({ event_id: "after" }), { path: PATH });
@@ -175,7 +175,7 @@ describe("oncehook listen", () => {
       }),
     ));
 
-  it("goes on with --state where the run before has stopped, which lets its delivery end", () =>
+  it("oncehook listen continues with --state where the previous run stopped, after the delivery that was running", () =>
     withFolder((folder) =>
       withDeployed((receiver, from) =>
         withLaptop(async (laptop) => {
@@ -201,7 +201,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("ends at the second Ctrl-C where the server never answers, and delivers that one again", () =>
+  it("oncehook listen ends at the second Ctrl-C where the server does not respond, and delivers that callback again", () =>
     withFolder((folder) =>
       withDeployed((receiver, from) =>
         withLaptop(async (laptop) => {
@@ -223,7 +223,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("hands a receiver on this machine what it can verify and handle", () =>
+  it("oncehook listen forwards to a local receiver what it can verify and handle", () =>
     withDeployed((receiver, from) =>
       withReceiver(
         "sqlite",
@@ -238,7 +238,7 @@ describe("oncehook listen", () => {
       ),
     ));
 
-  it("takes the token that was generated in its folder, where none is set", () =>
+  it("oncehook listen uses the token generated in its folder, where none is set", () =>
     withFolder((folder) =>
       withDeployed(async (_receiver, from) => {
         await writeGeneratedToken(folder);
@@ -252,7 +252,7 @@ describe("oncehook listen", () => {
       }),
     ));
 
-  it("waits as long as the receiver asks it to", () =>
+  it("oncehook listen waits as long as the receiver's Retry-After", () =>
     withHttpServer(
       (_request, response) => response.writeHead(429, { "retry-after": "3600" }).end(),
       async (origin) => {
@@ -265,13 +265,13 @@ describe("oncehook listen", () => {
       },
     ));
 
-  it("begins with the first callback of a database that is not the one it knows", () =>
+  it("oncehook listen starts with the first callback of an unknown database", () =>
     withFolder((folder) =>
       withLaptop(async (laptop) => {
         const state = join(folder, "state.json");
         await withDeployed(async (receiver, from) => {
           await receiver.send(payment({ event_id: "e1" }), { path: PATH });
-          await until(async () => (await receiver.count("oncehook_heard")) === 1, LIMIT_MS);
+          await until(async () => (await receiver.count("oncehook_captured_requests")) === 1, LIMIT_MS);
           await writeFile(
             state,
             JSON.stringify({ from: new URL(from).href, place: `${"0".repeat(16)}.500` }),
@@ -286,7 +286,7 @@ describe("oncehook listen", () => {
       }),
     ));
 
-  it("goes on when its receiver was stopped and started again", () =>
+  it("oncehook listen continues after its receiver restarts", () =>
     withDatabase("sqlite", (target) =>
       withLaptop(async (laptop) => {
         const env = { ...LISTEN, PORT: String(await freePort()) };
@@ -307,7 +307,7 @@ describe("oncehook listen", () => {
     ));
 
   it(
-    "notices a connection over which nothing comes any more, though nobody has ended it",
+    "oncehook listen detects a silent connection that was not closed",
     () =>
       withDeployed((receiver, from) =>
         withWire(from, (wire) =>
@@ -343,18 +343,18 @@ describe("oncehook listen says what to do", () => {
     return listening.stderr();
   }
 
-  it("with another token than the receiver's", () =>
+  it("oncehook listen names a token that differs from the receiver's", () =>
     withDeployed(async (_receiver, from) => {
       const words = await refusal(["--from", from, ...TO], { ADMIN_TOKEN: "another-token-of-some-length" });
       expect(words).toContain("answered 401: ADMIN_TOKEN here is another than the receiver's");
     }));
 
-  it("where the receiver lets nobody listen", () =>
+  it("oncehook listen says that the receiver has CAPTURE switched off", () =>
     withReceiver("sqlite", async ({ publicOrigin }) => {
-      expect(await refusal(["--from", publicOrigin, ...TO])).toContain("start that receiver with LISTEN=on");
+      expect(await refusal(["--from", publicOrigin, ...TO])).toContain("start that receiver with CAPTURE=on");
     }));
 
-  it("where something else answers", () =>
+  it("oncehook listen says that another program answers", () =>
     withHttpServer(
       (_request, response) => response.end("<html>"),
       async (origin) => {
@@ -362,12 +362,12 @@ describe("oncehook listen says what to do", () => {
       },
     ));
 
-  it("where nobody listens, and where there is no such host", async () => {
+  it("oncehook listen names a closed port and an unknown host", async () => {
     expect(await refusal(["--from", "http://127.0.0.1:9", ...TO])).toContain("Does the receiver run there?");
     expect(await refusal(["--from", "https://nobody.invalid", ...TO])).toMatch(/there is no host|EAI_AGAIN/);
   });
 
-  it("where TLS does not fit", () =>
+  it("oncehook listen says that TLS does not match", () =>
     withHttpServer(
       (_request, response) => response.end(),
       async (origin) => {
@@ -376,13 +376,13 @@ describe("oncehook listen says what to do", () => {
       },
     ));
 
-  it("without a token, and leaves no generated one behind", () =>
+  it("oncehook listen without a token fails, and generates none", () =>
     withFolder(async (folder) => {
       const words = await refusal(["--from", "http://127.0.0.1:9", ...TO], {}, folder);
       expect(words).toContain("ADMIN_TOKEN: is not set");
     }));
 
-  it("without a token for a receiver elsewhere, which is not sent the one that was generated here", () =>
+  it("oncehook listen requires a token for a remote receiver, and does not send it the generated one", () =>
     withFolder(async (folder) => {
       await writeGeneratedToken(folder);
       const words = await refusal(["--from", "https://nobody.invalid", ...TO], {}, folder);
@@ -395,11 +395,11 @@ describe("oncehook listen says what to do", () => {
     [["--from", "http://127.0.0.1:9", "--to", "3000"], "--to: got"],
     [["--from", "http://127.0.0.1:9", ...TO, "--since", "2d"], "--since: got"],
     [["--from", "http://127.0.0.1:9", ...TO, "--since", "25h"], "--since: got"],
-  ])("with arguments such as %s", async (args, words) => {
+  ])("oncehook listen refuses arguments such as %s", async (args, words) => {
     expect(await refusal(args, undefined, undefined, 2)).toContain(words);
   });
 
-  it("with a state file of another receiver, or one that is none", () =>
+  it("oncehook listen refuses a state file of another receiver, and a file that is none", () =>
     withFolder(async (folder) => {
       const state = join(folder, "state.json");
       await writeFile(state, JSON.stringify({ from: "https://other.example.com/", place: "p" }));

@@ -15,7 +15,7 @@ const CUTS = 5;
 const AT_ONCE = 8;
 /** A port on which nobody listens. */
 const NOWHERE = 9;
-const DEPLOYED = { LISTEN: "on", RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", LOG_LEVEL: "warn" };
+const DEPLOYED = { CAPTURE: "on", RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", LOG_LEVEL: "warn" };
 
 /** Two processes where the database can be shared, one otherwise. */
 async function withDeployed<T>(target: Target, use: (servers: ServerProcess[]) => Promise<T>): Promise<T> {
@@ -58,7 +58,7 @@ async function cutFiveTimes(laptop: Laptop, listening: Listening, wire: Wire, ur
 
 describe.each(DIALECTS)("oncehook listen, from a receiver on %s,", (dialect) => {
   it(
-    "delivers every callback once and with a valid signature, though the connection is cut five times",
+    "oncehook listen delivers every callback once and with a valid signature, though the connection is cut five times",
     () =>
       withDatabase(dialect, (target) =>
         withDeployed(target, (servers) =>

@@ -47,7 +47,7 @@ function withRunning(use: (receiver: TestReceiver, run: Run) => Promise<void>): 
 }
 
 describe("an operator at the command line", () => {
-  it("finds an event by its id, as a table and as JSON", () =>
+  it("a look-up finds an event by its id, as a table and as JSON", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(payment({ event_id: "evt_a" }));
       await receiver.send(payment({ event_id: "evt_b" }));
@@ -69,7 +69,7 @@ describe("an operator at the command line", () => {
     "const timeout = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = (ms) => timeout(ms / 20);",
   )}`;
 
-  it("waits for a replay as long as it may take, though that is longer than a look-up may", async () => {
+  it("a replay is awaited for its own time limit, which is longer than a look-up's", async () => {
     const slow = createServer((_request, response) => {
       setTimeout(() => {
         response.setHeader("content-type", "application/json");
@@ -90,7 +90,7 @@ describe("an operator at the command line", () => {
     }
   });
 
-  it("is told where a longer list goes on", () =>
+  it("a list that is longer than its page says how to read on", () =>
     withRunning(async (receiver, run) => {
       for (const id of ["evt_1", "evt_2"]) await receiver.send(payment({ event_id: id }));
       const first = (await run("events", "--limit", "1")).stdout;
@@ -99,7 +99,7 @@ describe("an operator at the command line", () => {
       expect((await run("events", "--limit", "1", "--cursor", cursor)).stdout).toContain("evt_1");
     }));
 
-  it("sees characters that turn the text around, or are not seen, as escapes, in lists and in JSON", () =>
+  it("lists and JSON escape characters that reorder text or are invisible", () =>
     withRunning(async (receiver, run) => {
       const id = "evt_\u202efdp.exe\u2066\u200b\u00ad";
       expect((await receiver.send(payment({ event_id: id }))).status).toBe(200);
@@ -110,7 +110,7 @@ describe("an operator at the command line", () => {
       expect(JSON.parse(stdout).items[0].event_id).toBe(id);
     }));
 
-  it("sees a failure in one plain line, tries its replay, and replays it", () =>
+  it("a failure is shown in one line, its replay tried as a dry run, and then replayed", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt/é" }));
       const { stdout } = await run("failures", "--state", "waiting");
@@ -141,7 +141,7 @@ describe("an operator at the command line", () => {
       ]);
     }));
 
-  it("finds a failure by its event, reads the event's time line, and discards the failure", () =>
+  it("a failure is found by its event, its time line read, and the failure discarded", () =>
     withRunning(async (receiver, run) => {
       for (const id of ["evt_1", "evt_2"]) await receiver.send(event("unreliable", {}, { event_id: id }));
       const [found, { code, stdout }] = await Promise.all([
@@ -168,7 +168,7 @@ describe("an operator at the command line", () => {
       expect(await receiver.count("oncehook_failures")).toBe(1);
     }));
 
-  it("lists notifications by the state of their deliveries, and discards a failed delivery", () =>
+  it("notifications are listed by the state of their deliveries, and a failed delivery is discarded", () =>
     withRunning(async (receiver, run) => {
       await receiver.send(event("notifying", {}, { event_id: "evt_1" }));
       expect((await run("notifications")).stdout).toMatch(/^1 +shop\.told +evt_1 +20\S+Z +waiting +0$/m);
@@ -213,18 +213,18 @@ describe("an operator at the command line", () => {
     ],
     [["events", "--admin-port", "65536"], "'65536' is invalid. Expected a whole number from 1 to 65535"],
     [["send", "payment_notify", "--api", "v3"], "argument 'v3' is invalid. Allowed choices are v1, v2"],
-  ])("exits 2 for %j, and says what was expected, without a receiver", async (args, words) => {
+  ])("a command exits 2 for %j, with the expected value, without a receiver", async (args, words) => {
     const { code, stderr } = await asking("1")(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  it("is told that the token is another", () =>
+  it("a look-up with another token says that the token is wrong", () =>
     withRunning(async (receiver) => {
       const stranger = asking(new URL(receiver.adminOrigin).port, "another-token-of-some-length");
       expect((await stranger("events")).stderr).toContain("ADMIN_TOKEN here is another than the receiver's");
     }));
 
-  it("is told when another program answers in the receiver's place", async () => {
+  it("a look-up says that another program answers in the receiver's place", async () => {
     const other = createServer((_request, response) => response.end("<html>hello</html>"));
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     try {

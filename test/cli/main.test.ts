@@ -8,13 +8,13 @@ import { expect, it } from "vitest";
 import { unfitNode } from "../../src/cli/unfit-node.js";
 import { runChild } from "../support/child.ts";
 
-it.each(["20.19.0", "22.20.0", "24.9.1"])("refuses Node %s and says what is needed", (version) => {
+it.each(["20.19.0", "22.20.0", "24.9.1"])("Node %s is refused with the required version", (version) => {
   expect(unfitNode(version, [])).toMatch(
     `this is Node ${version}, and 24.10 or newer is needed: install it from`,
   );
 });
 
-it("names npx and npm start to an old Node where the project has a fitting one, and only there", async () => {
+it("an old Node gets the advice to use npx and npm start only where the project has a fitting one", async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-node-"));
   try {
     const file = join(folder, "package.json");
@@ -34,11 +34,11 @@ it("names npx and npm start to an old Node where the project has a fitting one, 
   }
 });
 
-it.each(["24.10.0", "24.21.0", "25.0.0", "26.1.0"])("runs on Node %s", (version) => {
+it.each(["24.10.0", "24.21.0", "25.0.0", "26.1.0"])("the command runs on Node %s", (version) => {
   expect(unfitNode(version)).toBeUndefined();
 });
 
-it("asks for the version before it imports anything that an old Node does not have", async () => {
+it("the command checks the version before it imports anything that an old Node lacks", async () => {
   // A Node that says it is old, and has no node:sqlite.
   const old = `import { registerHooks } from "node:module";
     Object.defineProperty(process.versions, "node", { value: "20.11.0" });
@@ -55,7 +55,7 @@ it("asks for the version before it imports anything that an old Node does not ha
 });
 
 it.each(["--help", "doctor --help", "oauth --help", "demo"])(
-  "ends quietly when its reader has seen enough: %s | true",
+  "the command ends quietly when its output pipe closes: %s | true",
   async (args) => {
     const main = join(process.cwd(), "src/cli/main.js");
     const script = `${process.execPath} --conditions=oncehook-source ${main} ${args} | true`;
@@ -68,7 +68,7 @@ it.each(["--help", "doctor --help", "oauth --help", "demo"])(
   },
 );
 
-it("is given the same options of Node by npm start, by the installed command and as the documentation has it", () => {
+it("npm start, the installed command and docs/deploy.md give the same options of Node", () => {
   const options = /--max-semi-space-size=\d+ --v8-pool-size=\d+/;
   const [command = ""] = readFileSync("src/cli/main.js", "utf8").split("\n");
   const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));

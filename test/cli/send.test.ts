@@ -17,7 +17,7 @@ const send = (url: string, ...args: string[]) =>
     CALLBACK_BASE_URL: url,
   });
 
-it("sends the same body again with the same id, timestamp and data, so that nothing is warned about", () =>
+it("a repeated send has the same body, id, timestamp and data, so that nothing is warned of", () =>
   withDatabase("sqlite", async (target) => {
     const server = await startServer(target);
     const same = ["--id", "evt_1", "--timestamp", "1750000000", "--data", '{"order_id":"o1","amount":1}'];
@@ -33,7 +33,7 @@ it("sends the same body again with the same id, timestamp and data, so that noth
 it.each([
   ["RATE_LIMIT_CALLBACK", "RATE_LIMIT_DEFAULT"],
   ["RATE_LIMIT_DEFAULT", "RATE_LIMIT_CALLBACK"],
-])("says for how long it is refused by %s", (used, other) =>
+])("a send refused by %s reports for how long", (used, other) =>
   withDatabase("sqlite", async (target) => {
     const server = await startServer(target, { [used]: "1/hour", [other]: "off" });
     expect((await send(server.url)).code).toBe(0);

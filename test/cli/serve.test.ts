@@ -8,7 +8,7 @@ import { event, payment } from "../support/receiver.ts";
 const UNLIMITED = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
-  it("serves all of SPEC 4 with nothing but secrets, ports and a database set", () =>
+  it("a receiver serves all of SPEC 4 with nothing but secrets, ports and a database set", () =>
     withDatabase(dialect, async (target) => {
       const server = await startServer(target);
       const first = payment();
@@ -26,7 +26,7 @@ describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
       expect(await server.ended).toBe(0);
     }));
 
-  it("drains at SIGTERM: what is under way ends well, and the process exits 0", () =>
+  it("a receiver drains at SIGTERM, finishes its callbacks, and exits 0", () =>
     withDatabase(dialect, async (target) => {
       const server = await startServer(target, UNLIMITED);
       const answers = Array.from({ length: 100 }, () => server.send(payment()).catch(() => undefined));
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(succeeded);
     }));
 
-  it("loses and doubles nothing when it is killed under load: every acknowledged event has one effect", () =>
+  it("a receiver that is killed under load loses and doubles nothing: every acknowledged event has one effect", () =>
     withDatabase(dialect, async (target) => {
       const book = new Map(Array.from({ length: 400 }, (_, index) => [`kill-${index}`, false]));
       for (let round = 0; round < 3; round += 1) {
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
 });
 
 describe("npm start", () => {
-  it("hands SIGTERM on, so that the receiver drains and npm exits 0, its log complete and in order", () =>
+  it("npm start forwards SIGTERM, so that the receiver drains and npm exits 0, with a complete log in order", () =>
     withDatabase("sqlite", (target) =>
       withNpmStart(target, async ({ adminUrl, stop }) => {
         const { ending, messages } = await stop();

@@ -24,21 +24,21 @@ async function withCommand(
 }
 
 describe("oncehook sources", () => {
-  it("prints what to register, the secrets by name, and the types", () =>
+  it("oncehook sources prints what to register, the secrets by name, and the types", () =>
     withCommand(async (receiver, run) => {
       const { code, stdout, stderr } = await run();
       expect([code, stderr]).toEqual([0, ""]);
       const lines = stdout.split("\n");
       expect(lines[0]).toBe("source platform, authenticated by hmac");
       const base = `POST ${receiver.publicOrigin}/api`;
-      expect(lines).toContain(`${base}/platform/callback     X-API-Version says which`);
+      expect(lines).toContain(`${base}/platform/callback     chosen by X-API-Version`);
       expect(lines).toContain(`${base}/v2/platform/callback  v2`);
       expect(stdout).toMatch(/^SIGNING_SECRET {2}hmac, in X-Signature {2}never$/m);
       expect(stdout).toMatch(/^OAuth redirect address: \S+\/api\/platform\/oauth-callback$/m);
       expect(stdout).toMatch(/^user_authorized +v1, v2 +yes$/m);
     }));
 
-  it("has the receiver check its addresses, and exits 0 where each of them is reached", () =>
+  it("sources --check has the receiver check its addresses, and exits 0 where each is reached", () =>
     withCommand(async (receiver, run) => {
       const { code, stdout } = await run("--check");
       expect(code).toBe(0);
@@ -52,7 +52,7 @@ describe("oncehook sources", () => {
       );
     }));
 
-  it("exits 1 where an address is not reached, and says why", async () => {
+  it("oncehook sources exits 1 where an address is not reached, with the reason", async () => {
     const port = await freePort();
     await withCommand(
       async (_receiver, run) => {
@@ -66,7 +66,7 @@ describe("oncehook sources", () => {
     );
   });
 
-  it("prints the answers of the admin API with --json", () =>
+  it("oncehook sources prints the answers of the admin API with --json", () =>
     withCommand(async (receiver, run) => {
       const list = JSON.parse((await run("--json")).stdout);
       expect(list).toEqual((await receiver.admin("/api/v1/sources")).body);

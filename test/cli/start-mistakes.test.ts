@@ -48,7 +48,7 @@ async function expectRefused(ending: Promise<Ended>, problem: string | RegExp): 
 
 describe("a start that is refused says why without a stack", () => {
   it.each(["PORT", "ADMIN_PORT"])(
-    "where the port of %s is taken, and leaves the known base address",
+    "a start names the taken port of %s, and keeps the known base address",
     (name) =>
       inFolder(async ({ target, serve }) => {
         const server = await startServer(target);
@@ -69,7 +69,7 @@ describe("a start that is refused says why without a stack", () => {
       }),
   );
 
-  it("where two handlers are for one type", () =>
+  it("a start names two handlers for one type", () =>
     inFolder(async ({ folder, serve }) => {
       const text = `import { defineConfig, defineHandler } from "oncehook";
         import { z } from "zod";
@@ -79,7 +79,7 @@ describe("a start that is refused says why without a stack", () => {
       await expectRefused(serve(), 'handlers[1]: handlers[0] is for "t" in v1 as well; keep one of them');
     }));
 
-  it("where the TLS files are no certificate, no key, or no pair", () =>
+  it("a start names TLS files that are no certificate, no key, or no pair", () =>
     inFolder(async ({ folder, serve }) => {
       const [one, other] = [await certificate("localhost"), await certificate("localhost")];
       const files = { "cert.pem": one.cert, "key.pem": one.key, "other.pem": other.key };
@@ -104,7 +104,7 @@ describe("a start that is refused says why without a stack", () => {
       );
     }));
 
-  it("where a line of the environment file says nothing, without showing the line", () =>
+  it("a start names an invalid line of the environment file without showing it", () =>
     inFolder(async ({ folder, serve }) => {
       const text = '# secrets\nexport A="one\ntwo"\n\nB = 3\nc2VjcmV0LW9mLXNvbWVib2R5\n';
       await writeFile(join(folder, "my.env"), text);
@@ -123,7 +123,7 @@ describe("a start that is refused says why without a stack", () => {
     ['import "./helper";', "helper.ts: an import names the whole file, with its ending"],
     ['import "./helper.js";', "helper.ts: an import names the whole file, with its ending"],
     ['import "./helper.ts";', "/helper.ts:2): cannot be loaded: Expression expected"],
-  ])("where the configuration file cannot be loaded, with the line: %j", (text, problem) =>
+  ])("a start names the line at which the configuration file cannot be loaded: %j", (text, problem) =>
     inFolder(async ({ folder, serve }) => {
       await writeFile(join(folder, "oncehook.config.ts"), text);
       await writeFile(join(folder, "helper.ts"), "export const a: number = 1;\nconst b = ;\n");
@@ -131,7 +131,7 @@ describe("a start that is refused says why without a stack", () => {
     }),
   );
 
-  it("where a configuration file in plain JavaScript cannot be read, with the line and nothing else", () =>
+  it("a start names the line at which a plain JavaScript configuration file cannot be parsed, and nothing else", () =>
     inFolder(async ({ folder, serve }) => {
       await writeFile(join(folder, "oncehook.config.mjs"), "const a = 1;\nexport default { handlers: [ };\n");
       await expectRefused(
@@ -140,7 +140,7 @@ describe("a start that is refused says why without a stack", () => {
       );
     }));
 
-  it("where the configuration file that is named does not exist", () =>
+  it("a start names a configuration file that does not exist", () =>
     inFolder(async ({ serve }) =>
       expectRefused(serve({}, "--config", "none.ts"), /none\.ts: does not exist; --config names/),
     ));
@@ -149,7 +149,7 @@ describe("a start that is refused says why without a stack", () => {
 describe("a start in development", () => {
   const development = { APP_ENV: "development", RATE_LIMIT_DEFAULT: "off" };
 
-  it("warns of a changed base address only where it is set, not where it follows the port", () =>
+  it("a start warns of a changed base address only where it is set, not where it follows the port", () =>
     withDatabase("sqlite", async (target) => {
       const warnings: boolean[] = [];
       for (const given of [undefined, undefined, "http://127.0.0.1:9", "http://127.0.0.1:8"]) {
@@ -157,12 +157,12 @@ describe("a start in development", () => {
         const env = { ...development, PORT: String(await freePort()), ...base };
         const receiver = await startReceiver(target, { env });
         await receiver.stop();
-        warnings.push(JSON.stringify(receiver.lines).includes("CALLBACK_BASE_URL is another"));
+        warnings.push(JSON.stringify(receiver.lines).includes("CALLBACK_BASE_URL differs"));
       }
       expect(warnings).toEqual([false, false, true, true]);
     }));
 
-  it("proposes the callback that it can handle", () =>
+  it("a start proposes the callback that it can handle", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target, development);
       server.child.kill("SIGTERM");
@@ -170,7 +170,7 @@ describe("a start in development", () => {
       expect(server.stderr()).toContain("Try it: npm run oncehook -- send payment_notify");
     }));
 
-  it("does not propose a callback that nothing would handle", () =>
+  it("a start does not propose a callback without a handler", () =>
     withDatabase("sqlite", async (target) => {
       const server = await startServer(target, { ...development, HANDLERS: "none" });
       server.child.kill("SIGTERM");
@@ -179,10 +179,10 @@ describe("a start in development", () => {
     }));
 });
 
-it("tells at a start that it made a new database, and where", () =>
+it("a start reports the new database that it made, and its path", () =>
   withDatabase("sqlite", async (target) => {
     const file = target.url.slice("sqlite:".length);
-    const made = { file, msg: expect.stringContaining("a new, empty one was made") };
+    const made = { file, msg: expect.stringContaining("created a new, empty database") };
     const first = await startReceiver(target);
     await first.stop();
     expect(first.lines).toContainEqual(expect.objectContaining(made));

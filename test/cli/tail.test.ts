@@ -47,7 +47,7 @@ async function withTail(
 }
 
 describe("oncehook tail", () => {
-  it("shows what has come, then each callback once as it is answered, and ends well", () =>
+  it("tail shows past callbacks, then each new one once, and exits 0", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment({ event_id: "before-1" }));
       await receiver.send(payment({ event_id: "before-2" }));
@@ -57,7 +57,7 @@ describe("oncehook tail", () => {
         await receiver.send(payment({ event_id: "evt_a" }));
         await receiver.send(payment({ event_id: "evt_\u001b[31mb" }), { secret: "z".repeat(32) });
         await until(() => tail.lines().length === 5, 20_000);
-        expect(tail.lines().at(-1)).toContain("          The signature fits none of the known secrets");
+        expect(tail.lines().at(-1)).toContain("          The signature matches none of the known secrets");
         expect(
           tail
             .lines()
@@ -74,7 +74,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("shows those alone that its filters mean, of what has come and of what comes", () =>
+  it("tail shows only callbacks that match its filters, past and new", () =>
     withReceiver("sqlite", async (receiver) => {
       const wrong = { secret: "z".repeat(32) };
       await receiver.send(payment(), wrong);
@@ -93,7 +93,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("prints one JSON value a line for scripts, in order, though more come than a page holds", () =>
+  it("tail prints one JSON value a line for scripts, in order, though more come than a page holds", () =>
     withReceiver("sqlite", async (receiver) => {
       await withTail(new URL(receiver.adminOrigin).port, ["--json", "--last", "1"], async (tail) => {
         await receiver.send(payment({ event_id: "first" }));
@@ -108,7 +108,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("waits for a receiver that is started again, and shows what came meanwhile", () =>
+  it("tail waits for a receiver that restarts, and shows the callbacks of the meantime", () =>
     withDatabase("sqlite", async (target) => {
       const first = await startReceiver(target);
       await first.send(payment({ event_id: "one" }));
@@ -130,7 +130,7 @@ describe("oncehook tail", () => {
       });
     }));
 
-  it("says what is wrong where no receiver answers, and exits 2 for a filter that the receiver refuses", async () => {
+  it("tail reports a missing receiver, and exits 2 for a filter that the receiver refuses", async () => {
     await withTail("9", [], async (tail) => {
       await until(() => tail.stderr().includes("did not answer. Is the receiver running"), 20_000);
       expect(tail.stderr()).not.toContain("    at ");

@@ -53,7 +53,7 @@ const BREAKS = [
       SELECT source, event_id, position, topic, payload, created_at FROM oncehook_notifications`,
   ],
   [
-    "deliveries-spread",
+    "deliveries-fanned-out",
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts)
       SELECT id, 'log', 'waiting', 0 FROM oncehook_notifications`,
   ],
@@ -65,7 +65,7 @@ const BREAKS = [
 ] as const;
 
 describe.each(DIALECTS)("verify on %s", (dialect) => {
-  it("finds nothing where the receiver is at work, and exits 0", () =>
+  it("verify finds nothing where the receiver is at work, and exits 0", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -74,13 +74,15 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         const { code, stdout, stderr } = await verify(receiver.target);
         expect([code, stderr]).toEqual([0, ""]);
         expect(stdout).not.toContain("FAILURE");
-        expect(stdout).toContain("ok      one-success: no event was answered success twice");
+        expect(stdout).toContain(
+          "ok      one-success: no event has two log entries with the outcome success",
+        );
         expect(stdout).toMatch(/: environment test, 1 events, the newest of \d{4}-.+\nall \d+ hold\n$/);
       },
       { handlers: [failing] },
     ));
 
-  it.each(BREAKS)("finds what breaks %s, names it and exits 1", (name, statement) =>
+  it.each(BREAKS)("verify finds what breaks %s, names it and exits 1", (name, statement) =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -91,7 +93,7 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
         const { invariants } = JSON.parse(stdout) as { invariants: { name: string }[] };
         expect(code).toBe(1);
         expect(invariants.find((one) => one.name === name)).toMatchObject({
-          broken: 1,
+          violations: 1,
           examples: [expect.any(String)],
         });
       },
@@ -100,7 +102,7 @@ describe.each(DIALECTS)("verify on %s", (dialect) => {
   );
 });
 
-it("looks at a backup by its name, and makes nothing beside it", () =>
+it("verify reads a backup by its name, and makes no file beside it", () =>
   inFolder(async (folder) => {
     const live = `sqlite:${join(folder, "live.db")}`;
     const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: live };
@@ -121,7 +123,7 @@ it.each([
   ["there is none", () => {}, "there is no file"],
   ["there is a folder", (file: string) => mkdirSync(file), "is a folder; name a file in it"],
   ["another program's lies", otherProgramsDatabase, "holds none of Oncehook's tables"],
-])("says so, and changes nothing, where %s", (_title, make, words) =>
+])("verify reports it, and changes nothing, where %s", (_title, make, words) =>
   inFolder(async (folder) => {
     const file = join(folder, "data.db");
     make(file);
@@ -136,7 +138,7 @@ it.each([
   }),
 );
 
-it("says of a file that cannot be read that it is not intact", () =>
+it("verify reports a file that cannot be read as not intact", () =>
   inFolder(async (folder) => {
     const file = join(folder, "data.db");
     writeFileSync(file, "nothing that can be read\n".repeat(1_000));
@@ -146,7 +148,7 @@ it("says of a file that cannot be read that it is not intact", () =>
     expect(stdout).toContain('1 of 1 do not hold; docs/reliability.md, "What verify finds"');
   }));
 
-it("names a server that does not answer, and what it tried", async () => {
+it("verify names a server that does not respond, and the address that it tried", async () => {
   const url = `postgres://nobody:secret@127.0.0.1:${await freePort()}/nowhere`;
   const { code, stderr } = await runChild("src/cli/main.js", ["verify"], { ...BARE, DATABASE_URL: url });
   expect(code).toBe(1);

@@ -12,8 +12,8 @@ const OIDC = {
 const without = (name: keyof typeof OIDC) =>
   Object.fromEntries(Object.entries(OIDC).filter(([other]) => other !== name));
 
-describe("the configuration of who may come in", () => {
-  it("is the admin token alone, for twelve hours, where nothing is set", () => {
+describe("the configuration of admin access", () => {
+  it("the admin token is the only access by default, with sessions of twelve hours", () => {
     expect(loadConfig(BASE).admin).toEqual({
       host: "127.0.0.1",
       port: 8081,
@@ -25,7 +25,7 @@ describe("the configuration of who may come in", () => {
     });
   });
 
-  it("names a provider, whose people it lets in, and masks its secret", () => {
+  it("a configured OpenID provider signs its operators in, and its secret is masked", () => {
     const config = loadConfig({ ...PRODUCTION, ...OIDC, ADMIN_VIEWER_TOKEN: "a-token-for-who-may-look" });
     expect(config.admin).toMatchObject({
       viewerToken: "a-token-for-who-may-look",
@@ -57,9 +57,9 @@ describe("the configuration of who may come in", () => {
     ],
     [
       "ADMIN_OIDC_OPERATORS",
-      "ADMIN_OIDC_OPERATORS, ADMIN_OIDC_VIEWERS: neither is set, expected one of them with ADMIN_OIDC_ISSUER: nobody could sign in",
+      "ADMIN_OIDC_OPERATORS, ADMIN_OIDC_VIEWERS: neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in",
     ],
-  ] as const)("says what is missing without %s", (name, problem) => {
+  ] as const)("an incomplete OpenID provider is refused with what is missing without %s", (name, problem) => {
     expect(problems({ ...BASE, ...without(name) })).toEqual([problem]);
   });
 
@@ -77,18 +77,18 @@ describe("the configuration of who may come in", () => {
     [{ ADMIN_VIEWER_TOKEN: "short" }, "ADMIN_VIEWER_TOKEN: got a value of 5 bytes, expected at least 16"],
     [{ ADMIN_VIEWER_TOKEN: BASE.ADMIN_TOKEN }, "ADMIN_VIEWER_TOKEN: is the same as ADMIN_TOKEN"],
     [{ ADMIN_OIDC_OPERATORS: " , " }, 'ADMIN_OIDC_OPERATORS: got " , ", expected values of the claim'],
-  ])("refuses %o", (env, problem) => {
+  ])("an invalid admin setting is refused with what is expected: %o", (env, problem) => {
     expect(problems({ ...BASE, ...env })).toEqual([expect.stringContaining(problem)]);
   });
 
-  it("asks in production for https on every way but the one within the machine", () => {
+  it("production requires https for the provider and for every ADMIN_BASE_URL except a loopback one", () => {
     const plain = {
       ADMIN_BASE_URL: "http://admin.example.com",
       ADMIN_OIDC_ISSUER: "http://login.example.com",
     };
     expect(problems({ ...PRODUCTION, ...OIDC, ...plain })).toEqual([
       'ADMIN_OIDC_ISSUER: got "http://login.example.com", expected an https address in production',
-      'ADMIN_BASE_URL: got "http://admin.example.com", expected an https address in production: sessions would lie open on the way',
+      'ADMIN_BASE_URL: got "http://admin.example.com", expected an https address in production: sessions would cross the network in clear',
     ]);
     expect(problems({ ...PRODUCTION, ...OIDC, ADMIN_BASE_URL: "http://localhost:8081" })).toEqual([]);
     expect(problems({ ...BASE, ...OIDC, ...plain })).toEqual([]);

@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config/index.ts";
 import { BASE, JWT, PRODUCTION, problems } from "../support/configuration.ts";
 
 describe("AUTH_METHOD", () => {
-  it("combines ways to authenticate: any of these, and of each all", () => {
+  it("AUTH_METHOD combines methods: any of several, and all of each", () => {
     const { methods, jwt, token } = loadConfig({
       ...BASE,
       ...JWT,
@@ -25,13 +25,13 @@ describe("AUTH_METHOD", () => {
     ["hmac+token,token", "token is enough by itself, so hmac+token asks for nothing"],
     ["hmac+token,token+hmac", "hmac+token is enough by itself, so token+hmac asks for nothing"],
     ["hmac,hmac", "hmac is enough by itself, so hmac asks for nothing"],
-  ])("takes no choice that holds another one: %s", (AUTH_METHOD, says) => {
+  ])("AUTH_METHOD refuses a combination that contains another one: %s", (AUTH_METHOD, says) => {
     expect(problems({ ...BASE, AUTH_METHOD, CALLBACK_TOKEN: "the-token-of-this-year" })).toEqual([
       `AUTH_METHOD: got "${AUTH_METHOD}", expected no choice that holds another one: ${says}`,
     ]);
   });
 
-  it("asks for two headers where a token and a JWT must both come, and for one where either may", () => {
+  it("AUTH_METHOD needs two headers for token+jwt, and one for token,jwt", () => {
     const env = { ...BASE, ...JWT, CALLBACK_TOKEN: "the-token-of-this-year" };
     const same = { ...env, CALLBACK_TOKEN_HEADER: "authorization" };
     expect(problems({ ...same, AUTH_METHOD: "token+jwt" })).toEqual([
@@ -42,7 +42,7 @@ describe("AUTH_METHOD", () => {
   });
 
   it.each(["Host", "content-length", "X-Signature", "x-event-type", "X-Forwarded-For", "Cookie"])(
-    "takes no token in a header that means something else: %s",
+    "a credential's header cannot be one with another meaning: %s",
     (header) => {
       for (const name of ["CALLBACK_TOKEN_HEADER", "JWT_HEADER"])
         expect(problems({ ...BASE, [name]: header })).toEqual([
@@ -51,14 +51,14 @@ describe("AUTH_METHOD", () => {
     },
   );
 
-  it.each(["JWT_ISSUER", "JWT_AUDIENCE"])("takes no white space for %s, nor around it", (name) => {
+  it.each(["JWT_ISSUER", "JWT_AUDIENCE"])("%s refuses white space, alone and around its value", (name) => {
     for (const value of [" ", "https://platform.example\n"])
       expect(problems({ ...BASE, ...JWT, [name]: value })).toEqual([
         expect.stringMatching(/^\w+: got ".*", expected the claim \w+, without white space around it$/),
       ]);
   });
 
-  it("asks for everything that a JWT needs at once", () => {
+  it("everything that a JWT needs is requested at once", () => {
     expect(problems({ ...BASE, AUTH_METHOD: "jwt" })).toEqual([
       "JWT_ALGORITHM: is not set, expected with AUTH_METHOD=jwt",
       "JWT_ISSUER: is not set, expected with AUTH_METHOD=jwt",
@@ -68,7 +68,7 @@ describe("AUTH_METHOD", () => {
     ]);
   });
 
-  it("does not ask for the secret of a way that is not used", () => {
+  it("the secret of an unused method is not required", () => {
     const { SIGNING_SECRET: _unused, ...others } = PRODUCTION;
     expect(problems({ ...others, ...JWT })).toEqual([]);
     expect(problems(others)).toEqual([

@@ -4,7 +4,7 @@ import { compareEnvironments } from "../../src/config/index.ts";
 describe("comparing environments", () => {
   const file = (name: string, values: Record<string, string>) => ({ name, values });
 
-  it("finds what two of them share, under whatever name, and shows no value", () => {
+  it("shared secrets are found under any name, without their values", () => {
     const shared = compareEnvironments([
       file("test", {
         SIGNING_SECRET: "one",
@@ -24,7 +24,7 @@ describe("comparing environments", () => {
     ]);
   });
 
-  it("finds nothing where nothing is shared", () => {
+  it("environments that share nothing have no problem", () => {
     expect(
       compareEnvironments([
         file("a", { SIGNING_SECRET: "1" }),

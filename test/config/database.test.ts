@@ -17,16 +17,16 @@ describe("a PostgreSQL over a network in production", () => {
     ["a second sslmode", `${REMOTE}?sslmode=verify-full&sslmode=disable`, "db.example.com"],
     ["a host in the query", "postgres://u:pw@localhost/x?host=10.0.0.7", "10.0.0.7"],
     ["a bare name", "postgres://u:pw@postgres/x", "postgres"],
-  ])("is refused with %s", (_, url, host) => {
+  ])("a remote PostgreSQL is refused with %s", (_, url, host) => {
     expect(withDatabase(url)).toEqual(unverified(host));
     expect(JSON.stringify(withDatabase(url))).not.toContain("pw");
   });
 
-  it("is refused where PGHOST names its host", () => {
+  it("a remote PostgreSQL is refused where PGHOST names its host", () => {
     expect(withDatabase("postgres:///x", { PGHOST: "10.0.0.7" })).toEqual(unverified("10.0.0.7"));
   });
 
-  it("is taken with sslmode=verify-full, or with DATABASE_TLS=off, which the configuration keeps", () => {
+  it("a remote PostgreSQL is accepted with sslmode=verify-full, or with DATABASE_TLS=off", () => {
     const ca = `${REMOTE}?sslmode=verify-full&sslrootcert=/etc/ca.pem`;
     const verified = loadConfig({ ...PRODUCTION, DATABASE_URL: ca });
     expect(verified.database).toMatchObject({ unverifiedHost: null });
@@ -42,35 +42,38 @@ describe("a PostgreSQL over a network in production", () => {
     "postgres://u:pw@/x?host=/var/run/postgresql",
     "postgres://u@%2Fvar%2Frun%2Fpostgresql/x",
     "sqlite:./data/oncehook.db",
-  ])("is none where it is on this machine: %s", (url) => {
+  ])("a database on this machine needs no TLS: %s", (url) => {
     expect(withDatabase(url)).toEqual([]);
   });
 
-  it("is refused to a command that looks after a database alone", () => {
+  it("a remote PostgreSQL is refused to maintenance commands as well", () => {
     const given = { APP_ENV: "production", DATABASE_URL: REMOTE };
     expect(() => loadDatabase(given)).toThrow(ConfigError);
     expect(loadDatabase({ ...given, DATABASE_TLS: "off" }).database).toMatchObject({ kind: "postgres" });
   });
 
-  it("is nothing to refuse in development", () => {
+  it("development accepts a remote PostgreSQL without TLS", () => {
     expect(problems({ ...BASE, DATABASE_URL: REMOTE })).toEqual([]);
   });
 });
 
 describe("DATABASE_SCHEMA", () => {
-  it("is refused on SQLite, which has none", () => {
+  it("DATABASE_SCHEMA is refused on SQLite, which has no schemas", () => {
     expect(problems({ ...BASE, DATABASE_SCHEMA: "oncehook" })).toEqual([
       expect.stringContaining("DATABASE_SCHEMA: is set, but DATABASE_URL names SQLite"),
     ]);
   });
 
-  it.each(["pg_mine", "information_schema", "x".repeat(64)])("is refused as %j", (schema) => {
-    expect(problems({ ...BASE, DATABASE_URL: REMOTE, DATABASE_SCHEMA: schema })).toEqual([
-      expect.stringMatching(/^DATABASE_SCHEMA: got .*, expected the name of a schema/),
-    ]);
-  });
+  it.each(["pg_mine", "information_schema", "x".repeat(64)])(
+    "DATABASE_SCHEMA refuses the name %j",
+    (schema) => {
+      expect(problems({ ...BASE, DATABASE_URL: REMOTE, DATABASE_SCHEMA: schema })).toEqual([
+        expect.stringMatching(/^DATABASE_SCHEMA: got .*, expected the name of a schema/),
+      ]);
+    },
+  );
 
-  it("is read by a command that looks after a database alone", () => {
+  it("maintenance commands read DATABASE_SCHEMA", () => {
     const { database } = loadDatabase({ DATABASE_URL: REMOTE, DATABASE_SCHEMA: "oncehook" });
     expect(database).toMatchObject({ schema: "oncehook" });
   });
@@ -79,7 +82,7 @@ describe("DATABASE_SCHEMA", () => {
 describe("the built-in handlers of a project with handlers of its own", () => {
   const own = { handlers: [{ type: "parcel_shipped", handle: () => ({}) }] };
 
-  it("are off, and those are on that HANDLERS names", () => {
+  it("the built-in handlers are off in a project of its own, except those that HANDLERS names", () => {
     expect(loadConfig(BASE, own).builtInHandlers).toEqual([]);
     expect(loadConfig({ ...BASE, HANDLERS: "payment_notify" }, own).builtInHandlers).toEqual([
       "payment_notify",
@@ -87,7 +90,7 @@ describe("the built-in handlers of a project with handlers of its own", () => {
     expect(loadConfig(BASE, { handlers: [] }).builtInHandlers).toHaveLength(3);
   });
 
-  it("want no OAuth server in production, where user_authorized is off", () => {
+  it("production needs no OAuth server where user_authorized is off", () => {
     const { OAUTH_TOKEN_URL: _url, OAUTH_CLIENT_ID: _id, OAUTH_CLIENT_SECRET: _secret, ...env } = PRODUCTION;
     expect(() => loadConfig(env)).toThrow("OAUTH_ISSUER");
     expect(loadConfig(env, own).builtInHandlers).toEqual([]);

@@ -10,7 +10,7 @@ const GIVEN = {
 const TLS = { TLS_CERT_FILE: "cert.pem", TLS_KEY_FILE: "key.pem" };
 
 it.each([{ PORT: "9000", ADMIN_PORT: "9000" }, { PORT: "8081" }, { ADMIN_PORT: "8080", ...TLS }])(
-  "refuses one port for both listeners: %j",
+  "one port for both listeners is refused: %j",
   (env) => {
     expect(() => loadConfig({ ...GIVEN, ...env })).toThrow(
       /^ADMIN_PORT: got \d+, expected another port than PORT: the two listeners need one each$/,
@@ -21,6 +21,6 @@ it.each([{ PORT: "9000", ADMIN_PORT: "9000" }, { PORT: "8081" }, { ADMIN_PORT: "
 it.each([
   { PORT: "0", ADMIN_PORT: "0" },
   { PORT: "9000", ADMIN_PORT: "9000", HOST: "127.0.0.2" },
-])("takes one port on two addresses, and any free ones: %j", (env) => {
+])("one port on two addresses is accepted, and so is any free port: %j", (env) => {
   expect(() => loadConfig({ ...GIVEN, ...env })).not.toThrow();
 });

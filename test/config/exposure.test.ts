@@ -44,7 +44,7 @@ describe("production", () => {
       { OAUTH_CLIENT_SECRET: "changeme" },
       "a placeholder, expected the secret that the platform",
     ],
-  ])("does not start with a secret that can be guessed: %s", (_, env, says) => {
+  ])("production refuses a secret that can be guessed: %s", (_, env, says) => {
     const [name = ""] = Object.keys(env).slice(-1);
     const found = problems({ ...PRODUCTION, ...env });
     expect(found).toEqual([expect.stringContaining(`${name}: got `)]);
@@ -52,7 +52,7 @@ describe("production", () => {
     expect(found[0]).not.toContain(env[name]);
   });
 
-  it("starts with every secret that is drawn at random, in the usual spellings", () => {
+  it("production accepts every random secret, in the usual encodings", () => {
     for (let run = 0; run < 50; run += 1) {
       const env = {
         SIGNING_SECRET: randomBytes(32).toString("hex"),
@@ -64,7 +64,7 @@ describe("production", () => {
     }
   });
 
-  it("starts with a secret of exactly 32 bytes", () => {
+  it("production accepts a secret of exactly 32 bytes", () => {
     expect(problems({ ...PRODUCTION, SIGNING_SECRET: OF_32_BYTES })).toEqual([]);
     expect(problems({ ...PRODUCTION, SIGNING_SECRET: OF_32_BYTES.slice(1) })).toEqual([
       expect.stringContaining("got a value of 31 bytes, expected at least 32 bytes"),
@@ -74,7 +74,7 @@ describe("production", () => {
     expect(problems({ ...BASE, ...JWT, JWT_SECRET: OF_32_BYTES.slice(1) })).toHaveLength(1);
   });
 
-  it("starts with a weak secret that is being rotated out, and warns of it", () => {
+  it("production accepts a weak secret that is being rotated out, with a warning", () => {
     const { warnings } = loadConfig({ ...PRODUCTION, SIGNING_SECRET_PREVIOUS: "changeme-changeme" });
     expect(warnings).toEqual([
       expect.stringMatching(
@@ -91,12 +91,12 @@ describe("production", () => {
     [{ ADMIN_HOST: "0.0.0.0" }, "set ADMIN_ALLOW_PLAIN_HTTP=true"],
     [{ ADMIN_HOST: "::" }, "set ADMIN_ALLOW_PLAIN_HTTP=true"],
     [{ ADMIN_HOST: "10.0.0.5", ADMIN_BASE_URL: "https://admin.example.com" }, "speaks plain HTTP"],
-  ])("does not start with %j", (env, says) => {
+  ])("production refuses to start with %j", (env, says) => {
     const [name] = Object.keys(env);
     expect(problems({ ...PRODUCTION, ...env })).toEqual([expect.stringMatching(`^${name}: got .*${says}`)]);
   });
 
-  it("starts with an admin listener on every address where ADMIN_ALLOW_PLAIN_HTTP says so", () => {
+  it("production accepts an admin listener on every address with ADMIN_ALLOW_PLAIN_HTTP", () => {
     const { admin, warnings } = loadConfig({
       ...PRODUCTION,
       ADMIN_HOST: "0.0.0.0",
@@ -116,14 +116,14 @@ describe("production", () => {
     ["::/0", "100 % of all IPv4"],
     ["2000::/3", "12 % of all IPv6"],
     ["8000::/1,::1", "50 % of all IPv6"],
-  ])("does not start with proxies or notifications in networks that hold everyone: %s", (networks, says) => {
+  ])("production refuses proxies or notifications in networks that hold everyone: %s", (networks, says) => {
     for (const name of ["TRUST_PROXY", "NOTIFY_ALLOW_ADDRESSES"])
       expect(problems({ ...PRODUCTION, [name]: networks })).toEqual([
         expect.stringMatching(`^${name}: got networks with ${says}`),
       ]);
   });
 
-  it("starts with every private network among its proxies, named more than once", () => {
+  it("production accepts every private network among its proxies, also repeated", () => {
     const networks =
       "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,127.0.0.0/8,::1,fc00::/7,fe80::/10";
     const env = { TRUST_PROXY: Array(20).fill(networks).join(","), NOTIFY_ALLOW_ADDRESSES: networks };
@@ -140,7 +140,7 @@ describe("development", () => {
     OAUTH_SUCCESS_URL: "http://localhost:3000/done",
   };
 
-  it("starts with what production refuses, and warns of it, but for plain HTTP of its own pages", () => {
+  it("development accepts what production refuses, with a warning except for plain HTTP of its own pages", () => {
     const { warnings } = loadConfig({ ...BASE, ENCRYPTION_KEY: KEY, ...OPEN });
     expect(warnings.map((text) => text.split(":")[0])).toEqual([
       "SIGNING_SECRET",
@@ -150,7 +150,7 @@ describe("development", () => {
     ]);
   });
 
-  it("warns of nothing where APP_ENV is test, since the secrets of tests are constant", () => {
+  it("APP_ENV=test has no warnings, since the secrets of tests are constant", () => {
     expect(loadConfig({ ...BASE, ...OPEN, APP_ENV: "test" }).warnings).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 const database = (folder: string) => ({ DATABASE_URL: `sqlite:${folder}/data/x.db` });
 
 describe("generated secrets", () => {
-  it("are the same at every start, and the owner's alone", () =>
+  it("generated secrets are the same at every start, and readable by their owner alone", () =>
     inFolder(async (folder) => {
       const first = await loadEnvironment({ env: database(folder), cwd: folder });
       const second = await loadEnvironment({ env: database(folder), cwd: folder });
@@ -26,7 +26,7 @@ describe("generated secrets", () => {
       expect((await stat(first.secretsFile!)).mode & 0o777).toBe(0o600);
     }));
 
-  it("are one set for several processes that start at once", () =>
+  it("generated secrets are one set for processes that start at once", () =>
     inFolder(async (folder) => {
       const loaded = await Promise.all(
         Array.from({ length: 40 }, () => loadEnvironment({ env: database(folder), cwd: folder })),
@@ -35,7 +35,7 @@ describe("generated secrets", () => {
       expect(await readdir(join(folder, "data"))).toEqual(["secrets.development.json"]);
     }));
 
-  it("fill in only what is not set, and differ between environments", () =>
+  it("generated secrets replace only what is not set, and differ between environments", () =>
     inFolder(async (folder) => {
       const token = "a-token-that-was-set-by-hand";
       const given = await loadEnvironment({ env: { ...database(folder), ADMIN_TOKEN: token }, cwd: folder });
@@ -47,7 +47,7 @@ describe("generated secrets", () => {
       );
     }));
 
-  it("are refused when others can read them", () =>
+  it("generated secrets that others can read are refused", () =>
     inFolder(async (folder) => {
       const { secretsFile } = await loadEnvironment({ env: database(folder), cwd: folder });
       await chmod(secretsFile!, 0o644);
@@ -56,7 +56,7 @@ describe("generated secrets", () => {
       );
     }));
 
-  it("are not written for a configuration that is refused, nor in production", () =>
+  it("no secrets are written for a refused configuration, nor in production", () =>
     inFolder(async (folder) => {
       await expect(loadEnvironment({ env: { ...database(folder), PORT: "x" }, cwd: folder })).rejects.toThrow(
         "PORT",
@@ -67,7 +67,7 @@ describe("generated secrets", () => {
       await expect(stat(join(folder, "data"))).rejects.toThrow();
     }));
 
-  it("are not guessed from a damaged file", () =>
+  it("a damaged file of generated secrets is refused", () =>
     inFolder(async (folder) => {
       const { secretsFile } = await loadEnvironment({ env: database(folder), cwd: folder });
       await writeFile(secretsFile!, "{");
@@ -85,9 +85,10 @@ describe("oncehook.config.ts", () => {
       return loadConfigFile(folder);
     });
 
-  it("need not exist", () => inFolder(async (folder) => expect(await loadConfigFile(folder)).toEqual({})));
+  it("the configuration file is optional", () =>
+    inFolder(async (folder) => expect(await loadConfigFile(folder)).toEqual({})));
 
-  it("is loaded with its types stripped", async () => {
+  it("a configuration file in TypeScript is loaded without a build", async () => {
     const file = await load(`import { defineConfig, defineHandler, type Migration } from "oncehook";
       import { z } from "zod";
       const handler = defineHandler({ type: "t", data: z.object({}), handle: () => ({}) });
@@ -110,12 +111,12 @@ describe("oncehook.config.ts", () => {
     ],
     ["throw new Error('boom');", "cannot be loaded: boom"],
     ["import 'no-such-package';", "cannot be loaded: "],
-  ])("is refused with the file's name: %s", async (text, problem) => {
+  ])("an invalid configuration file is refused with its name: %s", async (text, problem) => {
     await expect(load(text, "oncehook.config.mjs")).rejects.toThrow(problem);
     await expect(load(text, "oncehook.config.mjs")).rejects.toThrow("oncehook.config.mjs: ");
   });
 
-  it("may be named, and must then exist", () =>
+  it("a named configuration file must exist", () =>
     inFolder(async (folder) => {
       await expect(loadConfigFile(folder, "other.ts")).rejects.toThrow("other.ts: does not exist");
     }));

@@ -4,7 +4,7 @@ import { loadConfig } from "../../src/config/index.ts";
 import { BASE, JWT, PRODUCTION, problems } from "../support/configuration.ts";
 
 describe("the configuration", () => {
-  it("has the defaults of SPEC 8 and of the design", () => {
+  it("the configuration has the defaults of SPEC 8 and of the design", () => {
     expect(loadConfig(BASE)).toMatchObject({
       environment: "development",
       baseUrl: "http://127.0.0.1:8080",
@@ -36,7 +36,7 @@ describe("the configuration", () => {
     });
   });
 
-  it("is frozen through and through", () => {
+  it("the configuration is deeply frozen", () => {
     const config = loadConfig(BASE);
     expect(
       Object.isFrozen(config) &&
@@ -45,7 +45,7 @@ describe("the configuration", () => {
     ).toBe(true);
   });
 
-  it("reads every kind of value", () => {
+  it("the configuration reads every kind of value", () => {
     expect(
       loadConfig({
         ...BASE,
@@ -78,7 +78,7 @@ describe("the configuration", () => {
     });
   });
 
-  it("takes a secret file's last newline off, and an empty variable for one that is not set", () => {
+  it("a secret loses its last newline, and an empty variable counts as not set", () => {
     const config = loadConfig({ ...BASE, SIGNING_SECRET: "a-secret-of-some-length\n", PORT: "" });
     expect(config.authentication.signing.secrets).toEqual(["a-secret-of-some-length"]);
     expect(config.listen.port).toBe(8080);
@@ -86,7 +86,7 @@ describe("the configuration", () => {
 
   it.each([
     [{ PORT: "70000" }, 'PORT: got "70000", expected a whole number from 0 to 65535 (0: any free port)'],
-    [{ LISTEN: "yes" }, 'LISTEN: got "yes", expected on or off; in production off'],
+    [{ CAPTURE: "yes" }, 'CAPTURE: got "yes", expected on or off; in production off'],
     [{ APP_ENV: "prod" }, 'APP_ENV: got "prod", expected development, test or production'],
     [{ SIGNING_SECRET: "short" }, "SIGNING_SECRET: got a value of 5 bytes, expected at least 16 bytes"],
     [
@@ -117,6 +117,10 @@ describe("the configuration", () => {
     [
       { HANDLERS: "payment" },
       'HANDLERS: got "payment", expected some of user_authorized,payment_notify,webhook_message, or none',
+    ],
+    [
+      { HANDLERS: "," },
+      'HANDLERS: got ",", expected some of user_authorized,payment_notify,webhook_message, or none',
     ],
     [
       { AUTH_METHOD: "basic" },
@@ -197,18 +201,18 @@ describe("the configuration", () => {
     [{ OAUTH_SCOPE_PATH: "a/../b" }, 'OAUTH_SCOPE_PATH: got "a/../b", expected one or more path segments'],
     [
       { ADMIN_TOKEN: "a-secret-of-some-length" },
-      "SIGNING_SECRET: is the same as ADMIN_TOKEN, expected a secret of its own",
+      "ADMIN_TOKEN: is the same as SIGNING_SECRET, expected a secret of its own",
     ],
     [
       { SIGNING_SECRT: "x" },
       "SIGNING_SECRT: is set, but there is no such variable; did you mean SIGNING_SECRET?",
     ],
-  ])("says what is wrong with %j", (env, problem) => {
+  ])("an invalid value is refused with what is expected: %j", (env, problem) => {
     expect(problems({ ...BASE, ...env })).toEqual([problem]);
   });
 
   it.each(["OAUTH_ISSUER", "OAUTH_AUTHORIZATION_URL", "OAUTH_TOKEN_URL", "OAUTH_REVOCATION_URL"])(
-    "asks for https at every address of the authorization server in production: %s",
+    "production requires https at every address of the authorization server: %s",
     (name) => {
       const { OAUTH_TOKEN_URL, ...others } = PRODUCTION;
       const address = name === "OAUTH_ISSUER" ? {} : { OAUTH_TOKEN_URL };
@@ -218,11 +222,11 @@ describe("the configuration", () => {
     },
   );
 
-  it("tells all problems at once", () => {
+  it("all problems are reported at once", () => {
     expect(problems({ ...BASE, PORT: "x", RETRY_MAX: "x", LOG_LEVEL: "x" })).toHaveLength(3);
   });
 
-  it("never shows a secret in a problem, whatever it is", () => {
+  it("a problem never shows a secret", () => {
     const names = [
       "SIGNING_SECRET",
       "SIGNING_SECRET_PREVIOUS",
@@ -240,7 +244,7 @@ describe("the configuration", () => {
 });
 
 describe("production", () => {
-  it("starts with everything set", () => {
+  it("production starts with everything set", () => {
     expect(loadConfig(PRODUCTION)).toMatchObject({
       environment: "production",
       basePath: "/hooks",
@@ -254,12 +258,12 @@ describe("production", () => {
     ["ADMIN_TOKEN", "is not set; production needs at least 16 characters"],
     ["CALLBACK_BASE_URL", "is not set; production needs the https address"],
     ["TRUST_PROXY", "neither is set; production needs HTTPS"],
-  ])("does not start without %s", (name, message) => {
+  ])("production refuses to start without %s", (name, message) => {
     const { [name]: _, ...env } = PRODUCTION as Record<string, string>;
     expect(problems(env).join("\n")).toContain(message);
   });
 
-  it("does not start with user_authorized on and nowhere to exchange its code, and says how to switch it off", () => {
+  it("production refuses user_authorized without a token endpoint, and names how to switch it off", () => {
     const { OAUTH_TOKEN_URL: _url, OAUTH_CLIENT_ID: _id, OAUTH_CLIENT_SECRET: _secret, ...env } = PRODUCTION;
     expect(problems(env)).toEqual([expect.stringContaining("HANDLERS=payment_notify,webhook_message")]);
     expect(problems({ ...env, HANDLERS: "payment_notify" })).toEqual([]);
@@ -269,7 +273,7 @@ describe("production", () => {
     ["user_authorized,payment_notify", "payment_notify"],
     ["user_authorized", "none"],
   ])(
-    "advises without OAuth settings to keep the other handlers of HANDLERS=%s, and adds none",
+    "the advice without OAuth settings keeps the other handlers of HANDLERS=%s, and adds none",
     (given, kept) => {
       const {
         OAUTH_TOKEN_URL: _url,
@@ -284,7 +288,7 @@ describe("production", () => {
     },
   );
 
-  it("asks a command that opens no listener for neither TLS nor OAuth, and for all the rest", () => {
+  it("a command that opens no listener needs neither TLS nor OAuth, and everything else", () => {
     const {
       TRUST_PROXY: _proxy,
       OAUTH_TOKEN_URL: _url,
@@ -299,7 +303,7 @@ describe("production", () => {
     );
   });
 
-  it("asks for all 32 bytes of SIGNING_SECRET at once, also where it is shorter than development's 16", () => {
+  it("production requires all 32 bytes of SIGNING_SECRET at once, also where it is shorter than 16", () => {
     expect(problems({ ...PRODUCTION, SIGNING_SECRET: "sX9-q" })).toEqual([
       "SIGNING_SECRET: got a value of 5 bytes, expected at least 32 bytes in production",
     ]);
@@ -315,8 +319,9 @@ describe("production", () => {
     ["CALLBACK_BASE_URL", "https://localhost", "expected a host that the platform can reach"],
     ["CALLBACK_BASE_URL", "https://10.1.2.3", "expected a host that the platform can reach"],
     ["OAUTH_TOKEN_URL", "http://platform.example.com/token", "expected an https address in production"],
-    ["LISTEN", "on", "got on, expected off in production"],
-  ])("does not start with %s=%s", (name, value, message) => {
+    ["CAPTURE", "on", "got on, expected off in production"],
+    ["JWT_JWKS_URL", "http://platform.example.com/keys", "expected an https address in production"],
+  ])("production refuses %s=%s", (name, value, message) => {
     expect(problems({ ...PRODUCTION, [name]: value }).join("\n")).toContain(message);
   });
 });

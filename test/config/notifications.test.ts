@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { notificationChannels } from "../../src/app/channels.ts";
+import { notificationChannels } from "../../src/app/notification-channels.ts";
 import { ConfigError, loadConfig } from "../../src/config/index.ts";
-import { createMask } from "../../src/observe/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { createMask } from "../../src/observability/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { certificate } from "../support/certificate.ts";
 import { WEBHOOK_SECRET } from "../support/notified.ts";
 
@@ -28,14 +28,14 @@ function problems(env: Record<string, string>): readonly string[] {
 }
 
 describe("the address of a webhook", () => {
-  it("is masked whole, and so is what can only be its secret, wherever it turns up", () => {
+  it("a webhook's address is masked, and so is each part that can be its secret", () => {
     const mask = createMask({ secretValues: loadConfig(WEBHOOK).secretValues });
     expect(mask.text(`POST ${HOOK} failed`)).toBe("POST [masked] failed");
     expect(mask.text("GET /services/T0/AbCdEfGhIjKlMnOpQrSt")).toBe("GET /services/T0/[masked]");
     expect(mask.text("0123456789abcdef of production")).toBe("[masked] of production");
   });
 
-  it("is not shown by the problem that refuses it", () => {
+  it("a refused webhook's address is not shown", () => {
     const odd = problems({ ...WEBHOOK, NOTIFY_WEBHOOK_URL: "ftp://hooks.example.com/the-secret" });
     expect(odd).toEqual([
       "NOTIFY_WEBHOOK_URL: got a value of 34 bytes, expected an http(s) address; in production https",
@@ -49,7 +49,7 @@ describe("the address of a webhook", () => {
 
 describe("the address of a mail server", () => {
   it.each(["smtps://user:100%@mail.example.com", "smtps://a%zz:b@mail.example.com"])(
-    "is refused at the start where its login cannot be read: %s",
+    "a mail server's address is refused where its login cannot be decoded: %s",
     (url) => {
       expect(problems({ ...BASE, SMTP_URL: url, NOTIFY_EMAIL_TO: "a@example.com" })).toEqual([
         expect.stringMatching(/^SMTP_URL: got a value of \d+ bytes, expected smtps:.* percent-encoded/),
@@ -65,7 +65,7 @@ describe("NOTIFY_CA_FILE", () => {
       "holds a certificate that cannot be read",
       "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
     ],
-  ])("is refused by name where it %s", async (why, content) => {
+  ])("NOTIFY_CA_FILE is refused where it %s", async (why, content) => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
     const file = join(folder, "ca.pem");
     await writeFile(file, content);
@@ -77,7 +77,7 @@ describe("NOTIFY_CA_FILE", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("may hold several certificates, with words between them", async () => {
+  it("NOTIFY_CA_FILE can hold several certificates, with words between them", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-ca-"));
     const file = join(folder, "ca.pem");
     const pairs = [await certificate("one"), await certificate("two")];
@@ -93,12 +93,12 @@ describe("NOTIFY_CA_FILE", () => {
 });
 
 describe("alerts", () => {
-  it("of failures and signatures are on where there is a channel, and none are on where nobody would be told", () => {
+  it("alerts of failures and signatures are on with a channel, and off without one", () => {
     expect(loadConfig(WEBHOOK).alerts).toEqual({ kinds: ["failures", "signatures"], silenceFloor: 20 });
     expect(loadConfig(BASE).alerts.kinds).toEqual([]);
   });
 
-  it("are those that are named, with any channel or none", () => {
+  it("ALERTS chooses the alerts, with any channel or none", () => {
     expect(loadConfig({ ...BASE, ALERTS: "silence, failures", ALERT_SILENCE_FLOOR: "50" }).alerts).toEqual({
       kinds: ["silence", "failures"],
       silenceFloor: 50,
@@ -106,7 +106,7 @@ describe("alerts", () => {
     expect(loadConfig({ ...WEBHOOK, ALERTS: "off" }).alerts.kinds).toEqual([]);
   });
 
-  it("that do not exist are refused with what is expected", () => {
+  it("unknown alerts are refused with what is expected", () => {
     expect(problems({ ...BASE, ALERTS: "failures,quiet" })).toEqual([
       'ALERTS: got "failures,quiet", expected some of failures,signatures,silence, or off',
     ]);

@@ -14,7 +14,7 @@ describe("the configuration", () => {
     ["OAUTH_CLIENT_SECRET", BASE.ADMIN_TOKEN, "ADMIN_TOKEN"],
     ["NOTIFY_WEBHOOK_SECRET", `whsec_${KEY}`, "ENCRYPTION_KEY"],
     ["SMTP_URL", `smtps://us:${BASE.ADMIN_TOKEN}@mail.example`, "ADMIN_TOKEN"],
-  ])("asks for a secret of its own in %s", (name, value, other) => {
+  ])("%s needs a secret of its own", (name, value, other) => {
     const found = problems({ ...BASE, [name]: value });
     const problem = found.find((one) => one.includes(" is the same as "));
     expect(problem).toMatch(/^\w+: is the same as \w+, expected a secret of its own$/);
@@ -23,7 +23,7 @@ describe("the configuration", () => {
     expect(problem).not.toContain(value);
   });
 
-  it("takes no previous token for two, and a platform's client secret for what it signs with", () => {
+  it("a repeated previous token is refused, and a client secret that also signs is accepted", () => {
     const twice = "the-token-of-last-year,the-token-of-last-year";
     expect(problems({ ...BASE, CALLBACK_TOKEN_PREVIOUS: twice })).toEqual([
       "CALLBACK_TOKEN_PREVIOUS: holds the same secret twice",

@@ -15,14 +15,14 @@ describe("a problem of the configuration", () => {
     [{ APP_ENV: "production", SIGNING_SECRET: "", SIGNING_SECRT: "x" }, ["SIGNING_SECRT"]],
     [{ TRUST_PROXY: "everybody", HOST: "0.0.0.0" }, ["TRUST_PROXY"]],
     [{ REQUEST_TIMEOUT_MS: "x", HANDLER_TIMEOUT_MS: "40000" }, ["REQUEST_TIMEOUT_MS"]],
-  ])("is told once, and nothing that only follows from it: %j", (over, names) => {
+  ])("a problem is reported once, without what only follows from it: %j", (over, names) => {
     const env = { ...PRODUCTION, APP_ENV: "development", ...over };
     expect(problems(env).map((problem) => problem.split(":")[0])).toEqual(names);
   });
 
-  it.each(["0/minute", "0"])("says that no limit is a count of 0: %s", (value) => {
+  it.each(["0/minute", "0"])("a rate limit of 0 is refused with how to switch it off: %s", (value) => {
     expect(problems({ ...BASE, RATE_LIMIT_CALLBACK: value })).toEqual([
-      `RATE_LIMIT_CALLBACK: got "${value}", expected a count of at least 1: 0 would let nobody in, and off switches the limit off`,
+      `RATE_LIMIT_CALLBACK: got "${value}", expected a count of at least 1: 0 would refuse every request, and off switches the limit off`,
     ]);
   });
 });
@@ -35,13 +35,13 @@ describe("a variable's name", () => {
     ["HSOT", "HOST"],
     ["APP_EVN", "APP_ENV"],
     ["DATABSE_URL", "DATABASE_URL"],
-  ])("knows what %s was to be", (name, meant) => {
+  ])("the misspelt name %s is recognised", (name, meant) => {
     expect(problems({ ...BASE, [name]: "1" })).toEqual([
       `${name}: is set, but there is no such variable; did you mean ${meant}?`,
     ]);
   });
 
-  it("leaves the variables of other programs alone", () => {
+  it("the variables of other programs are ignored", () => {
     const others =
       "PATH HOME HOSTNAME HOSTTYPE HOSTS POST PORTS PORTAL PWD OLDPWD SHELL SHLVL USER LOGNAME LANG LANGUAGE LC_ALL TERM " +
       "TZ TMP TMPDIR TEMP EDITOR PAGER MAIL MANPATH DISPLAY DEBUG COLORTERM NODE_ENV NODE_PATH NODE_OPTIONS NO_COLOR " +

@@ -21,7 +21,7 @@ describe("a host", () => {
     ["[fe80::1]", false],
     ["[fd00::1]", false],
     ["[::ffff:127.0.0.1]", false],
-  ])("tells whether the platform can reach %s: %s", (host, reachable) => {
+  ])("the platform's reach of %s is recognised: %s", (host, reachable) => {
     expect(isPublicHost(host)).toBe(reachable);
   });
 });

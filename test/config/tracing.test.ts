@@ -13,7 +13,7 @@ describe("traces", () => {
     [{ OTEL_SERVICE_NAME: "payments", OTEL_METRICS_EXPORTER: "otlp", OTEL_LOG_LEVEL: "debug" }],
     [{ ...ON, OTEL_SDK_DISABLED: "TRUE" }],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318", OTEL_TRACES_EXPORTER: "none" }],
-  ])("are off with %j", (env) => {
+  ])("traces are off with %j", (env) => {
     expect(tracing(env)).toBeNull();
   });
 
@@ -24,14 +24,14 @@ describe("traces", () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" }, ["otlp"]],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://localhost:4318/v1/traces" }, ["otlp"]],
     [{ ...ON, OTEL_SDK_DISABLED: "false" }, ["otlp"]],
-  ])("are on with %j", (env, exporters) => {
+  ])("traces are on with %j", (env, exporters) => {
     expect(tracing(env)).toMatchObject({ exporters, warnings: [] });
   });
 
-  it("have the specification's defaults", () => {
+  it("traces have the specification's defaults", () => {
     expect(tracing(ON)).toMatchObject({
       protocol: "http/protobuf",
-      honoursParent: true,
+      acceptsParent: true,
       sampler: { name: "parentbased_always_on", ratio: 1 },
       batch: {
         scheduledDelayMillis: 5_000,
@@ -42,7 +42,7 @@ describe("traces", () => {
     });
   });
 
-  it("are set by the variables of the specification, the one for traces before the one for all", () => {
+  it("traces follow the specification's variables, the one for traces before the one for all signals", () => {
     const set = tracing({
       ...ON,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
@@ -56,7 +56,7 @@ describe("traces", () => {
     });
     expect(set).toMatchObject({
       protocol: "http/json",
-      honoursParent: false,
+      acceptsParent: false,
       sampler: { name: "parentbased_traceidratio", ratio: 0.25 },
       batch: { maxQueueSize: 100, maxExportBatchSize: 100 },
       limits: { attributeValueLengthLimit: 500 },
@@ -76,7 +76,7 @@ describe("traces", () => {
     ["OTEL_SPAN_LINK_COUNT_LIMIT", "-1"],
     ["OTEL_RESOURCE_ATTRIBUTES", "team"],
     ["OTEL_RESOURCE_ATTRIBUTES", "team=%zz"],
-  ])("warn of %s=%s, ignore it and are on all the same", (name, value) => {
+  ])("an invalid %s=%s is warned of and ignored, and traces stay on", (name, value) => {
     const usual = tracing(ON);
     const { warnings, ...others } = tracing({ ...ON, [name]: value })!;
     expect(warnings).toEqual([
@@ -85,7 +85,7 @@ describe("traces", () => {
     expect({ ...others, warnings: [] }).toEqual(usual);
   });
 
-  it("keep what opens the collector out of every log", () => {
+  it("the collector's credentials are masked in every log", () => {
     const { secretValues } = loadConfig({
       ...BASE,
       ...ON,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AlertChange, Store } from "../../src/store/index.ts";
+import type { AlertChange, AlertKind, Store } from "../../src/store/index.ts";
 import { checkTarget } from "../support/check-target.ts";
 import { DIALECTS, openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
@@ -7,7 +7,9 @@ import { countOf } from "../support/effects.ts";
 const NOON = new Date("2026-03-04T12:00:00.250Z");
 const later = (ms: number) => new Date(NOON.getTime() + ms);
 const MINUTE = 60_000;
-const TYPE = { source: "platform", subject: "type:payment_notify" };
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const TYPE = { source: "platform", eventType: "payment_notify" };
 
 const CHANGE: AlertChange = {
   kind: "silence",
@@ -16,12 +18,12 @@ const CHANGE: AlertChange = {
   from: 0,
   isOpen: true,
   since: NOON,
-  told: 0,
-  toldAt: NOON,
-  message: { topic: "alert.silent", payload: { state: "begun" } },
+  notifiedCount: 0,
+  notifiedAt: NOON,
+  message: { topic: "alert.silent", payload: { state: "started" } },
 };
 
-/** Lends two processes' stores on one database. */
+/** Opens the stores of two processes on one database. */
 function withTwoStores(
   dialect: (typeof DIALECTS)[number],
   use: (stores: readonly [Store, Store], target: Target) => Promise<void>,
@@ -39,30 +41,39 @@ function withTwoStores(
 
 async function brokenIn(target: Target): Promise<string[]> {
   const { invariants } = await checkTarget(target);
-  return invariants.filter(({ broken }) => broken > 0).map(({ name }) => name);
+  return invariants.filter(({ violations }) => violations > 0).map(({ name }) => name);
 }
 
 describe.each(DIALECTS)("alerts on %s", (dialect) => {
-  it("give the turn to one of many in each minute, and to another in the next", () =>
+  it("one of many processes evaluates alerts in each minute, each kind separately", () =>
     withTwoStores(dialect, async (stores) => {
-      const turns = async (now: Date) => {
+      const claims = async (kind: AlertKind, now: Date) => {
         const asked = stores.flatMap((store) =>
-          Array.from({ length: 5 }, () => store.alerts.takeTurn(now, MINUTE)),
+          Array.from({ length: 5 }, () => store.alerts.claimEvaluation(kind, now, MINUTE)),
         );
-        return (await Promise.all(asked)).filter(Boolean).length;
+        return (await Promise.all(asked)).filter((since) => since !== undefined);
       };
-      expect(await turns(NOON)).toBe(1);
-      expect(await turns(later(MINUTE - 1))).toBe(0);
-      expect(await turns(later(MINUTE))).toBe(1);
+      expect(await claims("silence", NOON)).toEqual([NOON]);
+      expect(await claims("silence", later(MINUTE - 1))).toEqual([]);
+      expect(await claims("failures", later(1))).toEqual([later(1)]);
+      expect(await claims("silence", later(MINUTE))).toEqual([NOON]);
     }));
 
-  it("give the turn again after the clock was set back", () =>
+  it("alerts are evaluated again after the clock was set back", () =>
     withStore(dialect, async ({ alerts }) => {
-      expect(await alerts.takeTurn(later(3_600_000), MINUTE)).toBe(true);
-      expect(await alerts.takeTurn(NOON, MINUTE)).toBe(true);
+      expect(await alerts.claimEvaluation("silence", later(HOUR), MINUTE)).toEqual(later(HOUR));
+      expect(await alerts.claimEvaluation("silence", NOON, MINUTE)).toEqual(NOON);
     }));
 
-  it("are changed, and told of, by one of many that have judged the same", () =>
+  it("alerts have a start time of evaluation, which an interruption of five minutes resets", () =>
+    withStore(dialect, async ({ alerts }) => {
+      const claim = (ms: number) => alerts.claimEvaluation("silence", later(ms), MINUTE);
+      expect(await claim(0)).toEqual(NOON);
+      expect(await claim(6 * MINUTE)).toEqual(NOON);
+      expect(await claim(12 * MINUTE + 1)).toEqual(later(12 * MINUTE + 1));
+    }));
+
+  it("one of many processes that evaluated the same state changes and notifies alerts", () =>
     withTwoStores(dialect, async (stores, target) => {
       const attempt = (from: number, isOpen: boolean) =>
         Promise.all(
@@ -83,28 +94,28 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           isOpen: false,
           number: 2,
           since: NOON,
-          told: 0,
-          toldAt: NOON,
+          notifiedCount: 0,
+          notifiedAt: NOON,
         },
       ]);
     }));
 
-  it("are notifications like others: with ids of their own, delivered, and nothing that verify would find fault with", () =>
+  it("alerts become notifications with ids of their own, which the integrity check accepts", () =>
     withStore(dialect, async (store, target) => {
       await store.alerts.change(CHANGE);
       await store.alerts.change({ ...CHANGE, from: 1, isOpen: false });
-      expect(await store.outbox.spread(["webhook"], new Date(), 10)).toBe(2);
-      const listed = await store.outbox.list({ limit: 10 }, {});
+      expect(await store.outbox.fanOut(["webhook"], new Date(), 10)).toBe(2);
+      const listed = await store.notifications.list({ limit: 10 }, {});
       expect(new Set(listed.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
       expect(listed[0]).toMatchObject({
         source: "oncehook",
         topic: "alert.silent",
-        payload: { state: "begun" },
+        payload: { state: "started" },
       });
       expect(await brokenIn(target)).toEqual([]);
     }));
 
-  it("are changed one by one", () =>
+  it("two alerts change independently of each other", () =>
     withStore(dialect, async ({ alerts }) => {
       const others = [
         { subject: "another type" },
@@ -117,47 +128,72 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       expect(open).toHaveLength(others.length);
     }));
 
-  it("may be changed without a word", () =>
+  it("an alert can be changed without a notification", () =>
     withStore(dialect, async (store, target) => {
       const { message: _, ...silent } = CHANGE;
       expect(await store.alerts.change(silent)).toBe(true);
       expect(await countOf(target, "oncehook_notifications")).toBe(0);
     }));
 
-  it("add up what many processes count in the same slots", () =>
+  it("the store adds the arrivals that several processes count on one day, with the longest gap", () =>
     withTwoStores(dialect, async (stores) => {
-      const other = { source: "platform", subject: "authentic" };
+      const other = { source: "platform", eventType: "parcel" };
       const both = [
         { ...TYPE, count: 2 },
         { ...other, count: 3 },
       ];
-      const adding = stores.flatMap(({ alerts }) => [
-        ...Array.from({ length: 5 }, () => alerts.addArrivals(7, both)),
-        ...Array.from({ length: 5 }, () => alerts.addArrivals(9, both.toReversed())),
-      ]);
-      await Promise.all(adding);
       const [{ alerts }] = stores;
-      await alerts.addArrivals(7, []);
-      const found = await alerts.arrivals(TYPE, 7, 10);
-      expect(found.toSorted((a, b) => a.slot - b.slot)).toEqual([
-        { slot: 7, count: 20 },
-        { slot: 9, count: 20 },
+      await alerts.addArrivals(later(-DAY), [{ ...TYPE, count: 1 }]);
+      const add = (at: Date) =>
+        Promise.all(
+          stores.flatMap((store) =>
+            Array.from({ length: 5 }, (_, index) =>
+              store.alerts.addArrivals(at, index % 2 === 0 ? both : both.toReversed()),
+            ),
+          ),
+        );
+      await add(NOON);
+      await add(later(2 * HOUR));
+      await alerts.addArrivals(later(3 * HOUR), []);
+      const day = Math.floor(NOON.getTime() / DAY);
+      const lastAt = later(2 * HOUR);
+      const listed = await alerts.listArrivals();
+      expect(listed).toHaveLength(3);
+      expect(listed).toContainEqual({
+        ...TYPE,
+        day: day - 1,
+        count: 1,
+        longestGapMs: 0,
+        lastAt: later(-DAY),
+      });
+      expect(listed).toContainEqual({ ...TYPE, day, count: 40, longestGapMs: DAY, lastAt });
+      expect(listed).toContainEqual({ ...other, day, count: 60, longestGapMs: 2 * HOUR, lastAt });
+    }));
+
+  it("the store deletes the arrivals of the days before a day", () =>
+    withStore(dialect, async ({ alerts }) => {
+      for (const days of [3, 2, 1]) await alerts.addArrivals(later(-days * DAY), [{ ...TYPE, count: 1 }]);
+      const day = Math.floor(NOON.getTime() / DAY);
+      await alerts.deleteArrivalsBefore(day - 2);
+      expect((await alerts.listArrivals()).map((row) => row.day).toSorted()).toEqual([day - 2, day - 1]);
+    }));
+
+  it("the store reads the outcomes of quarter-hours from the counts of the overview", () =>
+    withStore(dialect, async ({ alerts, rollups }) => {
+      expect(await alerts.firstOutcomeSlot()).toBeUndefined();
+      const start = NOON.getTime() / 1_000 - 0.25;
+      for (const bucket of [1, 2]) {
+        await rollups.add(later(60_000), [{ source: "platform", outcome: "success", bucket, count: 3 }]);
+      }
+      await rollups.add(later(900_000), [{ source: "platform", outcome: "rejected", bucket: 1, count: 1 }]);
+      expect(await alerts.outcomes(start, start + 900)).toEqual([
+        { source: "platform", outcome: "success", slot: start, count: 6 },
       ]);
-      expect(await alerts.arrivals(other, 8, 9)).toEqual([]);
-      expect(await alerts.arrivals({ ...TYPE, source: "oauth" }, 7, 10)).toEqual([]);
-      expect(await alerts.subjects()).toContainEqual({ ...TYPE, firstSlot: 7, lastSlot: 9 });
+      expect(await alerts.outcomes(start + 900, start + 1_800)).toHaveLength(1);
+      expect(await alerts.firstOutcomeSlot()).toBe(start);
     }));
 
-  it("forget what is old, in any number of steps, and what has not come since", () =>
-    withStore(dialect, async ({ alerts }, target) => {
-      for (const slot of [1, 2_500, 5_000, 5_001]) await alerts.addArrivals(slot, [{ ...TYPE, count: 1 }]);
-      await alerts.addArrivals(3, [{ source: "platform", subject: "type:gone", count: 1 }]);
-      await alerts.forget(5_000);
-      expect(await alerts.subjects()).toEqual([{ ...TYPE, firstSlot: 5_000, lastSlot: 5_001 }]);
-      expect(await countOf(target, "oncehook_arrivals")).toBe(2);
-    }));
-
-  it("count exhausted failures by type, and say when there are more than were counted", () =>
+  it("exhausted failures are counted by type, with a flag where there are more than were counted", () =>
     withStore(dialect, async ({ alerts, failures }) => {
       for (const [eventId, eventType, isExhausted] of [
         ["e1", "a", true],
@@ -167,7 +203,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
       ] as const) {
         const kept = {
           version: "v1",
-          sealedBody: Buffer.of(1),
+          encryptedBody: Buffer.of(1),
           bodySha256: "ab",
           code: "handler_failed",
         } as const;

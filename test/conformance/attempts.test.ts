@@ -11,46 +11,46 @@ const ALL = { after: 0, limit: 100 };
 
 const attempt = (over: Partial<NewAttempt> = {}): NewAttempt => ({
   ...KEY,
-  beganAt: T0,
-  by: "retry",
+  startedAt: T0,
+  trigger: "retry",
   outcome: "handler_failed",
   error: "Error: down\n    at handle",
-  tookMs: 1.5,
+  durationMs: 1.5,
   ...over,
 });
 
 describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
-  it("keeps its attempts oldest first, in stretches, and no other event's", () =>
+  it("the history keeps its attempts oldest first, in stretches, and no other event's", () =>
     withStore(dialect, async ({ attempts }) => {
       await attempts.append(attempt());
-      await attempts.append(attempt({ by: "bulk", outcome: "success", error: null, beganAt: at(60) }));
+      await attempts.append(attempt({ trigger: "bulk", outcome: "success", error: null, startedAt: at(60) }));
       await attempts.append(attempt({ source: "oauth" }));
       await attempts.append(attempt({ eventId: "e2", error: "a NUL \u0000" }));
       const [first, second, ...more] = await attempts.list(KEY, ALL);
-      expect(first).toEqual({ ...attempt(), id: first!.id, beganAt: T0.toISOString() });
-      expect(second).toMatchObject({ by: "bulk", outcome: "success", error: null });
+      expect(first).toEqual({ ...attempt(), id: first!.id, startedAt: T0.toISOString() });
+      expect(second).toMatchObject({ trigger: "bulk", outcome: "success", error: null });
       expect(more).toEqual([]);
       expect(await attempts.list(KEY, { after: first!.id, limit: 1 })).toEqual([second]);
       expect(await attempts.list({ ...KEY, eventId: "e2" }, ALL)).toMatchObject([{ error: "a NUL \uFFFD" }]);
     }));
 
-  it("has its callbacks oldest first, the one that committed with its record among them", () =>
+  it("the history has an event's callbacks oldest first, including the one that committed with its record", () =>
     withStore(dialect, async (store) => {
       const row = (requestId: string, over: object = {}) => logRow({ requestId, ...KEY, ...over });
       await store.appendCallbacks([row("failed", { outcome: "handler_failed", responseStatus: 500 })]);
-      await store.once(newRecord("e1"), async () => ({ result: {}, logRow: row("success") }), committing());
+      await store.once(newRecord("e1"), async () => ({ result: {}, logEntry: row("success") }), committing());
       await store.appendCallbacks([row("again"), row("other event", { eventId: "e2" })]);
       await store.appendCallbacks([row("other source", { source: "oauth" })]);
-      const rows = await store.callbacksOf(KEY, ALL);
+      const rows = await store.callbacks.ofEvent(KEY, ALL);
       expect(rows.map(({ requestId }) => requestId)).toEqual(["failed", "success", "again"]);
-      const [first] = await store.callbacksOf(KEY, { after: 0, limit: 1 });
-      const rest = await store.callbacksOf(KEY, { after: first!.id, limit: 1 });
+      const [first] = await store.callbacks.ofEvent(KEY, { after: 0, limit: 1 });
+      const rest = await store.callbacks.ofEvent(KEY, { after: first!.id, limit: 1 });
       expect(rest.map(({ requestId }) => requestId)).toEqual(["success"]);
-      const last = await store.callbacksOf(KEY, { after: rest[0]!.id, limit: 9 });
+      const last = await store.callbacks.ofEvent(KEY, { after: rest[0]!.id, limit: 9 });
       expect(last.map(({ requestId }) => requestId)).toEqual(["again"]);
     }));
 
-  it("finds its notifications among those of other times", () =>
+  it("the history finds its notifications among those of other times", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -68,22 +68,22 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
           );
         }
         expect(target.dialect).toBe(dialect);
-        await store.outbox.spread(["webhook"], at(10_800), 10);
+        await store.outbox.fanOut(["webhook"], at(10_800), 10);
         for (const index of clocks.keys()) {
-          const [record] = await store.listRecords({ limit: 1 }, { eventId: `e${index}` });
-          const found = await store.outbox.ofEvent(record!, 10);
+          const [record] = await store.records.list({ limit: 1 }, { eventId: `e${index}` });
+          const found = await store.notifications.ofEvent(record!, 10);
           expect(found.map(({ topic, eventId }) => [topic, eventId])).toEqual([
             ["first", `e${index}`],
             ["second", `e${index}`],
           ]);
           expect(found[0]).toMatchObject({ payload: { index }, deliveries: [{ channel: "webhook" }] });
-          expect(await store.outbox.ofEvent(record!, 1)).toHaveLength(1);
+          expect(await store.notifications.ofEvent(record!, 1)).toHaveLength(1);
         }
       },
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("finds its notifications by its source, also where clocks are seconds apart or its handler took long", () =>
+  it("the history finds notifications by their source, also with clocks seconds apart or a slow handler", () =>
     withStore(
       dialect,
       async (store) => {
@@ -101,19 +101,21 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
               committing(),
             );
           }
-        const records = await store.listRecords({ limit: 99 }, {});
+        const records = await store.records.list({ limit: 99 }, {});
         expect(records).toHaveLength(2 * seconds.length);
         for (const record of records)
-          expect((await store.outbox.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([record.source]);
+          expect((await store.notifications.ofEvent(record, 10)).map(({ topic }) => topic)).toEqual([
+            record.source,
+          ]);
       },
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("finds them beside those that a handler asked for long before it ended", () =>
+  it("the history finds notifications that a handler requested long before it ended", () =>
     withStore(
       dialect,
       async (store) => {
-        await store.noteLongestRun(60_000);
+        await store.settings.noteLongestRun(60_000);
         const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         const notify = (eventId: string, then: () => Promise<void> = async () => {}) =>
           store.once(
@@ -140,28 +142,28 @@ describe.each(DIALECTS)("the history of an event on %s", (dialect) => {
         await slow;
         for (const eventId of events.slice(3)) await notify(eventId);
         for (const eventId of [...events, "slow"]) {
-          const [record] = await store.listRecords({ limit: 1 }, { eventId });
-          const found = await store.outbox.ofEvent(record!, 10);
+          const [record] = await store.records.list({ limit: 1 }, { eventId });
+          const found = await store.notifications.ofEvent(record!, 10);
           expect(found.map(({ topic }) => topic)).toEqual([eventId]);
         }
       },
       { clock: { now: () => at(time.seconds) } },
     ));
 
-  it("is told nothing of an event that has none", () =>
+  it("the history of an event without attempts is empty", () =>
     withStore(dialect, async (store) => {
       const never = { ...KEY, createdAt: T0.toISOString(), processedAt: T0.toISOString() };
-      expect(await store.outbox.ofEvent(never, 10)).toEqual([]);
-      expect(await store.callbacksOf(KEY, ALL)).toEqual([]);
+      expect(await store.notifications.ofEvent(never, 10)).toEqual([]);
+      expect(await store.callbacks.ofEvent(KEY, ALL)).toEqual([]);
       expect(await store.attempts.list(KEY, ALL)).toEqual([]);
     }));
 
-  it("goes with the callback log", () =>
+  it("the history is deleted with the callback log", () =>
     withStore(dialect, async (store) => {
       await store.attempts.append(attempt());
-      await store.attempts.append(attempt({ beganAt: at(100), outcome: "success", error: null }));
-      const limits = { callbacks: at(50), strangersKept: 10, now: at(3_600) };
-      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      await store.attempts.append(attempt({ startedAt: at(100), outcome: "success", error: null }));
+      const limits = { callbacks: at(50), refusedRowsKept: 10, now: at(3_600) };
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.attempts.list(KEY, ALL)).toMatchObject([{ outcome: "success" }]);
     }));
 });

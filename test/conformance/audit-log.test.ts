@@ -6,17 +6,17 @@ const NOON = new Date("2026-03-04T12:00:00.250Z");
 const DAY_MS = 86_400_000;
 const ENTRY: NewAuditEntry = {
   at: NOON,
-  who: "token",
+  actor: "token",
   role: "operator",
   remoteAddress: "127.0.0.1",
   action: "failure.replay",
-  subject: "platform/evt_1",
+  target: "platform/evt_1",
   detail: { dry_run: true },
   outcome: null,
 };
 
 describe.each(DIALECTS)("the audit log on %s", (dialect) => {
-  it("has an entry from its beginning on, and its outcome once that is known", () =>
+  it("the audit log has an entry before its outcome is known, and the outcome afterwards", () =>
     withStore(dialect, async ({ audit }) => {
       const id = await audit.begin(ENTRY);
       const { at: _, ...kept } = { ...ENTRY, id, timestamp: NOON.toISOString() };
@@ -25,7 +25,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       expect(await audit.list({ limit: 10 }, {})).toEqual([{ ...kept, outcome: "refused" }]);
     }));
 
-  it("is listed newest first in pages, of one action, of one person, and of both", () =>
+  it("the audit log is listed newest first in pages, by action, by actor, and by both", () =>
     withStore(dialect, async ({ audit }) => {
       const ids: number[] = [];
       for (const [who, action] of [
@@ -34,39 +34,39 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         ["ada", "failure.discard"],
         [null, "session.refused"],
       ] as const)
-        ids.push(await audit.begin({ ...ENTRY, who, action }));
+        ids.push(await audit.begin({ ...ENTRY, actor: who, action }));
       const [first, second, third, fourth] = ids;
       const found = async (...asked: Parameters<typeof audit.list>) =>
         (await audit.list(...asked)).map(({ id }) => id);
       expect(await found({ limit: 3 }, {})).toEqual([fourth, third, second]);
       expect(await found({ limit: 3, before: second! }, {})).toEqual([first]);
       expect(await found({ limit: 9 }, { action: "failure.replay" })).toEqual([second, first]);
-      expect(await found({ limit: 9 }, { who: "ada" })).toEqual([third, first]);
-      expect(await found({ limit: 9 }, { who: "ada", action: "failure.replay" })).toEqual([first]);
-      expect(await found({ limit: 9 }, { who: "nobody" })).toEqual([]);
+      expect(await found({ limit: 9 }, { actor: "ada" })).toEqual([third, first]);
+      expect(await found({ limit: 9 }, { actor: "ada", action: "failure.replay" })).toEqual([first]);
+      expect(await found({ limit: 9 }, { actor: "nobody" })).toEqual([]);
     }));
 
-  it("takes what PostgreSQL's text cannot hold", () =>
+  it("the audit log stores text that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async ({ audit }) => {
       await audit.begin({
         ...ENTRY,
-        who: "a\u0000b\u0000\u0000",
-        subject: "lone \ud800",
+        actor: "a\u0000b\u0000\u0000",
+        target: "lone \ud800",
         detail: { text: "\u0000" },
       });
       expect(await audit.list({ limit: 1 }, {})).toMatchObject([
-        { who: "a\uFFFDb\uFFFD\uFFFD", subject: "lone \uFFFD", detail: { text: "\u0000" } },
+        { actor: "a\uFFFDb\uFFFD\uFFFD", target: "lone \uFFFD", detail: { text: "\u0000" } },
       ]);
     }));
 
-  it("is kept for a year, and longer where the callback log is", () =>
+  it("the audit log is kept for a year, or as long as the callback log where that is longer", () =>
     withStore(dialect, async (store) => {
       await store.audit.begin(ENTRY);
       await store.audit.begin({ ...ENTRY, at: new Date(NOON.getTime() + 40 * DAY_MS), action: "younger" });
       const left = async (days: number, keptDays: number) => {
         const now = new Date(NOON.getTime() + days * DAY_MS);
         const callbacks = new Date(now.getTime() - keptDays * DAY_MS);
-        await store.sweep({ callbacks, strangersKept: 10, now });
+        await store.retention.sweep({ callbacks, refusedRowsKept: 10, now });
         return (await store.audit.list({ limit: 9 }, {})).map(({ action }) => action);
       };
       expect(await left(364, 30)).toEqual(["younger", "failure.replay"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Found, Search, Store } from "../../src/store/index.ts";
+import type { SearchPage, SearchResult, Store } from "../../src/store/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { seedRows } from "../support/query-plans.ts";
@@ -7,16 +7,23 @@ import { seedRows } from "../support/query-plans.ts";
 const FAILURE = { eventType: "t", version: "v1", error: "no", bodySha256: "ab", nextAttemptAt: null };
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 
-type Searching = (store: Store, search: Search) => Promise<Found<{ readonly eventId: string }>>;
+type Searching = (store: Store, search: SearchPage) => Promise<SearchResult<{ readonly eventId: string }>>;
 const rareFailures: Searching = ({ failures }, search) =>
   failures.search({ code: "handler_timed_out" }, search);
-const delivered: Searching = ({ outbox }, search) => outbox.search({ state: "delivered" }, search);
+const delivered: Searching = ({ notifications }, search) =>
+  notifications.search({ state: "delivered" }, search);
 
 /** Three thousand others after each of the two that are meant. */
 async function seed(store: Store, target: Target): Promise<void> {
   for (const eventId of ["first", "second"])
     await store.failures.record(
-      { ...FAILURE, source: "platform", eventId, code: "handler_timed_out", sealedBody: new Uint8Array([1]) },
+      {
+        ...FAILURE,
+        source: "platform",
+        eventId,
+        code: "handler_timed_out",
+        encryptedBody: new Uint8Array([1]),
+      },
       T0,
     );
   await seedRows(target);
@@ -27,7 +34,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
   it.each([
     ["failures", rareFailures, ["second", "first"]],
     ["notifications that are delivered", delivered, ["seed-2", "seed-1"]],
-  ])("ends with its time for %s, and goes on from there", (_, searching, meant) =>
+  ])("a list ends at its time limit for %s, and continues from there", (_, searching, meant) =>
     withStore(dialect, async (store, target) => {
       await seed(store, target);
       const first = await searching(store, { limit: 5, budgetMs: 0 });
@@ -45,7 +52,7 @@ describe.each(DIALECTS)("a list of which a filter leaves little on %s", (dialect
   it.each([
     ["failures", rareFailures, 2],
     ["notifications that are delivered", delivered, 2],
-  ])("gives others their turn while it looks for %s", (_, searching, count) =>
+  ])("a list yields to other work while it looks for %s", (_, searching, count) =>
     withStore(dialect, async (store, target) => {
       await seed(store, target);
       let [turns, isOver] = [0, false];

@@ -11,18 +11,18 @@ const lease = (owner: string, now: Date, seconds = 30): Lease => ({
   until: new Date(now.getTime() + seconds * 1000),
 });
 const key = (eventId: string) => ({ source: "platform", eventId });
-const NOTHING = { succeeded: 0, already: 0, failed: 0 };
+const NOTHING = { succeeded: 0, alreadyHandled: 0, failed: 0 };
 
 async function fail(store: Store, eventId: string, over: Partial<NewFailure> = {}, now = T0): Promise<void> {
   await store.failures.record(newFailure(key(eventId), null, over), now);
 }
 
 const begin = (store: Store, filter = {}, perSecond = 10) =>
-  store.bulkReplays.begin({ filter, perSecond, by: "token" }, at(10));
+  store.bulkReplays.create({ filter, perSecond, createdBy: "token" }, at(10));
 const idsOf = (due: readonly { eventId: string }[]) => due.map(({ eventId }) => eventId);
 
 describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
-  it("count at the beginning what the filter finds, and are listed newest first", () =>
+  it("bulk replays count at the start what the filter finds, and are listed newest first", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       await fail(store, "e2", { nextAttemptAt: at(60) });
@@ -32,11 +32,11 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(bulk).toMatchObject({
         filter,
         perSecond: 7,
-        by: "token",
+        createdBy: "token",
         state: "running",
         total: 2,
         ...NOTHING,
-        begunAt: at(10).toISOString(),
+        startedAt: at(10).toISOString(),
         endedAt: null,
       });
       expect((await begin(store)).total).toBe(3);
@@ -50,7 +50,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await store.bulkReplays.get(999)).toBeUndefined();
     }));
 
-  it("walk along the failures of both states by their ids, those of the filter alone", () =>
+  it("a bulk replay visits the failures of both states by id, and only those of its filter", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e3", "e5"]) await fail(store, id);
       for (const id of ["e2", "e4"]) await fail(store, id, { nextAttemptAt: at(60) });
@@ -62,7 +62,7 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(rest)).toEqual(["e2", "e4"]);
     }));
 
-  it("leave failures alone that came later, also where one is given the id of one that is gone", () =>
+  it("a bulk replay does not touch later failures, even one that reuses a deleted id", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"]) await fail(store, id);
       const bulk = await begin(store);
@@ -71,12 +71,12 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e1"]);
     }));
 
-  it("are not given again what they have tried, and another one is", () =>
+  it("a bulk replay gets no failure again that it has tried, but another bulk replay does", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const bulk = await begin(store);
       const other = await begin(store);
-      await store.failures.leaseOne(key("e1"), lease("a", T0));
+      await store.failureLeases.leaseOne(key("e1"), lease("a", T0));
       const again = {
         kind: "replay",
         code: "handler_failed",
@@ -84,23 +84,23 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
         now: T0,
         nextAttemptAt: null,
       } as const;
-      await store.failures.reschedule(key("e1"), "a", { ...again, bulkReplayId: bulk.id });
-      await store.failures.leaseOne(key("e2"), lease("a", T0));
-      await store.failures.release(key("e2"), "a", undefined, bulk.id);
+      await store.failureLeases.reschedule(key("e1"), "a", { ...again, bulkReplayId: bulk.id });
+      await store.failureLeases.leaseOne(key("e2"), lease("a", T0));
+      await store.failureLeases.release(key("e2"), "a", undefined, bulk.id);
       expect(idsOf(await store.bulkReplays.next(bulk, 9))).toEqual(["e3"]);
       expect(idsOf(await store.bulkReplays.next(other, 9))).toEqual(["e1", "e2", "e3"]);
       expect(await store.bulkReplays.get(bulk.id)).toMatchObject({ ...NOTHING, failed: 2 });
       expect(await store.bulkReplays.get(other.id)).toMatchObject(NOTHING);
     }));
 
-  it("do not try what a later one has tried: of two that go on side by side, none undoes what the other noted", () =>
+  it("a bulk replay skips what a later one has tried, and neither undoes the other's notes", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2"]) await fail(store, id);
       const earlier = await begin(store);
       const later = await begin(store);
       const tried = async (id: string, bulk: number) => {
-        await store.failures.leaseOne(key(id), lease("a", T0));
-        await store.failures.release(key(id), "a", undefined, bulk);
+        await store.failureLeases.leaseOne(key(id), lease("a", T0));
+        await store.failureLeases.release(key(id), "a", undefined, bulk);
       };
       await tried("e1", earlier.id);
       await tried("e1", later.id);
@@ -108,11 +108,11 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(idsOf(await store.bulkReplays.next(later, 9))).toEqual(["e2"]);
     }));
 
-  it("do not count a failure whose lease was lost to somebody else", () =>
+  it("a bulk replay does not count a failure whose lease was lost to another owner", () =>
     withStore(dialect, async (store) => {
       await fail(store, "e1");
       const { id: bulkReplayId } = await begin(store);
-      await store.failures.leaseOne(key("e1"), lease("b", T0));
+      await store.failureLeases.leaseOne(key("e1"), lease("b", T0));
       const again = {
         kind: "replay",
         code: "handler_failed",
@@ -121,19 +121,19 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
         nextAttemptAt: null,
         bulkReplayId,
       } as const;
-      await store.failures.reschedule(key("e1"), "a", again);
-      await store.failures.release(key("e1"), "a", undefined, bulkReplayId);
+      await store.failureLeases.reschedule(key("e1"), "a", again);
+      await store.failureLeases.release(key("e1"), "a", undefined, bulkReplayId);
       expect(await store.bulkReplays.get(bulkReplayId)).toMatchObject(NOTHING);
     }));
 
-  it("are worked on by one owner at a time, the oldest first, and by another where he let the time pass", () =>
+  it("a bulk replay has one owner at a time, and another takes it over after the lease", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      const asked = { filter: {}, perSecond: 1, by: "token" };
-      const [first, second] = [await bulkReplays.begin(asked, T0), await bulkReplays.begin(asked, T0)];
+      const asked = { filter: {}, perSecond: 1, createdBy: "token" };
+      const [first, second] = [await bulkReplays.create(asked, T0), await bulkReplays.create(asked, T0)];
       expect(await bulkReplays.lease(lease("a", at(0)))).toMatchObject({ id: first.id });
       expect(await bulkReplays.lease(lease("b", at(0)))).toMatchObject({ id: second.id });
       expect(await bulkReplays.lease(lease("c", at(29)))).toBeUndefined();
-      const progress = { afterId: 5, succeeded: 1, already: 1 };
+      const progress = { afterId: 5, succeeded: 1, alreadyHandled: 1 };
       expect(await bulkReplays.advance(first.id, "a", progress, at(60))).toMatchObject(progress);
       expect(await bulkReplays.lease(lease("c", at(30)))).toMatchObject({ id: second.id });
       expect(await bulkReplays.advance(second.id, "b", progress, at(60))).toBeUndefined();
@@ -144,17 +144,17 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       expect(await bulkReplays.lease(lease("e", at(60)))).toMatchObject({ id: first.id });
     }));
 
-  it("are leased to one of many owners who ask at once", () =>
+  it("one of many owners that ask at once leases a bulk replay", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      await bulkReplays.begin({ filter: {}, perSecond: 1, by: "token" }, T0);
+      await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       const owners = Array.from({ length: 8 }, (_, index) => lease(`owner-${index}`, T0));
       const leased = await Promise.all(owners.map((one) => bulkReplays.lease(one)));
       expect(leased.filter((one) => one !== undefined)).toHaveLength(1);
     }));
 
-  it("pause, go on and are cancelled, and an ended one does not change any more", () =>
+  it("a bulk replay pauses, resumes and is cancelled, and an ended one does not change", () =>
     withStore(dialect, async ({ bulkReplays }) => {
-      const { id } = await bulkReplays.begin({ filter: {}, perSecond: 1, by: "token" }, T0);
+      const { id } = await bulkReplays.create({ filter: {}, perSecond: 1, createdBy: "token" }, T0);
       expect(await bulkReplays.change(999, "paused", at(1))).toBe("absent");
       expect(await bulkReplays.change(id, "paused", at(1))).toMatchObject({ state: "paused", endedAt: null });
       expect(await bulkReplays.lease(lease("a", at(2)))).toBeUndefined();
@@ -162,38 +162,38 @@ describe.each(DIALECTS)("bulk replays on %s", (dialect) => {
       await bulkReplays.lease(lease("a", at(4)));
       const cancelled = { state: "cancelled", endedAt: at(5).toISOString() };
       expect(await bulkReplays.change(id, "cancelled", at(5))).toMatchObject(cancelled);
-      const under = { afterId: 1, succeeded: 1, already: 0 };
+      const under = { afterId: 1, succeeded: 1, alreadyHandled: 0 };
       expect(await bulkReplays.advance(id, "a", under, at(60))).toMatchObject({ ...cancelled, succeeded: 1 });
       expect(await bulkReplays.finish(id, "a", at(6))).toBeUndefined();
       for (const to of ["paused", "running", "cancelled"] as const)
         expect(await bulkReplays.change(id, to, at(7))).toBe("ended");
     }));
 
-  it("are done in the end, with what was gone counted as such", () =>
+  it("a bulk replay ends as done, and counts events that were already handled", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"]) await fail(store, id);
       const { id } = await begin(store);
       await store.bulkReplays.lease(lease("a", at(10)));
-      await store.failures.leaseOne(key("e2"), lease("a", at(10)));
-      await store.failures.release(key("e2"), "a", undefined, id);
-      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, already: 0 }, at(50));
+      await store.failureLeases.leaseOne(key("e2"), lease("a", at(10)));
+      await store.failureLeases.release(key("e2"), "a", undefined, id);
+      await store.bulkReplays.advance(id, "a", { afterId: 3, succeeded: 1, alreadyHandled: 0 }, at(50));
       expect(await store.bulkReplays.finish(id, "a", at(11))).toMatchObject({
         state: "done",
         endedAt: at(11).toISOString(),
         total: 3,
         succeeded: 1,
-        already: 1,
+        alreadyHandled: 1,
         failed: 1,
       });
       expect(await store.bulkReplays.change(id, "paused", at(12))).toBe("ended");
     }));
 
-  it("are swept when they ended long ago, the newest excepted, whose number shall not be given again", () =>
+  it("the retention job deletes old bulk replays except the newest, whose number must not be used again", () =>
     withStore(dialect, async (store) => {
       const bulks = [await begin(store), await begin(store), await begin(store)];
       for (const { id } of [bulks[0]!, bulks[2]!]) await store.bulkReplays.change(id, "cancelled", at(11));
-      const limits = { callbacks: at(3_600), strangersKept: 10, now: at(7_200) };
-      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      const limits = { callbacks: at(3_600), refusedRowsKept: 10, now: at(7_200) };
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1 });
       const left = await store.bulkReplays.list({ limit: 9 });
       expect(left.map(({ id }) => id)).toEqual([bulks[2]!.id, bulks[1]!.id]);
     }));

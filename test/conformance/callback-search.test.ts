@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CallbackFilter, type CallbackLogRow, matchesCallback } from "../../src/domain/index.ts";
-import type { LoggedCallback, Store } from "../../src/store/index.ts";
+import { type CallbackFilter, type CallbackLogEntry, matchesCallback } from "../../src/domain/index.ts";
+import type { Store, StoredCallback } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
@@ -20,7 +20,7 @@ const ENDINGS = [
 const BODIES = ['{"Name":"Zoë 100%"}', '{"name":"ZOË_100"}', '{"path":"a\\\\b"}', "", '{"q":"%"}'];
 
 /** One row a second, of every kind, so that each filter means some of them. */
-function mixed(count: number): CallbackLogRow[] {
+function mixed(count: number): CallbackLogEntry[] {
   return Array.from({ length: count }, (_, index) =>
     logRow({
       ...(ENDINGS[index % ENDINGS.length] ?? ENDINGS[0]),
@@ -35,7 +35,7 @@ function mixed(count: number): CallbackLogRow[] {
   );
 }
 
-async function fill(store: Store, rows: readonly CallbackLogRow[]): Promise<LoggedCallback[]> {
+async function fill(store: Store, rows: readonly CallbackLogEntry[]): Promise<StoredCallback[]> {
   for (let from = 0; from < rows.length; from += 200)
     await store.appendCallbacks(rows.slice(from, from + 200));
   const { callbacks } = await store.callbacks.search({}, { limit: rows.length, ...LONG });
@@ -44,8 +44,8 @@ async function fill(store: Store, rows: readonly CallbackLogRow[]): Promise<Logg
 }
 
 /** Page after page to the end, with as little at a time as may be. */
-async function everyMatch(store: Store, filter: CallbackFilter, limit: number): Promise<LoggedCallback[]> {
-  const found: LoggedCallback[] = [];
+async function everyMatch(store: Store, filter: CallbackFilter, limit: number): Promise<StoredCallback[]> {
+  const found: StoredCallback[] = [];
   for (let before: number | null | undefined; before !== null; ) {
     const search = { limit, budgetMs: 0, ...(before === undefined ? {} : { before }) };
     const page = await store.callbacks.search(filter, search);
@@ -86,7 +86,7 @@ const FILTERS: readonly (readonly [string, CallbackFilter])[] = [
 ];
 
 describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
-  it("finds by each filter what is meant, page by page, without a gap or a repetition", () =>
+  it("a search finds the matches of each filter, page by page, without gaps or repetitions", () =>
     withStore(dialect, async (store) => {
       const all = await fill(store, mixed(700));
       for (const [name, filter] of FILTERS) {
@@ -106,7 +106,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       ]);
     }));
 
-  it("ends with its time, says how far it has come, and goes on from there", () =>
+  it("a search ends at its time limit, reports its position, and continues from there", () =>
     withStore(dialect, async (store) => {
       await fill(store, [logRow({ requestId: "first", eventType: "rare" }), ...mixed(400)]);
       const filter = { eventType: "rare" };
@@ -117,14 +117,14 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(found.map(({ requestId }) => requestId)).toEqual(["first"]);
     }));
 
-  it("looks at few rows at a time where it compares their bodies, however many are short", () =>
+  it("a search reads few rows at a time where it compares bodies, however short they are", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(400));
       const { searchedUntil } = await store.callbacks.search({ text: "nowhere" }, { limit: 5, budgetMs: 0 });
       expect(searchedUntil).toBe(at(400 - (dialect === "sqlite" ? 4 : 64)));
     }));
 
-  it("gives others their turn between its steps, since a callback may be waiting", () =>
+  it("a search yields between its steps, since a callback may be waiting", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(2_000));
       let [turns, isOver] = [0, false];
@@ -140,7 +140,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(turns).toBeGreaterThanOrEqual(4);
     }));
 
-  it("finds what came in a time, also where rows got their ids minutes later than others", () =>
+  it("a search finds the callbacks of a period, also where rows got their ids minutes later than others", () =>
     withStore(dialect, async (store) => {
       const rows = mixed(400).map((row, index) => ({
         ...row,
@@ -155,11 +155,11 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       }
     }));
 
-  it("looks past what was deleted between ids", () =>
+  it("a search continues past deleted ids", () =>
     withStore(dialect, async (store) => {
       await fill(store, mixed(300));
-      const limits = { callbacks: new Date(0), strangersKept: 10, now: new Date(START) };
-      await store.sweep(limits);
+      const limits = { callbacks: new Date(0), refusedRowsKept: 10, now: new Date(START) };
+      await store.retention.sweep(limits);
       const { callbacks } = await store.callbacks.search({}, { limit: 500, ...LONG });
       expect(callbacks.length).toBe(85);
       const filter = { from: at(50), to: at(250) };
@@ -167,12 +167,12 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await everyMatch(store, filter, 9)).toEqual(meant);
     }));
 
-  it("finds the row that was committed with its event's record, and those of its duplicates", () =>
+  it("a search finds the row that was committed with its event's record, and those of its duplicates", () =>
     withStore(dialect, async (store) => {
       for (const eventId of ["e1", "e2"])
         await store.once(
           newRecord(eventId),
-          async () => ({ result: {}, logRow: logRow({ eventId, requestId: `handled ${eventId}` }) }),
+          async () => ({ result: {}, logEntry: logRow({ eventId, requestId: `handled ${eventId}` }) }),
           committing(),
         );
       await store.appendCallbacks([
@@ -187,7 +187,7 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await idsOf({ eventId: "e3" })).toEqual([]);
     }));
 
-  it("has one row by its id, the newest ids, and what came after one", () =>
+  it("a search returns one row by its id, the newest ids, and the rows after an id", () =>
     withStore(dialect, async (store) => {
       const all = await fill(store, mixed(30));
       const [newest, second] = all;
@@ -196,16 +196,16 @@ describe.each(DIALECTS)("a search in the callback log on %s", (dialect) => {
       expect(await store.callbacks.newestIds(2)).toEqual([newest?.id, second?.id]);
       const oldest = Number(all.at(-1)?.id);
       expect(await store.callbacks.after(oldest, 3)).toEqual(all.slice(-4, -1).reverse());
-      expect(await store.callbacks.among([Number(newest?.id), oldest, 1_000_000])).toEqual([
+      expect(await store.callbacks.byIds([Number(newest?.id), oldest, 1_000_000])).toEqual([
         all.at(-1),
         newest,
       ]);
-      expect(await store.callbacks.among([])).toEqual([]);
+      expect(await store.callbacks.byIds([])).toEqual([]);
     }));
 });
 
 describe("a search for a text on sqlite", () => {
-  it("holds nobody up for bodies that nearly match at each of their letters", () =>
+  it("a search does not block for bodies that nearly match at each character", () =>
     withStore("sqlite", async (store) => {
       await fill(
         store,

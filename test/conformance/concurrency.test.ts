@@ -6,20 +6,20 @@ import { until } from "../support/until.ts";
 const migrations = [EFFECTS];
 
 describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
-  it("handles one of 200 deliveries of an event over several connections of two processes' stores", () =>
+  it("one of 200 deliveries of an event is handled, over several connections of two processes' stores", () =>
     withDatabase(dialect, async (target) => {
       const stores = [await openTarget(target, { migrations }), await openTarget(target, { migrations })];
       const runs = Array.from({ length: 200 }, (_, index) =>
         stores[index % 2]!.store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(20_000)),
       );
-      const endings = (await Promise.all(runs)).map(({ ending }) => ending);
+      const endings = (await Promise.all(runs)).map(({ kind }) => kind);
       expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
-      expect(endings.filter((ending) => ending === "already")).toHaveLength(199);
+      expect(endings.filter((ending) => ending === "duplicate")).toHaveLength(199);
       expect(await countOf(target, "effects")).toBe(1);
       for (const { store } of stores) await store.close();
     }));
 
-  it("lets a duplicate wait for the one in flight and answers already after its commit", () =>
+  it("a duplicate waits for the delivery in flight, and is already processed after its commit", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -40,15 +40,15 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
         void first.then(() => order.push("first"));
         void second.then(() => order.push("second"));
         gate.resolve();
-        expect((await first).ending).toBe("completed");
-        expect((await second).ending).toBe("already");
+        expect((await first).kind).toBe("completed");
+        expect((await second).kind).toBe("duplicate");
         expect(order).toEqual(["first", "second"]);
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
     ));
 
-  it("runs the duplicate that waited when the one in flight fails", () =>
+  it("a waiting duplicate runs when the delivery in flight fails", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -68,13 +68,13 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
         const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         gate.reject(new Error("down"));
         await failed;
-        expect((await second).ending).toBe("completed");
+        expect((await second).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
     ));
 
-  it("tells a duplicate that waits past its deadline that the event is in progress, and writes nothing for it", () =>
+  it("a duplicate that waits past its deadline is in progress, and nothing is written for it", () =>
     withStore(dialect, async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();
@@ -92,9 +92,9 @@ describe.each(DIALECTS)("concurrent deliveries on %s", (dialect) => {
         deadline: within(150),
         mode: "commit",
       });
-      await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "in_progress" });
+      await expect(late).rejects.toMatchObject({ name: "StoreError", reason: "in_progress" });
       gate.resolve();
-      expect((await first).ending).toBe("completed");
+      expect((await first).kind).toBe("completed");
       expect(await countOf(target, "oncehook_records")).toBe(1);
     }));
 });
@@ -115,17 +115,17 @@ it("a duplicate on postgres that waited long for a group waits for its event in 
     await begun.promise;
     const second = store.once(newRecord("e1"), handle, committing());
     await until(async () => (await rowsOf(target, WAITING_FOR_LOCKS)).length === 1).finally(gate.resolve);
-    expect([(await first).ending, (await second).ending]).toEqual(["completed", "already"]);
+    expect([(await first).kind, (await second).kind]).toEqual(["completed", "duplicate"]);
   }));
 
 it("a redelivery on postgres of an event that was handled alone waits for nothing", () =>
   withStore("postgres", async (store) => {
     const deliver = async (id: string) =>
-      (await store.once(newRecord(id), async () => ({ result: {} }), committing())).ending;
+      (await store.once(newRecord(id), async () => ({ result: {} }), committing())).kind;
     const ids = Array.from({ length: 8 }, (_, number) => `e${number}`);
     for (const id of ids) expect(await deliver(id)).toBe("completed");
     const begun = performance.now();
-    for (const id of ids) expect(await deliver(id)).toBe("already");
+    for (const id of ids) expect(await deliver(id)).toBe("duplicate");
     // Who takes an event to be at work waits half a second for its end.
     expect(performance.now() - begun).toBeLessThan(3_500);
   }));

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { beforeEach, describe, expect, inject, it } from "vitest";
-import type { CopyPair, CopyTarget, Fingerprint, SourceRow } from "../../src/store/copying.ts";
-import { FingerprintSum } from "../../src/store/copying.ts";
+import type { CopyPair, CopyTarget, Fingerprint, SourceRow } from "../../src/store/copy.ts";
+import { FingerprintSum } from "../../src/store/copy.ts";
 import { openCopyTarget } from "../../src/store/postgres/copy-target.ts";
 import { type Target, withMigrated } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
@@ -82,7 +82,7 @@ function expected(rows: readonly SourceRow[]): (pair: CopyPair) => Fingerprint {
 }
 
 describe("the target of a copy", () => {
-  it("compares values in one form, whatever its database is set to, and gives ids beyond the copied ones", () =>
+  it("the target compares values in one form, whatever its database's settings, and gives ids above the copied ones", () =>
     withTarget(async (target) => {
       const pair = pairOf(target);
       await target.begin(PROGRESS);
@@ -105,7 +105,7 @@ describe("the target of a copy", () => {
       expect(await countOf(database, "kinds", "id = 3")).toBe(1);
     }));
 
-  it("gives ids beyond the only row that was copied", () =>
+  it("the target gives ids above the only copied row", () =>
     withTarget(async (target) => {
       const pair = pairOf(target, 1);
       await target.write(pair, ROWS.slice(0, 1), PROGRESS);
@@ -114,7 +114,7 @@ describe("the target of a copy", () => {
       expect(await countOf(database, "kinds", "id = 2")).toBe(1);
     }));
 
-  it("knows each table once with its columns, and what it points to apart from itself", () =>
+  it("the target lists each table once with its columns and its references to others", () =>
     withTarget(async ({ tables }) => {
       const own = tables.filter(({ name }) => !name.startsWith("oncehook_"));
       expect(own.map(({ name }) => name)).toEqual(["days", "kinds"]);
@@ -122,7 +122,7 @@ describe("the target of a copy", () => {
       expect(own[1]?.pointsTo).toEqual([]);
     }));
 
-  it("tells a copy that has finished from one of which a row differs, or is missing", () =>
+  it("the comparison distinguishes a finished copy from one with a differing or missing row", () =>
     withTarget(async (target) => {
       const pair = pairOf(target);
       await target.write(pair, ROWS, PROGRESS);
@@ -132,7 +132,7 @@ describe("the target of a copy", () => {
       expect(await target.completed([pair], expected([one, { ...one, position: "2" }]))).toBeUndefined();
     }));
 
-  it("reads tables of more rows than it fetches at a time, whole", () =>
+  it("the target reads tables with more rows than one fetch in full", () =>
     withTarget(async (target) => {
       const rows = Array.from({ length: 120 }, (_, index) => ({
         position: String(index + 1),
@@ -143,7 +143,7 @@ describe("the target of a copy", () => {
       expect(await target.completed([pair], expected(rows))).toMatchObject([{ rows: 120 }]);
     }));
 
-  it("is compared after the last write of another session, whose table it locks until the end", () =>
+  it("the comparison waits for another session's last write, and locks its table until the end", () =>
     withTarget(async (target) => {
       const pair = pairOf(target);
       await target.write(pair, ROWS, PROGRESS);
@@ -159,14 +159,14 @@ describe("the target of a copy", () => {
       expect(await finished.finishing).toMatchObject([{ rows: 2 }]);
     }));
 
-  it("receives one copy at a time", () =>
+  it("the target receives one copy at a time", () =>
     withTarget(async () => {
       await expect(openCopyTarget(database.url)).rejects.toThrow(
         "another copy into this database is running",
       );
     }));
 
-  it("waits for the sessions of receivers in this database, and for no other one's", async () => {
+  it("the target waits for the receivers' sessions of its own database alone", async () => {
     const elsewhere = await receiverOn(inject("postgresUrl"));
     const here = await receiverOn(database.url);
     const opening = openCopyTarget(database.url);

@@ -6,30 +6,30 @@ import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 const CHILD = "test/support/once-child.ts";
 
 describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
-  it("leaves nothing of an event whose process dies before the commit, and runs its redelivery", () =>
+  it("an event whose process dies before the commit leaves nothing, and its redelivery runs", () =>
     withDatabase(dialect, async (target) => {
       expect((await runChild(CHILD, [target.url, "crash-before"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       expect(await countOf(target, "effects")).toBe(0);
       expect(await countOf(target, "oncehook_records")).toBe(0);
-      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).ending).toBe(
+      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
         "completed",
       );
       await store.close();
     }));
 
-  it("keeps an event whose process dies right after the commit, and answers its redelivery already", () =>
+  it("an event whose process dies right after the commit is kept, and its redelivery is already processed", () =>
     withDatabase(dialect, async (target) => {
       expect((await runChild(CHILD, [target.url, "crash-after"])).signal).toBe("SIGKILL");
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       expect(await countOf(target, "effects")).toBe(1);
-      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).ending).toBe(
-        "already",
+      expect((await store.once(newRecord("e0"), async () => ({ result: {} }), committing())).kind).toBe(
+        "duplicate",
       );
       await store.close();
     }));
 
-  it("handles each of 100 events once although two processes race for all of them", () =>
+  it("two processes that race for 100 events handle each once", () =>
     withDatabase(dialect, async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS] });
       await store.close();
@@ -39,7 +39,7 @@ describe.each(DIALECTS)("several processes on one %s database", (dialect) => {
       ]);
       const endings = children.flatMap(({ stdout }) => JSON.parse(stdout) as string[]);
       expect(endings.filter((ending) => ending === "completed")).toHaveLength(100);
-      expect(endings.filter((ending) => ending === "already")).toHaveLength(100);
+      expect(endings.filter((ending) => ending === "duplicate")).toHaveLength(100);
       expect(await countOf(target, "effects")).toBe(100);
     }));
 });

@@ -17,11 +17,14 @@ async function timed<T>(work: Promise<T>): Promise<{ ms: number; outcome: Promis
 }
 
 const LOCKED = "LOCK TABLE oncehook_records IN ACCESS EXCLUSIVE MODE";
-const UNAVAILABLE = { status: "rejected", reason: { name: "StoreFault", reason: "unavailable", ran: false } };
-const UNAVAILABLE_IN_RUN = { ...UNAVAILABLE, reason: { ...UNAVAILABLE.reason, ran: true } };
+const UNAVAILABLE = {
+  status: "rejected",
+  reason: { name: "StoreError", reason: "unavailable", handlerStarted: false },
+};
+const UNAVAILABLE_IN_RUN = { ...UNAVAILABLE, reason: { ...UNAVAILABLE.reason, handlerStarted: true } };
 
 describe.each(DIALECTS)("the deadline of a delivery on %s", (dialect) => {
-  it("ends the wait behind another event for the only connection, as unavailable", () =>
+  it("the deadline ends the wait behind another event for the only connection, as unavailable", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -50,7 +53,7 @@ describe.each(DIALECTS)("the deadline of a delivery on %s", (dialect) => {
 });
 
 describe("the deadline of a delivery behind a lock on postgres", () => {
-  it("ends the search for a record, which another delivery never holds up, as unavailable", () =>
+  it("the deadline ends the search for a record, which another delivery never holds up, as unavailable", () =>
     withStore(
       "postgres",
       (store, target) =>
@@ -62,7 +65,7 @@ describe("the deadline of a delivery behind a lock on postgres", () => {
       LONG_LOCK,
     ));
 
-  it("ends a handler's wait for a row of its own table as unavailable, not as an event in progress", () =>
+  it("the deadline ends a handler's wait for a row of its own table as unavailable, not as an event in progress", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -78,7 +81,7 @@ describe("the deadline of a delivery behind a lock on postgres", () => {
       LONG_LOCK,
     ));
 
-  it("ends the repetition of a transaction that never succeeds, as unavailable", () =>
+  it("the deadline ends the repetition of a transaction that never succeeds, as unavailable", () =>
     withStore(
       "postgres",
       async (store, target) => {

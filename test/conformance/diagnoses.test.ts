@@ -5,10 +5,10 @@ import { committing, newRecord } from "../support/effects.ts";
 import { listCallbacks } from "../support/list-callbacks.ts";
 import { logRow } from "../support/log-row.ts";
 
-const PREFIX = diagnosisOf([{ code: "prefix", says: "`sha256=` stands before the signature." }], true);
+const PREFIX = diagnosisOf([{ code: "prefix", message: "`sha256=` precedes the signature." }], true);
 
 describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
-  it("keeps its diagnosis, beside rows that have none, in the order in which they came", () =>
+  it("a log entry keeps its diagnosis, beside entries without one, in their order", () =>
     withStore(dialect, async (store) => {
       await store.appendCallbacks([
         logRow({ requestId: "first" }),
@@ -23,10 +23,10 @@ describe.each(DIALECTS)("a row of the log on %s", (dialect) => {
       ]);
     }));
 
-  it("of an event that was handled has none", () =>
+  it("the log entry of a handled event has no diagnosis", () =>
     withStore(dialect, async (store) => {
       const row = logRow({ eventId: "e1" });
-      await store.once(newRecord("e1"), async () => ({ result: {}, logRow: row }), committing());
+      await store.once(newRecord("e1"), async () => ({ result: {}, logEntry: row }), committing());
       expect((await listCallbacks(store, { limit: 9 }, { eventId: "e1" }))[0]).not.toHaveProperty(
         "diagnosis",
       );

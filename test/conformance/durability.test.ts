@@ -1,7 +1,7 @@
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
-import { keyIdOf } from "../../src/seal/index.ts";
-import { durabilityWarnings as warningsOf } from "../../src/store/postgres/durability.ts";
+import { encryptionKeyId } from "../../src/encryption/index.ts";
+import { durabilityWarnings as warningsOf } from "../../src/store/postgres/first-connection.ts";
 import { KEY } from "../support/configuration.ts";
 import { openTarget, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
@@ -33,14 +33,14 @@ async function pretend(client: pg.Client, name: string, setting: string): Promis
 }
 
 describe("what PostgreSQL must promise", () => {
-  it("is warned about outside production and refused in production", () =>
+  it("an unsafe setting is warned of outside production and refused in production", () =>
     withDatabase("postgres", async (target) => {
       const name = new URL(target.url).pathname.slice(1);
       await execute(target, `ALTER DATABASE ${name} SET synchronous_commit = off`);
       const { store, durabilityWarnings } = await openTarget(target, {
         stamp: {
           environment: "production",
-          keys: { current: keyIdOf(Buffer.from(KEY, "base64")), previous: [] },
+          keys: { current: encryptionKeyId(Buffer.from(KEY, "base64")), previous: [] },
         },
       });
       await store.close();
@@ -53,7 +53,7 @@ describe("what PostgreSQL must promise", () => {
       await receiver.stop();
     }));
 
-  it("includes the disk of a synchronous standby: a COMMIT that waits for this server alone is warned about", () =>
+  it("a COMMIT that waits for this server alone is warned of, since a synchronous standby's disk counts", () =>
     withClient(async (client) => {
       const warnings: Record<string, number> = {};
       for (const setting of ["off", "local", "on", "remote_write", "remote_apply"]) {
@@ -64,7 +64,7 @@ describe("what PostgreSQL must promise", () => {
     }));
 
   it.each(["fsync", "full_page_writes"])(
-    "includes %s, which only a restarted server could turn off",
+    "a warning names %s, which only a restart of the server could switch off",
     (name) =>
       withClient(async (client) => {
         await pretend(client, name, "off");
@@ -74,7 +74,7 @@ describe("what PostgreSQL must promise", () => {
       }),
   );
 
-  it("is version 14 or newer", () =>
+  it("a server older than version 14 is refused", () =>
     withClient(async (client) => {
       await pretend(client, "server_version_num", "139999");
       await expect(warningsOf(client)).rejects.toThrow("the server is older than PostgreSQL 14");
@@ -82,7 +82,7 @@ describe("what PostgreSQL must promise", () => {
       expect(await warningsOf(client)).toEqual([]);
     }));
 
-  it("includes every character: another encoding is refused", () =>
+  it("a database with another encoding is refused", () =>
     withClient(async (client) => {
       const name = `test_encoding_${process.pid}`;
       await client.query(`CREATE DATABASE ${name} ENCODING 'SQL_ASCII' TEMPLATE template0`);

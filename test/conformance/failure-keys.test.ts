@@ -23,19 +23,19 @@ const complete = (store: Store, source: string) =>
   store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
 
 describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialect) => {
-  it("are leased, given back, put off and removed one by one", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("two failures of one event id are leased, released, postponed and removed independently", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       for (const source of ["platform", "oauth"]) await fail({ failures }, of(source));
-      expect(await failures.leaseOne(of("platform"), lease("a", 60))).toMatchObject(of("platform"));
-      expect(await failures.leaseOne(of("third"), lease("a", 60))).toBe("absent");
-      expect(await failures.leaseOne(of("oauth"), lease("a", 60))).toMatchObject(of("oauth"));
-      await failures.reschedule(of("platform"), "a", { ...AGAIN, nextAttemptAt: at(121) });
+      expect(await failureLeases.leaseOne(of("platform"), lease("a", 60))).toMatchObject(of("platform"));
+      expect(await failureLeases.leaseOne(of("third"), lease("a", 60))).toBe("absent");
+      expect(await failureLeases.leaseOne(of("oauth"), lease("a", 60))).toMatchObject(of("oauth"));
+      await failureLeases.reschedule(of("platform"), "a", { ...AGAIN, nextAttemptAt: at(121) });
       expect(await failures.get(of("oauth"))).toMatchObject({ leasedUntil: at(90).toISOString() });
       expect(await failures.remove(of("platform"))).toBe(true);
       expect(await failures.get(of("oauth"))).toMatchObject(of("oauth"));
     }));
 
-  it("go with the record of their own source, and with no other one", () =>
+  it("a failure is deleted with the record of its own source, and with no other", () =>
     withStore(dialect, async (store) => {
       await complete(store, "oauth");
       await fail(store);
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
       expect(await store.failures.get(of("third"))).toBeDefined();
     }));
 
-  it("are found by that id in pages, of one source, state or code where that is asked for", () =>
+  it("failures are found by that id in pages, filtered by source, state or code", () =>
     withStore(dialect, async ({ failures }) => {
       await fail({ failures }, of("platform"));
       await fail({ failures }, { ...of("oauth"), nextAttemptAt: null });
@@ -68,13 +68,13 @@ describe.each(DIALECTS)("failures of one event id of two sources on %s", (dialec
 });
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
-  it("say when and why they failed last, also with what PostgreSQL's text cannot hold", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("failures state when and why they failed last, also with text that PostgreSQL cannot hold", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await fail({ failures }, { error: "a NUL \u0000" });
       expect(await failures.get(of("platform"))).toMatchObject({ error: "a NUL \uFFFD" });
-      await failures.leaseDue(lease("a", 60), 1);
+      await failureLeases.leaseDue(lease("a", 60), 1);
       const again = { ...AGAIN, error: "another \u0000", nextAttemptAt: at(121) };
-      await failures.reschedule(of("platform"), "a", again);
+      await failureLeases.reschedule(of("platform"), "a", again);
       expect(await failures.get(of("platform"))).toMatchObject({
         error: "another \uFFFD",
         firstFailedAt: T0.toISOString(),
@@ -82,8 +82,8 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("come in the order in which they became due, and the first of them is told", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("failures are leased in the order in which they became due, and the first due time is known", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       expect(await failures.nextAttemptAt()).toBeNull();
       for (const [eventId, nextAttemptAt] of [
         ["second", at(61)],
@@ -92,30 +92,27 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ] as const)
         await fail({ failures }, { eventId, nextAttemptAt });
       expect(await failures.nextAttemptAt()).toBe(at(60).toISOString());
-      const due = await failures.leaseDue(lease("a", 100), 9);
+      const due = await failureLeases.leaseDue(lease("a", 100), 9);
       expect(due.map(({ eventId }) => eventId)).toEqual(["first", "second"]);
     }));
 
-  it("that are suspects come by how few processes ended with them, and then as they became due", () =>
-    withStore(dialect, async ({ failures }, target) => {
+  it("suspects are leased by the number of their process ends, then by the time they are due", () =>
+    withStore(dialect, async ({ failures, failureLeases }, target) => {
       for (const [eventId, ends, due] of [
         ["e1", 2, 10],
         ["e2", 1, 60],
         ["e3", 1, 30],
       ] as const) {
         await fail({ failures }, { eventId, nextAttemptAt: at(due) });
-        await execute(
-          target,
-          `UPDATE oncehook_failures SET unclean_ends = ${ends} WHERE event_id = '${eventId}'`,
-        );
+        await execute(target, `UPDATE oncehook_failures SET crashes = ${ends} WHERE event_id = '${eventId}'`);
       }
       const order: (string | undefined)[] = [];
       for (let count = 0; count < 4; count += 1)
-        order.push((await failures.leaseSuspect(lease("a", 100)))?.eventId);
+        order.push((await failureLeases.leaseSuspect(lease("a", 100)))?.eventId);
       expect(order).toEqual(["e3", "e2", "e1", undefined]);
     }));
 
-  it("that wait are counted in the order of their types, and of the versions of each", () =>
+  it("waiting failures are counted in the order of their types and versions", () =>
     withStore(dialect, async ({ failures }) => {
       for (const [eventId, eventType, version] of [
         ["e1", "b", "v1"],

@@ -15,7 +15,7 @@ function newFailure(eventId: string, over: Partial<NewFailure> = {}): NewFailure
     version: "v1",
     code: "handler_failed",
     error: "down",
-    sealedBody: Buffer.from([0, 1, 255]),
+    encryptedBody: Buffer.from([0, 1, 255]),
     bodySha256: "ab".repeat(32),
     nextAttemptAt: at(60),
     ...over,
@@ -29,7 +29,7 @@ function lease(owner: string, now: Date, seconds = 30): Lease {
 const key = (eventId: string) => ({ source: "platform", eventId });
 
 describe.each(DIALECTS)("failures on %s", (dialect) => {
-  it("keeps a failed event with its encrypted body and its schedule", () =>
+  it("a failure keeps its encrypted body and its schedule", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       const stored = await failures.get(key("e1"));
@@ -41,16 +41,16 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         firstFailedAt: T0.toISOString(),
         nextAttemptAt: at(60).toISOString(),
       });
-      expect(Buffer.from(stored!.sealedBody)).toEqual(Buffer.from([0, 1, 255]));
+      expect(Buffer.from(stored!.encryptedBody)).toEqual(Buffer.from([0, 1, 255]));
     }));
 
-  it("is exhausted from the start where no retry is allowed", () =>
+  it("a failure is exhausted at once where no retry is allowed", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
       expect((await failures.get(key("e1")))?.state).toBe("exhausted");
     }));
 
-  it("is not left behind for an event that another delivery has handled meanwhile", () =>
+  it("a failure is not recorded for an event that another delivery has handled meanwhile", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       await store.failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
@@ -59,19 +59,19 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.get(key("e2"))).toBeDefined();
     }));
 
-  it("is removed in place of being put off when another delivery has completed its event", () =>
+  it("a failure is removed instead of postponed when another delivery has completed its event", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
-      await store.failures.leaseDue(lease("a", at(60)), 1);
+      await store.failureLeases.leaseDue(lease("a", at(60)), 1);
       // The completion did not see the failure, as where both were committed at the same moment.
       await store.once(newRecord("e2"), async () => ({ result: {} }), committing());
       await execute(target, "UPDATE oncehook_records SET event_id = 'e1'");
       const again = { kind: "retry", code: "handler_failed", error: "2", now: at(61) } as const;
-      await store.failures.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
+      await store.failureLeases.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
       expect(await store.failures.get(key("e1"))).toBeUndefined();
     }));
 
-  it("counts a second failure as an attempt and leaves the schedule as it is", () =>
+  it("a second failure counts as an attempt and leaves the schedule unchanged", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       await failures.record(newFailure("e1", { error: "again", nextAttemptAt: at(999) }), at(10));
@@ -84,31 +84,35 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("leases only what is due, oldest first, up to the limit", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("due failures are leased oldest first, up to the limit", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("later", { nextAttemptAt: at(90) }), T0);
       await failures.record(newFailure("second", { nextAttemptAt: at(61) }), T0);
       await failures.record(newFailure("first", { nextAttemptAt: at(60) }), T0);
-      expect(await failures.leaseDue(lease("a", at(59)), 10)).toEqual([]);
-      expect((await failures.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["first"]);
-      expect((await failures.leaseDue(lease("a", at(70)), 10)).map((f) => f.eventId)).toEqual(["second"]);
+      expect(await failureLeases.leaseDue(lease("a", at(59)), 10)).toEqual([]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["first"]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), 10)).map((f) => f.eventId)).toEqual([
+        "second",
+      ]);
     }));
 
-  it("gives each due failure to one of many owners who ask at once", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("one of many owners that ask at once leases each due failure", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       for (let index = 0; index < 20; index += 1) await failures.record(newFailure(`e${index}`), T0);
       const owners = Array.from({ length: 8 }, (_, index) => `owner-${index}`);
-      const leased = await Promise.all(owners.map((owner) => failures.leaseDue(lease(owner, at(100)), 10)));
+      const leased = await Promise.all(
+        owners.map((owner) => failureLeases.leaseDue(lease(owner, at(100)), 10)),
+      );
       const ids = leased.flat().map(({ eventId }) => eventId);
       expect(new Set(ids).size).toBe(ids.length);
-      const rest = await failures.leaseDue(lease("late", at(100)), 100);
+      const rest = await failureLeases.leaseDue(lease("late", at(100)), 100);
       expect(ids.length + rest.length).toBe(20);
     }));
 
-  it("reschedules for its owner only, and is exhausted after the last retry", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("only the owner reschedules a failure, which is exhausted after the last retry", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
-      await failures.leaseDue(lease("a", at(60)), 1);
+      await failureLeases.leaseDue(lease("a", at(60)), 1);
       const again = {
         kind: "retry",
         code: "handler_failed",
@@ -116,32 +120,32 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         now: at(61),
         nextAttemptAt: at(121),
       } as const;
-      await failures.reschedule(key("e1"), "somebody else", again);
+      await failureLeases.reschedule(key("e1"), "somebody else", again);
       expect(await failures.get(key("e1"))).toMatchObject({
         error: "down",
         leasedUntil: at(90).toISOString(),
       });
-      await failures.reschedule(key("e1"), "a", again);
+      await failureLeases.reschedule(key("e1"), "a", again);
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "waiting",
         retriesDone: 1,
         attempts: 2,
         leasedUntil: null,
       });
-      await failures.leaseDue(lease("a", at(121)), 1);
-      await failures.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
+      await failureLeases.leaseDue(lease("a", at(121)), 1);
+      await failureLeases.reschedule(key("e1"), "a", { ...again, nextAttemptAt: null });
       expect(await failures.get(key("e1"))).toMatchObject({
         state: "exhausted",
         retriesDone: 2,
         nextAttemptAt: null,
       });
-      expect(await failures.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
+      expect(await failureLeases.leaseDue(lease("a", at(9_999)), 10)).toEqual([]);
     }));
 
-  it("does not count a replay against the retries, nor change the schedule", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("a replay counts against no retry, and does not change the schedule", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1"), T0);
-      await failures.leaseOne(key("e1"), lease("operator", at(5)));
+      await failureLeases.leaseOne(key("e1"), lease("operator", at(5)));
       const again = {
         kind: "replay",
         code: "handler_failed",
@@ -149,27 +153,29 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
         now: at(6),
         nextAttemptAt: null,
       } as const;
-      await failures.reschedule(key("e1"), "operator", again);
+      await failureLeases.reschedule(key("e1"), "operator", again);
       expect(await failures.get(key("e1"))).toMatchObject({ state: "waiting", attempts: 2, retriesDone: 0 });
     }));
 
-  it("leases one failure whatever its state, and tells an absent one from a leased one", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("a failure is leased whatever its state, and the result names an absent or a leased one", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("e1", { nextAttemptAt: null }), T0);
-      expect(await failures.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");
-      expect(await failures.leaseOne(key("e1"), lease("a", T0))).toMatchObject({ eventId: "e1" });
-      expect(await failures.leaseOne(key("e1"), lease("b", T0))).toBe("leased");
-      await failures.release(key("e1"), "a");
-      expect(await failures.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
+      expect(await failureLeases.leaseOne(key("nobody"), lease("a", T0))).toBe("absent");
+      expect(await failureLeases.leaseOne(key("e1"), lease("a", T0))).toMatchObject({ eventId: "e1" });
+      expect(await failureLeases.leaseOne(key("e1"), lease("b", T0))).toBe("leased");
+      await failureLeases.release(key("e1"), "a");
+      expect(await failureLeases.leaseOne(key("e1"), lease("b", T0))).toMatchObject({ eventId: "e1" });
     }));
 
-  it("is put off when its lease is given back unused, so that others come first", () =>
-    withStore(dialect, async ({ failures }) => {
+  it("a failure whose lease is released unused is postponed, so that others come first", () =>
+    withStore(dialect, async ({ failures, failureLeases }) => {
       await failures.record(newFailure("blocked"), T0);
       await failures.record(newFailure("other", { nextAttemptAt: at(61) }), T0);
-      expect((await failures.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual(["blocked"]);
-      await failures.release(key("blocked"), "a", at(130));
-      expect((await failures.leaseDue(lease("a", at(71)), 1)).map((f) => f.eventId)).toEqual(["other"]);
+      expect((await failureLeases.leaseDue(lease("a", at(70)), 1)).map((f) => f.eventId)).toEqual([
+        "blocked",
+      ]);
+      await failureLeases.release(key("blocked"), "a", at(130));
+      expect((await failureLeases.leaseDue(lease("a", at(71)), 1)).map((f) => f.eventId)).toEqual(["other"]);
       expect(await failures.get(key("blocked"))).toMatchObject({
         retriesDone: 0,
         attempts: 1,
@@ -177,7 +183,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       });
     }));
 
-  it("is deleted by the commit that completes its event", () =>
+  it("the commit that completes an event deletes its failure", () =>
     withStore(dialect, async (store, target) => {
       await store.failures.record(newFailure("e1"), T0);
       await store.failures.record(newFailure("e2"), T0);
@@ -187,7 +193,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       expect(await store.failures.remove(key("e2"))).toBe(false);
     }));
 
-  it("counts what waits for a retry by event type and version, and leaves out what is exhausted", () =>
+  it("waiting failures are counted by event type and version, without exhausted ones", () =>
     withStore(dialect, async ({ failures }) => {
       await failures.record(newFailure("e1"), T0);
       await failures.record(newFailure("e2"), T0);
@@ -199,7 +205,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ]);
     }));
 
-  it("lists newest first in pages, by state, and counts", () =>
+  it("failures are listed newest first in pages, by state, and counted", () =>
     withStore(dialect, async ({ failures }) => {
       for (const id of ["e1", "e2", "e3"]) await failures.record(newFailure(id), T0);
       await failures.record(newFailure("e4", { nextAttemptAt: null }), T0);
@@ -213,7 +219,7 @@ describe.each(DIALECTS)("failures on %s", (dialect) => {
       ).toEqual(["e4"]);
     }));
 
-  it("lists what a filter finds, newest first in pages, whatever else there is", () =>
+  it("failures are listed by a filter, newest first in pages", () =>
     withStore(dialect, async ({ failures }) => {
       const exhausted = { nextAttemptAt: null };
       await failures.record(newFailure("e1", { ...exhausted, code: "handler_timed_out" }), T0);

@@ -13,7 +13,7 @@ const PASSING = [
 ];
 
 describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
-  it("answers a COMMIT that fails as a failure, keeps nothing, and runs the next delivery", () =>
+  it("a COMMIT that fails fails the delivery, keeps nothing, and the next delivery runs", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -26,17 +26,17 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
           },
           committing(),
         );
-        await expect(failing).rejects.toMatchObject({ name: "StoreFault", reason: "commit_failed" });
+        await expect(failing).rejects.toMatchObject({ name: "StoreError", reason: "commit_failed" });
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
         expect(
-          (await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).ending,
+          (await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing())).kind,
         ).toBe("completed");
       },
       { migrations },
     ));
 
-  it("retries a first look that meets a busy database until it is free, and makes no verdict of it", () =>
+  it("a first look-up that meets a busy database is retried until it is free, and decides nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -51,13 +51,13 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
         expect(early).toBe("waiting");
         await free();
         expect(await found).toBeUndefined();
-        expect((await ending).ending).toBe("completed");
+        expect((await ending).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations, lockTimeoutMs: 100 },
     ));
 
-  it("gives up at the deadline when the database stays busy, and has written nothing", () =>
+  it("a delivery gives up at the deadline while the database is busy, and has written nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -66,7 +66,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
           ...committing(),
           deadline: within(200),
         });
-        await expect(late).rejects.toMatchObject({ name: "StoreFault" });
+        await expect(late).rejects.toMatchObject({ name: "StoreError" });
         await free();
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("faults of the database on %s", (dialect) => {
 });
 
 describe("faults that only PostgreSQL has", () => {
-  it("runs the whole transaction again after each SQLSTATE that passes by itself", () =>
+  it("the whole transaction runs again after each transient SQLSTATE", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -93,14 +93,14 @@ describe("faults that only PostgreSQL has", () => {
             },
             committing(),
           );
-          expect([state, ending.ending, runs]).toEqual([state, "completed", 2]);
+          expect([state, ending.kind, runs]).toEqual([state, "completed", 2]);
         }
         expect(await countOf(target, "effects")).toBe(PASSING.length);
       },
       { migrations },
     ));
 
-  it("knows an error that passes by itself behind four errors of the handler's own", () =>
+  it("a transient error is recognized behind four errors of the handler's own", () =>
     withStore("postgres", async (store) => {
       let runs = 0;
       const ending = await store.once(
@@ -118,10 +118,10 @@ describe("faults that only PostgreSQL has", () => {
         },
         committing(),
       );
-      expect([ending.ending, runs]).toEqual(["completed", 2]);
+      expect([ending.kind, runs]).toEqual(["completed", 2]);
     }));
 
-  it("runs the transaction again on another connection when its own is cut off before COMMIT", () =>
+  it("the transaction runs again on another connection when its own is lost before COMMIT", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -136,14 +136,14 @@ describe("faults that only PostgreSQL has", () => {
           },
           committing(),
         );
-        expect(ending.ending).toBe("completed");
+        expect(ending.kind).toBe("completed");
         expect(runs).toBe(2);
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
     ));
 
-  it("tells that the handler ran where its own statement cuts its connection off each time, whatever it throws then", () =>
+  it("a handler whose statement ends its connection each time counts as run, whatever it throws then", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -160,7 +160,7 @@ describe("faults that only PostgreSQL has", () => {
           },
           committing(200),
         );
-        const fault = { name: "StoreFault", reason: "unavailable", ran: true };
+        const fault = { name: "StoreError", reason: "unavailable", handlerStarted: true };
         await expect(cutOff).rejects.toMatchObject(fault);
         expect(runs).toBeGreaterThan(1);
         expect(await countOf(target, "effects")).toBe(0);
@@ -169,17 +169,17 @@ describe("faults that only PostgreSQL has", () => {
       { migrations },
     ));
 
-  it("replaces idle connections that the server has closed", () =>
+  it("idle connections that the server has closed are replaced", () =>
     withStore("postgres", async (store, target) => {
       await store.ping();
       await terminateOthers(target);
       expect(await store.find(newRecord("e1"), within(5_000))).toBeUndefined();
-      expect((await store.once(newRecord("e1"), async () => ({ result: {} }), committing())).ending).toBe(
+      expect((await store.once(newRecord("e1"), async () => ({ result: {} }), committing())).kind).toBe(
         "completed",
       );
     }));
 
-  it("does not take a transaction whose failed statement the handler swallowed for a success", () =>
+  it("a transaction whose failed statement the handler swallowed is not a success", () =>
     withStore("postgres", async (store, target) => {
       const run = store.once(
         newRecord("e1"),

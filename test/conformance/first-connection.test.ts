@@ -34,7 +34,7 @@ const search = (path: string) =>
   execute(target, `ALTER DATABASE ${new URL(target.url).pathname.slice(1)} SET search_path = ${path}`);
 
 describe("the first connection to PostgreSQL", () => {
-  it("is tried for longer where the server says that it is full than where it does not answer", async () => {
+  it("a connection is retried for longer where the server is full than where it does not answer", async () => {
     await limit(0);
     try {
       const connecting = firstConnection(asRole(), undefined, { ...LONG, unansweredMs: 0 });
@@ -66,12 +66,12 @@ describe("the first connection to PostgreSQL", () => {
       undefined,
       /none of the schemas in its search_path \(absent\)/,
     ],
-  ])("fails at once where %s", async (_title, change, schema, why) => {
+  ])("a connection fails at once where %s", async (_title, change, schema, why) => {
     await expect(firstConnection(asRole(change), schema, LONG)).rejects.toThrow(why);
   });
 
   it.skipIf(inject("postgresCaFile") === undefined)(
-    "fails at once where the certificate is another one's",
+    "a connection fails at once where the certificate is for another name",
     async () => {
       const url = asRole((address) => {
         address.hostname = "127.0.0.1";
@@ -86,16 +86,19 @@ describe("the first connection to PostgreSQL", () => {
     ["public", "public, pg_temp"],
     ["public, pg_temp, pg_catalog", "public, pg_catalog, pg_temp"],
     ['pg_temp, public, "pg_temp"', "public, pg_temp"],
-  ])("has later ones look for %s in %s, so that no temporary table comes first", async (path, settled) => {
-    await search(path);
-    try {
-      expect((await firstConnection(target.url, undefined)).settings.search_path).toBe(settled);
-    } finally {
-      await search("DEFAULT");
-    }
-  });
+  ])(
+    "a search path of %s becomes %s for later connections, so that no temporary table comes first",
+    async (path, settled) => {
+      await search(path);
+      try {
+        expect((await firstConnection(target.url, undefined)).settings.search_path).toBe(settled);
+      } finally {
+        await search("DEFAULT");
+      }
+    },
+  );
 
-  it("that the server ends while it is idle ends nothing else", async () => {
+  it("an idle connection that the server ends affects nothing else", async () => {
     const name = await withConnection(target.url, { connectMs: LONG_MS }, async (client) => {
       const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
       const ending = new Promise<void>((resolve) => client.once("end", resolve));

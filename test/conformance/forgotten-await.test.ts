@@ -89,18 +89,21 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     expect(await countOf(target, "oncehook_notifications")).toBe(0);
   };
 
-  it.each(CALLS)("fails the event and is named in its error: %s", async (_way, call, shown) => {
-    const hasty = (scope: OnceScope) => void call(scope);
-    const alone = await run(hasty).catch((error: unknown) => error);
-    expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
-    await nothingIsLeft();
-    const grouped = await runInGroup(hasty);
-    expect(grouped).toMatchObject({ status: "rejected" });
-    expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
-    expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
-  });
+  it.each(CALLS)(
+    "an unawaited call fails the event and is named in its error: %s",
+    async (_way, call, shown) => {
+      const hasty = (scope: OnceScope) => void call(scope);
+      const alone = await run(hasty).catch((error: unknown) => error);
+      expect(String(alone)).toContain(`the handler returned before this was finished: ${shown}`);
+      await nothingIsLeft();
+      const grouped = await runInGroup(hasty);
+      expect(grouped).toMatchObject({ status: "rejected" });
+      expect(String(Reflect.get(grouped, "reason"))).toContain(shown);
+      expect(await countOf(target, "effects", "event_id = 'forgotten'")).toBe(0);
+    },
+  );
 
-  it("is found behind functions of the handler's own", async () => {
+  it("an unawaited call is found behind functions of the handler's own", async () => {
     const inner = async ({ tx }: OnceScope) => {
       await tx.query.insertInto("effects").values(row).execute();
     };
@@ -112,7 +115,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     await nothingIsLeft();
   });
 
-  it("is found wherever in a chain of statements the handler returns", async () => {
+  it("an unawaited call is found wherever in a chain of statements the handler returns", async () => {
     const chain = async (scope: OnceScope, length: number) => {
       for (let step = 0; step < length; step += 1) await addEffect(scope, "forgotten");
     };
@@ -126,7 +129,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     }
   });
 
-  it("is found where it begins in a microtask after the handler has returned", async () => {
+  it("an unawaited call is found where it starts in a microtask after the handler has returned", async () => {
     const late = async (scope: OnceScope, turns: number) => {
       for (let turn = 0; turn < turns; turn += 1) await null;
       await scope.tx.query.insertInto("effects").values(row).execute();
@@ -137,7 +140,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     }
   });
 
-  it("has no effect where the handler throws while it is under way", async () => {
+  it("an unawaited call has no effect where the handler throws while it runs", async () => {
     const early = ({ tx }: OnceScope) =>
       Promise.all([
         tx.query.insertInto("effects").values(row).execute(),
@@ -150,7 +153,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     await nothingIsLeft();
   });
 
-  it("fails the event where its statement failed earlier, unseen by the handler", async () => {
+  it("an unawaited call fails the event where its statement failed earlier, unseen by the handler", async () => {
     const others = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection");
     // As `oncehook serve` does.
@@ -168,7 +171,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
     await nothingIsLeft();
   });
 
-  it("makes no unhandled rejection where its statement fails, and the event tells of it", async () => {
+  it("an unawaited call whose statement fails makes no unhandled rejection, and the event reports it", async () => {
     const unhandled: unknown[] = [];
     const listener = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", listener);
@@ -183,7 +186,7 @@ describe.each(DIALECTS)("a call that a handler does not await on %s", (dialect) 
   });
 
   if (dialect === "postgres") {
-    it("fails the event and is named in its error: tx.connection", async () => {
+    it("an unawaited call fails the event and is named in its error: tx.connection", async () => {
       const hasty = ({ tx }: OnceScope) => void (tx.connection as pg.ClientBase).query(insert);
       await expect(run(hasty)).rejects.toThrow("INSERT INTO effects");
       await nothingIsLeft();

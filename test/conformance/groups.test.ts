@@ -26,7 +26,7 @@ const rejected = (ended: PromiseSettledResult<unknown>[]) =>
   ended.flatMap((one, number) => (one.status === "rejected" ? [number] : []));
 
 describe.each(DIALECTS)("events that are handled at the same time on %s", (dialect) => {
-  it("do not suffer from one among them that fails", () =>
+  it("an event that fails does not affect the others", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -42,7 +42,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("do not suffer from one whose statement fails and who goes on in vain", () =>
+  it("an event whose statement fails and whose handler continues does not affect the others", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -56,7 +56,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("do not suffer from one that breaks a constraint which only COMMIT checks", () =>
+  it("an event that breaks a constraint at COMMIT does not affect the others", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -65,14 +65,14 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
           return addEffect(scope, eventId);
         });
         expect(rejected(ended)).toEqual([MIDDLE]);
-        expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreFault", reason: "commit_failed" } });
+        expect(ended[MIDDLE]).toMatchObject({ reason: { name: "StoreError", reason: "commit_failed" } });
         expect(await countOf(target, "effects")).toBe(MEMBERS - 1);
         expect(await countOf(target, "children")).toBe(0);
       },
       { migrations },
     ));
 
-  it("are each run in the asynchronous context that they came from", () =>
+  it("each event runs in its own asynchronous context", () =>
     withStore(
       dialect,
       async (store) => {
@@ -90,7 +90,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("are believed no failure over what was rolled back in the end", () =>
+  it("an event that failed over writes that were rolled back in the end is run again", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -108,13 +108,13 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
           store.once(newRecord("e1"), (scope) => refusesTheSecond(scope, "e1"), committing()),
         ]);
         expect(first).toMatchObject({ status: "rejected", reason: { reason: "commit_failed" } });
-        expect(second).toMatchObject({ status: "fulfilled", value: { ending: "completed" } });
+        expect(second).toMatchObject({ status: "fulfilled", value: { kind: "completed" } });
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
     ));
 
-  it("wait for one that takes its time, and are all kept", () =>
+  it("events wait for a slow one, and all are kept", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -128,7 +128,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("are not touched by the late statements of one that was given up", () =>
+  it("late statements of an abandoned event do not touch the other events", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -145,22 +145,22 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
       { migrations },
     ));
 
-  it("have one effect where they are deliveries of one event", () =>
+  it("several deliveries of one event have one effect", () =>
     withStore(
       dialect,
       async (store, target) => {
         const runs = Array.from({ length: MEMBERS }, () =>
           store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing()),
         );
-        const endings = (await Promise.all(runs)).map(({ ending }) => ending);
+        const endings = (await Promise.all(runs)).map(({ kind }) => kind);
         expect(endings.filter((ending) => ending === "completed")).toHaveLength(1);
-        expect(endings.filter((ending) => ending === "already")).toHaveLength(MEMBERS - 1);
+        expect(endings.filter((ending) => ending === "duplicate")).toHaveLength(MEMBERS - 1);
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
     ));
 
-  it("are run by a later delivery where an earlier one of the same moment failed", () =>
+  it("a later delivery runs where an earlier one of the same moment failed", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -174,7 +174,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
         );
         const second = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         await expect(first).rejects.toThrow("down");
-        expect((await second).ending).toBe("completed");
+        expect((await second).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations },
@@ -182,7 +182,7 @@ describe.each(DIALECTS)("events that are handled at the same time on %s", (diale
 });
 
 describe("a group of events on sqlite", () => {
-  it("shares one commit", () =>
+  it("a group has one commit", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -194,7 +194,7 @@ describe("a group of events on sqlite", () => {
       { migrations },
     ));
 
-  it("ends after 20 ms, so that its first members do not wait for all who came with them", () =>
+  it("a group ends after 20 ms, so that its first members do not wait for all later ones", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -209,7 +209,7 @@ describe("a group of events on sqlite", () => {
       { migrations },
     ));
 
-  it("is made of the store's own statements too, of which none waits for another's flush", () =>
+  it("a group includes the store's own statements, and none of them waits for another's flush", () =>
     withStore("sqlite", async ({ preparations }, target) => {
       const path = target.url.slice("sqlite:".length);
       const before = walCommits(path);
@@ -221,7 +221,7 @@ describe("a group of events on sqlite", () => {
       expect(walCommits(path) - before).toBe(1);
     }));
 
-  it("is run again, each event alone, where one of them made SQLite roll all of it back", () =>
+  it("a group runs again, each event alone, where one of them made SQLite roll all of it back", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -245,7 +245,7 @@ describe("a group of events on sqlite", () => {
     ));
 
   it.each(["RELEASE oncehook_member", "ROLLBACK TO OnceHook_Member", "SAVEPOINT oncehook_member"])(
-    "is not touched by a handler's %s",
+    "a handler's %s does not touch its group",
     (statement) =>
       withStore(
         "sqlite",

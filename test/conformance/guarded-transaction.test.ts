@@ -16,8 +16,8 @@ async function nothingIsLeft(target: Target): Promise<void> {
   expect(await countOf(target, "oncehook_records")).toBe(0);
 }
 
-describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => {
-  it("takes one statement at a time, so that none is dropped and none hides a COMMIT", () =>
+describe.each(DIALECTS)("the transaction of a handler on %s", (dialect) => {
+  it("a handler's transaction takes one statement at a time, so that none is dropped and none hides a COMMIT", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -46,7 +46,7 @@ describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => 
       OPTIONS,
     ));
 
-  it("serves the next event after a handler that misused it", () =>
+  it("the transaction serves the next event after a handler that misused it", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -91,8 +91,8 @@ describe.each(DIALECTS)("the transaction lent to a handler on %s", (dialect) => 
     ));
 });
 
-describe("the transaction lent to a handler on sqlite", () => {
-  it("that SQLite ended by itself commits nothing statement by statement, even when the error is swallowed", () =>
+describe("the transaction of a handler on sqlite", () => {
+  it("a transaction that SQLite ended commits nothing statement by statement, even where the handler swallows the error", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -130,7 +130,7 @@ describe("the transaction lent to a handler on sqlite", () => {
       OPTIONS,
     ));
 
-  it("refuses what would stay on the one connection of all events, and says why", () =>
+  it("a statement that would outlast its event on the shared connection is refused with the reason", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -169,7 +169,7 @@ describe("the transaction lent to a handler on sqlite", () => {
       OPTIONS,
     ));
 
-  it("may look at its schema and defer its foreign keys by PRAGMA", () =>
+  it("PRAGMA may read the schema and defer the foreign keys", () =>
     withStore(
       "sqlite",
       async (store) => {
@@ -188,7 +188,7 @@ describe("the transaction lent to a handler on sqlite", () => {
       OPTIONS,
     ));
 
-  it("lends no statement of its connection beyond the transaction", () =>
+  it("no statement of the connection is usable after the transaction", () =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -208,8 +208,8 @@ describe("the transaction lent to a handler on sqlite", () => {
     ));
 });
 
-describe("the transaction lent to a handler on postgres", () => {
-  it("is not committed while a statement of its connection is under way that nobody awaits", () =>
+describe("the transaction of a handler on postgres", () => {
+  it("a transaction is not committed while an unawaited statement runs on its connection", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -229,7 +229,7 @@ describe("the transaction lent to a handler on postgres", () => {
       OPTIONS,
     ));
 
-  it("leaves its connection to no other event while its rollback waits behind a statement", () =>
+  it("a connection is given to no other event while its rollback waits behind a statement", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -254,7 +254,7 @@ describe("the transaction lent to a handler on postgres", () => {
       { ...OPTIONS, poolSize: 1 },
     ));
 
-  it("whose statement its own limit cancelled is the handler's failure, and is not run again", () =>
+  it("a statement that the handler's own limit cancels fails the handler, and is not run again", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -276,7 +276,7 @@ describe("the transaction lent to a handler on postgres", () => {
       OPTIONS,
     ));
 
-  it("says whether the handler had begun when it could not be committed in time", () =>
+  it("the error reports whether the handler had started when it could not be committed in time", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -288,7 +288,11 @@ describe("the transaction lent to a handler on postgres", () => {
           },
           { deadline: within(200), mode: "commit" },
         );
-        await expect(failing).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: true });
+        await expect(failing).rejects.toMatchObject({
+          name: "StoreError",
+          reason: "unavailable",
+          handlerStarted: true,
+        });
       },
       OPTIONS,
     ));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { logRowBytes } from "../../src/domain/index.ts";
+import { logEntryBytes } from "../../src/domain/index.ts";
 import { DIALECTS, type Target, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -34,7 +34,7 @@ const insertRecords = (
   );
 
 describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
-  it("lists callbacks newest first in pages, and those of one event", () =>
+  it("callbacks are listed newest first in pages, and by event", () =>
     withStore(dialect, async (store) => {
       const rows = [1, 2, 3].map((n) => logRow({ requestId: `r${n}`, eventId: n === 2 ? "e2" : "e1" }));
       await store.appendCallbacks(rows);
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       ).toEqual(["r3", "r1"]);
     }));
 
-  it("stores log rows that hold what PostgreSQL's text cannot", () =>
+  it("log rows store text that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async (store) => {
       const texts = [
         "url",
@@ -64,36 +64,41 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(row).toMatchObject({ ...allOf("a\uFFFDb"), error: "lone \uFFFD" });
     }));
 
-  it("lists records newest first in pages, and those of one event", () =>
+  it("records are listed newest first in pages, and by event", () =>
     withStore(dialect, async (store) => {
       for (const id of ["e1", "e2", "e3"])
         await store.once(newRecord(id), async () => ({ result: {} }), committing());
-      const first = await store.listRecords({ limit: 2 }, {});
+      const first = await store.records.list({ limit: 2 }, {});
       expect(first.map(({ eventId }) => eventId)).toEqual(["e3", "e2"]);
-      expect((await store.listRecords({ limit: 2, before: first[1]!.id }, {})).map((r) => r.eventId)).toEqual(
-        ["e1"],
-      );
-      expect(await store.listRecords({ limit: 9 }, { eventId: "e2" })).toHaveLength(1);
+      expect(
+        (await store.records.list({ limit: 2, before: first[1]!.id }, {})).map((r) => r.eventId),
+      ).toEqual(["e1"]);
+      expect(await store.records.list({ limit: 9 }, { eventId: "e2" })).toHaveLength(1);
     }));
 
-  it("counts every one of many hits at once, and anew in the next window", () =>
+  it("simultaneous hits are all counted, and a new window starts at zero", () =>
     withStore(dialect, async (store) => {
-      const counts = await Promise.all(Array.from({ length: 50 }, () => store.hitRate("k", 60_000, T0)));
+      const counts = await Promise.all(
+        Array.from({ length: 50 }, () => store.rateCounters.hit("k", 60_000, T0)),
+      );
       expect(Math.max(...counts.map(({ points }) => points))).toBe(50);
       expect(counts.every(({ resetAt }) => resetAt.getTime() === at(60).getTime())).toBe(true);
-      expect((await store.hitRate("k", 60_000, at(59))).points).toBe(51);
-      expect(await store.hitRate("k", 60_000, at(60))).toEqual({ points: 1, resetAt: at(120) });
-      expect((await store.hitRate("other", 60_000, at(60))).points).toBe(1);
+      expect((await store.rateCounters.hit("k", 60_000, at(59))).points).toBe(51);
+      expect(await store.rateCounters.hit("k", 60_000, at(60))).toEqual({ points: 1, resetAt: at(120) });
+      expect((await store.rateCounters.hit("other", 60_000, at(60))).points).toBe(1);
     }));
 
-  it("begins a new window of a limit when the clock was set back, and not for clocks that are seconds apart", () =>
+  it("a limit's window restarts when the clock was set back, and not for clocks that differ by seconds", () =>
     withStore(dialect, async (store) => {
-      await store.hitRate("k", 60_000, at(21_600));
-      expect(await store.hitRate("k", 60_000, at(21_593))).toEqual({ points: 2, resetAt: at(21_660) });
-      expect(await store.hitRate("k", 60_000, T0)).toEqual({ points: 1, resetAt: at(60) });
+      await store.rateCounters.hit("k", 60_000, at(21_600));
+      expect(await store.rateCounters.hit("k", 60_000, at(21_593))).toEqual({
+        points: 2,
+        resetAt: at(21_660),
+      });
+      expect(await store.rateCounters.hit("k", 60_000, T0)).toEqual({ points: 1, resetAt: at(60) });
     }));
 
-  it("expects a registered OAuth state until it expires or is consumed", () =>
+  it("a registered OAuth state is expected until it expires or is consumed", () =>
     withStore(dialect, async ({ redirectStates }) => {
       await redirectStates.register("hash", at(600), T0);
       expect(await redirectStates.isRegistered("hash", at(599), within(10_000))).toBe(true);
@@ -103,7 +108,7 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       expect(await redirectStates.isRegistered("hash", T0, within(10_000))).toBe(false);
     }));
 
-  it("remembers a spent OAuth state until it expires, and deletes expired ones with the next", () =>
+  it("a spent OAuth state is remembered until it expires, and deleted with the next one", () =>
     withStore(dialect, async (store) => {
       const { redirectStates } = store;
       await redirectStates.spend("first", at(600), T0);
@@ -115,11 +120,11 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       await redirectStates.spend("second", at(1_200), at(600));
       expect(await redirectStates.isSpent("first", within(10_000))).toBe(false);
       expect(await redirectStates.isSpent("second", within(10_000))).toBe(true);
-      const sweeping = { callbacks: T0, strangersKept: 10, now: at(1_201) };
-      expect(await store.sweep(sweeping)).toMatchObject({ stale: 1 });
+      const sweeping = { callbacks: T0, refusedRowsKept: 10, now: at(1_201) };
+      expect(await store.retention.sweep(sweeping)).toMatchObject({ stale: 1 });
     }));
 
-  it("sweeps what is past its time and keeps the rest, records only when told to", () =>
+  it("the retention job deletes what has expired and keeps the rest, and deletes records only when configured", () =>
     withStore(
       dialect,
       async (store) => {
@@ -129,9 +134,9 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
           await store.appendCallbacks(old.slice(from, from + 500));
         await store.appendCallbacks([logRow({ requestId: "new", receivedAt: at(100).toISOString() })]);
         await store.redirectStates.register("hash", at(10), T0);
-        await store.hitRate("k", 1_000, T0);
+        await store.rateCounters.hit("k", 1_000, T0);
         const now = at(3_600);
-        expect(await store.sweep({ callbacks: at(50), strangersKept: 10_000, now })).toEqual({
+        expect(await store.retention.sweep({ callbacks: at(50), refusedRowsKept: 10_000, now })).toEqual({
           callbacks: 2_500,
           records: 0,
           stale: 2,
@@ -139,76 +144,78 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         expect((await listCallbacks(store, { limit: 9 })).map(({ requestId }) => requestId)).toEqual(["new"]);
         expect(await store.find(newRecord("e1"), within(1_000))).toBeDefined();
         expect(
-          await store.sweep({ callbacks: at(50), strangersKept: 10_000, records: at(1), now }),
+          await store.retention.sweep({ callbacks: at(50), refusedRowsKept: 10_000, records: at(1), now }),
         ).toMatchObject({ records: 1 });
         expect(await store.find(newRecord("e1"), within(1_000))).toBeUndefined();
       },
       { clock: { now: () => T0 } },
     ));
 
-  it("keeps the records of redirects, which alone tell a replay", () =>
+  it("the retention job keeps the records of redirects, which alone detect a replay", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.once(newRecord("e1", { source }), async () => ({ result: {} }), committing());
-      const limits = { callbacks: T0, records: new Date(Date.now() + 60_000), strangersKept: 10, now: T0 };
-      expect(await store.sweep(limits)).toMatchObject({ records: 1 });
-      expect((await store.listRecords({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);
+      const limits = { callbacks: T0, records: new Date(Date.now() + 60_000), refusedRowsKept: 10, now: T0 };
+      expect(await store.retention.sweep(limits)).toMatchObject({ records: 1 });
+      expect((await store.records.list({ limit: 9 }, {})).map(({ source }) => source)).toEqual(["oauth"]);
     }));
 
-  it("looks at the old records of redirects once, and at those that have become old since", () =>
+  it("the retention job visits old records of redirects once, and those that became old since", () =>
     withStore(dialect, async (store, target) => {
       await insertRecords(target, [1, 2_500], T0);
       await insertRecords(target, [2_501, 2_600], at(100));
-      const limits = { callbacks: T0, strangersKept: 10, now: T0 };
-      expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
+      const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
+      expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 25 });
       // What the first sweep has passed would go if it were looked at.
       await execute(
         target,
         "UPDATE oncehook_records SET source = 'platform' WHERE event_id IN ('e1', 'e2001')",
       );
-      expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 1 });
-      expect(await store.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
+      expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 1 });
+      expect(await store.retention.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
       expect(await countOf(target, "oncehook_records", "source = 'platform'")).toBe(1);
     }));
 
-  it("deletes a record that was too young among older ones when the sweep came by, once it is old", () =>
+  it("the retention job deletes a record once it is old, also among older ones", () =>
     withStore(dialect, async (store, target) => {
       const everyOne = "'platform'";
       await insertRecords(target, [1, 500], T0, everyOne);
       await insertRecords(target, [501, 501], at(100), everyOne);
       await insertRecords(target, [502, 1_000], T0, everyOne);
-      const limits = { callbacks: T0, strangersKept: 10, now: T0 };
-      expect(await store.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 999 });
-      expect(await store.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
+      const limits = { callbacks: T0, refusedRowsKept: 10, now: T0 };
+      expect(await store.retention.sweep({ ...limits, records: at(50) })).toMatchObject({ records: 999 });
+      expect(await store.retention.sweep({ ...limits, records: at(150) })).toMatchObject({ records: 1 });
     }));
 
-  it("bounds the rows that belong to no event, the newest kept, and leaves those of events alone", () =>
+  it("the retention job bounds the number of rows without an event, keeps the newest, and leaves those of events", () =>
     withStore(dialect, async (store) => {
       const strangers = Array.from({ length: 1_500 }, (_, index) => logRow({ requestId: `s${index}` }));
       await store.appendCallbacks([logRow({ eventId: "e1" }), ...strangers]);
-      const limits = { callbacks: new Date(0), strangersKept: 20, now: new Date() };
-      expect(await store.sweep(limits)).toMatchObject({ callbacks: 1_480 });
-      expect(await store.sweep(limits)).toMatchObject({ callbacks: 0 });
+      const limits = { callbacks: new Date(0), refusedRowsKept: 20, now: new Date() };
+      expect(await store.retention.sweep(limits)).toMatchObject({ callbacks: 1_480 });
+      expect(await store.retention.sweep(limits)).toMatchObject({ callbacks: 0 });
       const left = await listCallbacks(store, { limit: 200 });
       expect(left).toHaveLength(21);
       expect([left[0]?.requestId, left.at(-1)?.eventId]).toEqual(["s1499", "e1"]);
     }));
 
-  it("bounds the bytes of rows that belong to no event, the oldest out first, and leaves those of events alone", () =>
+  it("the retention job bounds the bytes of rows without an event, deletes the oldest first, and leaves those of events", () =>
     withStore(dialect, async (store) => {
       const requestBody = "ü".repeat(2_000);
       const strangers = Array.from({ length: 1_250 }, (_, index) =>
         logRow({ requestId: `s${index}`, requestBody }),
       );
       await store.appendCallbacks([logRow({ eventId: "e1", requestBody }), ...strangers]);
-      const each = logRowBytes(strangers[0] ?? logRow());
+      const each = logEntryBytes(strangers[0] ?? logRow());
       expect(each).toBeGreaterThan(4_000);
       // Two processes at once: one of them leaves to the other what that is at.
-      const bounds = Array.from({ length: 2 }, () => store.callbacks.boundRefused(each * 1_010 + 1));
+      const bounds = Array.from({ length: 2 }, () => store.retention.trimRefused(each * 1_010 + 1));
       expect((await Promise.all(bounds)).reduce((sum, deleted) => sum + deleted)).toBe(240);
-      expect(await store.callbacks.boundRefused(each * 1_010)).toBe(0);
-      const limits = { callbacks: new Date(0), strangersKept: 10_000, now: new Date() };
-      expect(await store.sweep({ ...limits, strangerBytes: each * 7 })).toMatchObject({ callbacks: 1_003 });
+      expect(await store.retention.trimRefused(each * 1_010)).toBe(0);
+      const limits = { callbacks: new Date(0), refusedRowsKept: 10_000, now: new Date() };
+      expect(await store.retention.sweep({ ...limits, refusedBytes: each * 7 })).toMatchObject({
+        callbacks: 1_003,
+      });
       const left = await listCallbacks(store, { limit: 200 });
       expect(left.map(({ requestId, eventId }) => eventId ?? requestId)).toEqual([
         ...Array.from({ length: 7 }, (_, index) => `s${1_249 - index}`),
@@ -216,19 +223,22 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       ]);
     }));
 
-  it("keeps what the log has left out in the row that stands for it", () =>
+  it("the row that stands for omitted log rows keeps their counts", () =>
     withStore(dialect, async (store) => {
       const time = T0.toISOString();
-      const leftOut = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
-      await store.appendCallbacks([logRow({ requestId: "some" }), logRow({ requestId: "many", leftOut })]);
+      const dropped = { reason: "rejected_bound", count: 7, addresses: 2, first: time, last: time } as const;
+      await store.appendCallbacks([
+        logRow({ requestId: "some" }),
+        logRow({ requestId: "many", dropped: dropped }),
+      ]);
       const rows = await listCallbacks(store, { limit: 9 });
-      expect(rows.map((row) => [row.requestId, row.leftOut])).toEqual([
-        ["many", leftOut],
+      expect(rows.map((row) => [row.requestId, row.dropped])).toEqual([
+        ["many", dropped],
         ["some", undefined],
       ]);
     }));
 
-  it("keeps what a failed event has prepared as long as its failure", () =>
+  it("the retention job keeps a failed event's prepare result as long as its failure", () =>
     withStore(dialect, async (store) => {
       const lease = { owner: "a", now: T0, until: at(30) };
       for (const eventId of ["failed", "forgotten"]) {
@@ -236,12 +246,12 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
         await store.preparations.save({ source: "platform", eventId }, "a", Buffer.of(1));
       }
       await store.failures.record(newFailure({ source: "platform", eventId: "failed" }, null), T0);
-      const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
-      expect(await store.sweep(limits)).toMatchObject({ stale: 1 });
+      const limits = { callbacks: T0, refusedRowsKept: 0, now: at(30 * 86_400) };
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1 });
       expect(await store.preparations.get({ source: "platform", eventId: "failed" })).toBeDefined();
     }));
 
-  it("deletes the old results of prepare steps a thousand at a time", () =>
+  it("the retention job deletes the old results of prepare steps a thousand at a time", () =>
     withStore(dialect, async (store, target) => {
       await execute(
         target,
@@ -251,14 +261,14 @@ describe.each(DIALECTS)("lists, counters and retention on %s", (dialect) => {
       );
       // The second thousand cannot go, and the first has gone.
       await execute(target, REFUSES_E2500[dialect]);
-      const limits = { callbacks: T0, strangersKept: 0, now: at(30 * 86_400) };
-      await expect(store.sweep(limits)).rejects.toThrow();
+      const limits = { callbacks: T0, refusedRowsKept: 0, now: at(30 * 86_400) };
+      await expect(store.retention.sweep(limits)).rejects.toThrow();
       expect(await countOf(target, "oncehook_preparations")).toBe(1_500);
       await execute(target, `DROP TRIGGER refuses${dialect === "sqlite" ? "" : " ON oncehook_preparations"}`);
-      expect(await store.sweep(limits)).toMatchObject({ stale: 1_500 });
+      expect(await store.retention.sweep(limits)).toMatchObject({ stale: 1_500 });
     }));
 
-  it("answers a ping, and closing twice does no harm", () =>
+  it("a store answers a ping, and may be closed twice", () =>
     withStore(dialect, async (store) => {
       await store.ping();
       await store.close();

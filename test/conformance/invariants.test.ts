@@ -59,7 +59,7 @@ const failure = (over: Values = {}) =>
     retries_done: 0,
     code: "handler_failed",
     error: "",
-    sealed_body: "",
+    encrypted_body: "",
     body_sha256: "ab",
     first_failed_at: NOW,
     last_failed_at: NOW,
@@ -77,7 +77,7 @@ const delivery = (over: Values = {}) =>
     attempts: 0,
     ...over,
   }).replace("VALUES (0", "VALUES ((SELECT id FROM oncehook_notifications)");
-const GIVEN_TO_CHANNELS = `UPDATE oncehook_notifications SET spread_at = '${NOW}'`;
+const GIVEN_TO_CHANNELS = `UPDATE oncehook_notifications SET fanned_out_at = '${NOW}'`;
 /** The record names the row of the log. */
 const NAMED = "UPDATE oncehook_records SET callback_id = (SELECT max(id) FROM oncehook_callbacks)";
 const exhausted = { state: "exhausted", next_attempt_at: null };
@@ -100,7 +100,11 @@ const BROKEN: [title: string, invariant: string, statements: string[]][] = [
   ["a notification has no event", "notifications-of-records", [notification()]],
   ["a notification's event is another source's", "notifications-of-records", [record(other), notification()]],
   ["a notification is there twice", "notifications-once", [record(), notification(), notification()]],
-  ["a delivery was never given to its channel", "deliveries-spread", [record(), notification(), delivery()]],
+  [
+    "a delivery was never given to its channel",
+    "deliveries-fanned-out",
+    [record(), notification(), delivery()],
+  ],
   [
     "a delivery has no time",
     "deliveries-timed",
@@ -155,19 +159,19 @@ describe.each(DIALECTS)("what verify finds on %s", (dialect) => {
     const empty = TABLES.map((table) => `DELETE FROM oncehook_${table}`);
     await execute(target, [...empty, ...statements].join("; "));
     const { invariants } = await checkTarget(target);
-    const found = invariants.filter((one) => one.broken > 0);
-    return { counts: Object.fromEntries(found.map((one) => [one.name, one.broken])), found };
+    const found = invariants.filter((one) => one.violations > 0);
+    return { counts: Object.fromEntries(found.map((one) => [one.name, one.violations])), found };
   }
 
-  it.each(BROKEN)("tells where %s", async (_title, invariant, statements) => {
+  it.each(BROKEN)("verify reports where %s", async (_title, invariant, statements) => {
     expect((await broken(statements)).counts).toEqual({ [invariant]: 1 });
   });
 
-  it.each(WHOLE)("is nothing where %s", async (_title, statements) => {
+  it.each(WHOLE)("verify finds nothing where %s", async (_title, statements) => {
     expect((await broken(statements)).counts).toEqual({});
   });
 
-  it("is counted in full, and names five of it", async () => {
+  it("verify counts all violations, and names five of them", async () => {
     const ids = Array.from({ length: 7 }, (_, index) => `e${index}`);
     const { counts, found } = await broken(ids.map((event_id) => record({ event_id, result: null })));
     expect(counts).toEqual({ "records-completed": 7 });

@@ -28,7 +28,7 @@ async function run(store: Store, eventId: string, ...statements: string[]): Prom
 }
 
 describe("a statement that is kept parsed on postgres", () => {
-  it("is parsed anew where the table was changed meanwhile", () =>
+  it("a kept statement is parsed again where its table was changed", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -44,7 +44,7 @@ describe("a statement that is kept parsed on postgres", () => {
       { migrations: [SETUP], poolSize: 1 },
     ));
 
-  it("is parsed anew, and runs once, on a connection that was reset after a COMMIT that was refused", () =>
+  it("a kept statement is parsed again, and runs once, on a connection that was reset after a refused COMMIT", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -64,7 +64,7 @@ describe("a statement that is kept parsed on postgres", () => {
       { migrations: [EFFECTS], poolSize: 1 },
     ));
 
-  it("is parsed anew where another session has changed the table", () =>
+  it("a kept statement is parsed again where another session has changed the table", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -77,7 +77,7 @@ describe("a statement that is kept parsed on postgres", () => {
       { migrations: [SETUP], poolSize: 1 },
     ));
 
-  it("means the real table where a temporary one has its name, unless it names pg_temp", () =>
+  it("a kept statement uses the real table where a temporary one has its name, unless it names pg_temp", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -93,7 +93,7 @@ describe("a statement that is kept parsed on postgres", () => {
 });
 
 describe("a statement of the store's own, which is kept parsed on postgres", () => {
-  it("is parsed anew where the store's table was changed meanwhile, as a newer version does at its start", () =>
+  it("a kept statement of the store is parsed again where a newer version has changed its table", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -107,7 +107,7 @@ describe("a statement of the store's own, which is kept parsed on postgres", () 
 });
 
 describe("a statement of the store's own that is refused while a connection parses it for the first time", () => {
-  it("spoils nothing for those that come after it", () =>
+  it("a refused first parse fails no later statement", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { poolSize: 1 });
@@ -130,7 +130,7 @@ describe("a statement of the store's own that is refused while a connection pars
 });
 
 describe("searches for records at the same time on postgres", () => {
-  it("find each its own", () =>
+  it("parallel searches each find their own record", () =>
     withStore("postgres", async (store) => {
       for (const id of ["e1", "e3"]) await run(store, id);
       const ids = ["e1", "e2", "e3", "e4"];
@@ -140,7 +140,7 @@ describe("searches for records at the same time on postgres", () => {
       expect(found[0]?.processedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     }));
 
-  it("wait no longer than a moment for others whose connections are dead without a word", () =>
+  it("parallel searches wait only briefly for others on dead connections", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) });

@@ -7,7 +7,7 @@ const LATE = { topic: "order.paid", payload: { late: true } };
 
 // A handler past its time limit goes on running although its transaction is gone; none of it may have an effect.
 describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (dialect) => {
-  it("cannot enqueue a notification after its event was completed", () =>
+  it("a late handler cannot enqueue a notification after its event was completed", () =>
     withStore(dialect, async (store, target) => {
       const kept: OnceScope[] = [];
       await store.once(
@@ -22,7 +22,7 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
       expect(await countOf(target, "oncehook_notifications")).toBe(0);
     }));
 
-  it("cannot enqueue a notification of an event that failed, into another event's transaction", () =>
+  it("a late handler cannot enqueue a notification of an event that failed, into another event's transaction", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -51,7 +51,7 @@ describe.each(DIALECTS)("a handler that goes on after its transaction on %s", (d
       { migrations: [EFFECTS], poolSize: 1 },
     ));
 
-  it("cannot use a method that it took from the connection, nor read from the connection", () =>
+  it("a late handler cannot use a method that it took from the connection, nor read from the connection", () =>
     withStore(
       dialect,
       async (store, target) => {

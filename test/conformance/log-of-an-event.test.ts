@@ -12,7 +12,7 @@ const KEEP = new Date(0);
 /** Handles an event, whose log row commits with it. */
 async function handle(store: Store, eventId: string): Promise<void> {
   const row = logRow({ eventId, requestId: `handled ${eventId}`, receivedAt: NOW.toISOString() });
-  await store.once(newRecord(eventId), async () => ({ result: {}, logRow: row }), committing());
+  await store.once(newRecord(eventId), async () => ({ result: {}, logEntry: row }), committing());
 }
 
 async function logOf(store: Store, eventId: string): Promise<string[]> {
@@ -20,7 +20,7 @@ async function logOf(store: Store, eventId: string): Promise<string[]> {
 }
 
 describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
-  it("has the row that was committed with its record, and those of its duplicates", () =>
+  it("the log of an event has the row that was committed with its record, and those of its duplicates", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
       await handle(store, "e2");
@@ -28,18 +28,18 @@ describe.each(DIALECTS)("the log of an event on %s", (dialect) => {
       expect(await logOf(store, "e1")).toEqual(["duplicate of e1", "handled e1"]);
     }));
 
-  it("is found as long as it is kept, also when its record goes first", () =>
+  it("the log of an event is found as long as it is kept, also after its record is deleted", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
-      const limits = { callbacks: KEEP, records: LATER, strangersKept: 10, now: NOW };
-      expect(await store.sweep(limits)).toMatchObject({ callbacks: 0, records: 1 });
+      const limits = { callbacks: KEEP, records: LATER, refusedRowsKept: 10, now: NOW };
+      expect(await store.retention.sweep(limits)).toMatchObject({ callbacks: 0, records: 1 });
       expect(await logOf(store, "e1")).toEqual(["handled e1"]);
     }));
 
-  it("never has a row of another event that got the id of its own, which is gone", () =>
+  it("the log of an event never has a row of another event that reuses its deleted record's id", () =>
     withStore(dialect, async (store) => {
       await handle(store, "e1");
-      expect(await store.sweep({ callbacks: LATER, strangersKept: 10, now: NOW })).toMatchObject({
+      expect(await store.retention.sweep({ callbacks: LATER, refusedRowsKept: 10, now: NOW })).toMatchObject({
         callbacks: 1,
       });
       await handle(store, "e2");

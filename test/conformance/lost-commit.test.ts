@@ -7,13 +7,13 @@ import { until } from "../support/until.ts";
 import { type Loss, withWire } from "../support/wire.ts";
 
 const LOSSES: readonly [what: string, loss: Loss, kept: number, next: string][] = [
-  ["the answer of a COMMIT that happened", "answer", 1, "already"],
+  ["the answer of a COMMIT that happened", "answer", 1, "duplicate"],
   ["a COMMIT on its way to the server", "commit", 0, "completed"],
 ];
 
 describe("a connection that breaks around COMMIT on postgres", () => {
   it.each(LOSSES)(
-    "never guesses after losing %s: it fails, and the redelivery finds out",
+    "a delivery that loses %s fails without a guess, and the redelivery finds out",
     (_, loss, kept, next) =>
       withDatabase("postgres", (target) =>
         withWire(target.url, async (wire) => {
@@ -33,10 +33,10 @@ describe("a connection that breaks around COMMIT on postgres", () => {
                 committing(),
               );
             wire.loseNext(loss);
-            await expect(deliver()).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+            await expect(deliver()).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
             expect(runs).toBe(1);
             expect(await countOf(target, "effects")).toBe(kept);
-            expect((await deliver()).ending).toBe(next);
+            expect((await deliver()).kind).toBe(next);
             expect(await countOf(target, "effects")).toBe(1);
           } finally {
             await store.close();
@@ -62,13 +62,13 @@ const END_COMMIT = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`;
 
 describe("a session that the server ends during COMMIT on postgres", () => {
-  it("says nothing of whether the event was committed", () =>
+  it("a lost session leaves unknown whether the event was committed", () =>
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target, { migrations: [EFFECTS, SLOW_COMMIT] });
       try {
         const delivering = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
         const ending = until(async () => (await rowsOf(target, END_COMMIT)).length === 1);
-        await expect(delivering).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+        await expect(delivering).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
         await ending;
       } finally {
         await store.close();
@@ -77,7 +77,7 @@ describe("a session that the server ends during COMMIT on postgres", () => {
 });
 
 describe("a connection that breaks before the answer to a statement of the store's own", () => {
-  it("fails it and does not send it again, since it may have happened", () =>
+  it("the statement fails and is not sent again, since it may have run", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) });
@@ -86,7 +86,7 @@ describe("a connection that breaks before the answer to a statement of the store
             ...newRecord("e1"),
             code: "handler_failed",
             error: "down",
-            sealedBody: Buffer.of(1),
+            encryptedBody: Buffer.of(1),
             nextAttemptAt: null,
           } as const;
           let cuts = 0;
@@ -107,7 +107,7 @@ describe("a connection that breaks before the answer to a statement of the store
 });
 
 describe("a server that falls silent without closing its connections", () => {
-  it("is asked again over new connections, and the silent ones are never used again", () =>
+  it("a silent server is asked again over new connections, and the silent ones are never used again", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };
@@ -119,8 +119,8 @@ describe("a server that falls silent without closing its connections", () => {
           wire.silence();
           const deliver = () =>
             store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
-          expect((await deliver()).ending).toBe("completed");
-          expect((await deliver()).ending).toBe("already");
+          expect((await deliver()).kind).toBe("completed");
+          expect((await deliver()).kind).toBe("duplicate");
           expect(await countOf(target, "effects")).toBe(1);
         } finally {
           await store.close();
@@ -128,7 +128,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("holds up no event past its deadline, neither before its handler nor at its COMMIT", () =>
+  it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         // So few connections serve each event by itself.
@@ -143,7 +143,7 @@ describe("a server that falls silent without closing its connections", () => {
           const lost = store.once(newRecord("e1"), handle, committing(600));
           await expect(lost).rejects.toMatchObject({ reason: "commit_unknown" });
           const unanswered = store.once(newRecord("e2"), handle, committing(600));
-          await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", ran: false });
+          await expect(unanswered).rejects.toMatchObject({ reason: "unavailable", handlerStarted: false });
           expect(performance.now() - begun).toBeLessThan(4_000);
         } finally {
           wire.cutAll();
@@ -152,7 +152,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("on two of them keeps no look-up from the others", () =>
+  it("silent connections delay no look-up on the others", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Migration, type OwnedMigration, sql } from "../../src/store/index.ts";
+import { type HandlerMigration, type Migration, sql } from "../../src/store/index.ts";
+import { checkTarget } from "../support/check-target.ts";
 import {
   DIALECTS,
   openTarget,
@@ -10,6 +11,7 @@ import {
 } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
+import { inspectTarget } from "../support/inspect-target.ts";
 import { NEWEST, SCHEMA } from "../support/schema-steps.ts";
 
 function creating(name: string, statement: string): Migration {
@@ -22,7 +24,7 @@ function creating(name: string, statement: string): Migration {
 }
 
 describe.each(DIALECTS)("migrations on %s", (dialect) => {
-  it("are applied in order, once", () =>
+  it("migrations are applied in order, once", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [
         creating("one", "CREATE TABLE one (n integer)"),
@@ -37,7 +39,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await countOf(target, "one")).toBe(1);
     }));
 
-  it("are applied by one of several processes that start at once", () =>
+  it("several processes that start at once apply migrations once", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [creating("one", "CREATE TABLE one (n integer)")];
       const opened = await Promise.all([1, 2, 3, 4].map(() => openTarget(target, { migrations })));
@@ -45,7 +47,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(opened.flatMap(({ report }) => report.applied).sort()).toEqual([...SCHEMA, "one"]);
     }));
 
-  it("change nothing when one of them fails, and say which", () =>
+  it("a migration that fails is named, and none of them changes anything", () =>
     withDatabase(dialect, async (target) => {
       const migrations = [
         creating("good", "CREATE TABLE good (n integer)"),
@@ -63,30 +65,12 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
     ...creating("parcels", `CREATE TABLE ${table} (n integer)`),
     handlers: [handler],
   });
-  const applied = async (target: Target, migrations: readonly OwnedMigration[]) => {
+  const applied = async (target: Target, migrations: readonly HandlerMigration[]) => {
     const { store, report } = await openTarget(target, { migrations });
     await store.close();
     return report.applied;
   };
-  /** The table as it was before it knew handlers. */
-  const asBefore = async (target: Target, ...names: string[]) => {
-    await applied(target, []);
-    for (const statement of [
-      "DELETE FROM oncehook_schema WHERE number = 13",
-      "DROP TABLE oncehook_own_migrations",
-      "CREATE TABLE oncehook_own_migrations (name text PRIMARY KEY, applied_at text NOT NULL)",
-      ...names.map(
-        (name) => `INSERT INTO oncehook_own_migrations VALUES ('${name}', '2026-01-01T00:00:00Z')`,
-      ),
-    ]) {
-      await execute(
-        target,
-        dialect === "postgres" ? statement.replace("applied_at text", "applied_at timestamptz") : statement,
-      );
-    }
-  };
-
-  it("of two handlers that name one alike are both applied, once", () =>
+  it("migrations of one name by two handlers are both applied, once", () =>
     withDatabase(dialect, async (target) => {
       const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
       expect(await applied(target, both)).toEqual([...SCHEMA, "parcels", "parcels"]);
@@ -95,7 +79,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await countOf(target, "two")).toBe(0);
     }));
 
-  it("that several handlers list are applied once, whichever of the handlers is left", () =>
+  it("migrations that several handlers list are applied once, whichever handler remains", () =>
     withDatabase(dialect, async (target) => {
       const shared = (...handlers: string[]) => ({ ...ofHandler("", "one"), handlers });
       expect(await applied(target, [shared("shipped", "returned")])).toEqual([...SCHEMA, "parcels"]);
@@ -103,34 +87,26 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await applied(target, [shared("lost")])).toEqual([]);
     }));
 
-  it("that an earlier version applied are known as the handler's, and no other one's", () =>
+  it("a database of a development schema is refused with the remedy, and left unchanged", () =>
     withDatabase(dialect, async (target) => {
-      await asBefore(target, "parcels", "gone");
-      await execute(target, "CREATE TABLE one (n integer)");
-      expect(await applied(target, [ofHandler("shipped", "one")])).toEqual(["0013-migrations-of-handlers"]);
-      const both = [ofHandler("returned", "two"), ofHandler("shipped", "one")];
-      expect(await applied(target, both)).toEqual(["parcels"]);
-      expect(await countOf(target, "two")).toBe(0);
-      const rows = await rowsOf(target, "SELECT handler, name FROM oncehook_own_migrations ORDER BY handler");
-      expect(rows.map(({ handler, name }) => `${handler}/${name}`)).toEqual([
-        "/gone",
-        "returned/parcels",
-        "shipped/parcels",
-      ]);
+      for (const statement of [
+        "CREATE TABLE oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at text NOT NULL)",
+        "INSERT INTO oncehook_schema VALUES (13, 'migrations-of-handlers', '2026-01-01T00:00:00Z')",
+        "CREATE TABLE oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
+        "CREATE TABLE oncehook_records (id integer)",
+      ])
+        await execute(target, statement);
+      const message =
+        "the database has schema 13, of a development version before the first release, which this version cannot upgrade. " +
+        "Use a new database: another file, or another DATABASE_SCHEMA.";
+      await expect(openTarget(target)).rejects.toThrow(`DATABASE_URL: ${message}`);
+      expect(await inspectTarget(target)).toMatchObject({ exists: true, schema: 13, handlerMigrations: [] });
+      await expect(checkTarget(target)).rejects.toThrow(message);
+      expect(await rowsOf(target, "SELECT * FROM oncehook_settings")).toEqual([]);
+      await expect(rowsOf(target, "SELECT * FROM oncehook_handler_migrations")).rejects.toThrow();
     }));
 
-  it("of two handlers are refused where an earlier version applied one of them and dropped the other", () =>
-    withDatabase(dialect, async (target) => {
-      await asBefore(target, "parcels");
-      const both = [ofHandler("shipped", "one"), ofHandler("returned", "two")];
-      await expect(applied(target, both)).rejects.toThrow(
-        'two migrations are named "parcels": one of the handler of "shipped", one of the handler of "returned"',
-      );
-      const renamed = [both[0]!, { ...both[1]!, name: "returned-parcels" }];
-      expect(await applied(target, renamed)).toEqual(["0013-migrations-of-handlers", "returned-parcels"]);
-    }));
-
-  it("refuse a database with a newer schema and leave it as it is", () =>
+  it("a database with a newer schema is refused and left unchanged", () =>
     withDatabase(dialect, async (target) => {
       await (await openTarget(target)).store.close();
       await execute(target, "INSERT INTO oncehook_schema VALUES (999, 'future', '2030-01-01T00:00:00Z')");
@@ -144,7 +120,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       expect(await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name")).toEqual(before);
     }));
 
-  it("refuse a database into which a copy has not finished, other than for the copy itself", () =>
+  it("a database with an unfinished copy is refused, except for the copy itself", () =>
     withDatabase(dialect, async (target) => {
       await (await openTarget(target)).store.close();
       await execute(target, "INSERT INTO oncehook_settings VALUES ('unfinished_copy', '{}')");
@@ -152,7 +128,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await (await openTarget(target, { stamp: { ...STAMP, continuesCopy: true } })).store.close();
     }));
 
-  it("refuse another environment's database", () =>
+  it("a database of another environment is refused", () =>
     withDatabase(dialect, async (target) => {
       await (await openTarget(target)).store.close();
       const refused = openTarget(target, { stamp: { ...STAMP, environment: "production" } });
@@ -161,11 +137,11 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       );
     }));
 
-  it("tell the base address that the database had before", () =>
+  it("migrations return the base address that the database had before", () =>
     withDatabase(dialect, async (target) => {
       const first = await openTarget(target);
-      await first.store.noteBaseUrl("http://127.0.0.1:8080");
-      await first.store.noteBaseUrl("http://127.0.0.1:9");
+      await first.store.settings.noteBaseUrl("http://127.0.0.1:8080");
+      await first.store.settings.noteBaseUrl("http://127.0.0.1:9");
       await first.store.close();
       const second = await openTarget(target);
       await second.store.close();
@@ -179,7 +155,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
   const opened = async (target: Target, options: StoreOptions) =>
     (await openTarget(target, options)).store.close();
 
-  it("refuse a key that is not the one the database was last used with, and change nothing", () =>
+  it("a key that the database was not last used with is refused, and nothing changes", () =>
     withDatabase(dialect, async (target) => {
       await opened(target, keyed("key-1"));
       const before = await rowsOf(target, "SELECT * FROM oncehook_settings ORDER BY name");
@@ -190,7 +166,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await opened(target, keyed("key-1"));
     }));
 
-  it("take a new key with the old one as previous, and know it from then on", () =>
+  it("a new key is accepted with the old one as previous, and known from then on", () =>
     withDatabase(dialect, async (target) => {
       await opened(target, keyed("key-1"));
       await opened(target, keyed("key-2", "key-1"));
@@ -198,7 +174,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await expect(opened(target, keyed("key-1"))).rejects.toThrow("ENCRYPTION_KEY: ");
     }));
 
-  it("take the configured key where none is known yet, and any key on an operator's word", () =>
+  it("the configured key is accepted where none is known yet, and any key with the operator's flag", () =>
     withDatabase(dialect, async (target) => {
       await opened(target, keyed("key-1"));
       await execute(target, "DELETE FROM oncehook_settings WHERE name = 'key_id'");
@@ -210,7 +186,7 @@ describe.each(DIALECTS)("migrations on %s", (dialect) => {
       await opened(target, keyed("key-3"));
     }));
 
-  it("let one of two keys win where two processes start at once on a new database", () =>
+  it("one of two keys wins where two processes start at once on a new database", () =>
     withDatabase(dialect, async (target) => {
       const ends = await Promise.allSettled([opened(target, keyed("key-1")), opened(target, keyed("key-2"))]);
       expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);

@@ -9,7 +9,7 @@ import { logRow } from "../support/log-row.ts";
 const migrations: Migration[] = [EFFECTS];
 
 describe.each(DIALECTS)("once on %s", (dialect) => {
-  it("commits record, effects, notification and log row together", () =>
+  it("once commits record, effects, notification and log row together", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -19,11 +19,11 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
             await addEffect(scope, "e1");
             await scope.enqueue({ topic: "order.paid", payload: { n: 1 } });
             await scope.enqueue({ topic: "order.paid", payload: { n: 2 } });
-            return { result: { ok: true }, logRow: logRow({ eventId: "e1" }) };
+            return { result: { ok: true }, logEntry: logRow({ eventId: "e1" }) };
           },
           committing(),
         );
-        expect(ending).toEqual({ ending: "completed", result: { ok: true } });
+        expect(ending).toEqual({ kind: "completed", result: { ok: true } });
         expect(await countOf(target, "effects")).toBe(1);
         const notifications = await rowsOf(target, "SELECT * FROM oncehook_notifications ORDER BY id");
         expect(notifications.map((row) => [row.event_id, row.position])).toEqual([
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("keeps what SPEC 2.4 asks of a record", () =>
+  it("a record has what SPEC 2.4 requires", () =>
     withStore(dialect, async (store) => {
       const clock = new Date().toISOString();
       await store.once(newRecord("e1"), async () => ({ result: { order_id: "o1" } }), committing());
@@ -46,7 +46,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(record?.processedAt && record.processedAt >= clock).toBe(true);
     }));
 
-  it("keeps when the event came and when its handler had ended, by the clock of the receiver", () => {
+  it("a record has the arrival time and the handler's end time, by the receiver's clock", () => {
     let now = new Date("2026-01-02T03:04:05.678Z");
     return withStore(
       dialect,
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     );
   });
 
-  it("does not run a second time and answers with the stored record", () =>
+  it("a duplicate does not run, and returns the stored record", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: { run: 1 } }), committing());
       const again = await store.once(
@@ -73,10 +73,10 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         () => Promise.reject(new Error("must not run")),
         committing(),
       );
-      expect(again).toMatchObject({ ending: "already", record: { result: { run: 1 } } });
+      expect(again).toMatchObject({ kind: "duplicate", record: { result: { run: 1 } } });
     }));
 
-  it("rolls back record, effects, notification and log row when run throws, and rethrows the very error", () =>
+  it("a run that throws rolls back record, effects, notification and log row, and rethrows the same error", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -98,24 +98,24 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("runs afresh after a failure", () =>
+  it("an event runs again after a failure", () =>
     withStore(dialect, async (store) => {
       await expect(
         store.once(newRecord("e1"), () => Promise.reject(new Error("down")), committing()),
       ).rejects.toThrow();
       const ending = await store.once(newRecord("e1"), async () => ({ result: { run: 2 } }), committing());
-      expect(ending).toEqual({ ending: "completed", result: { run: 2 } });
+      expect(ending).toEqual({ kind: "completed", result: { run: 2 } });
     }));
 
-  it("keeps the first body's fingerprint when the same id comes with another body", () =>
+  it("a duplicate with another body keeps the first body's fingerprint", () =>
     withStore(dialect, async (store) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const other = newRecord("e1", { bodySha256: "b".repeat(64) });
       const ending = await store.once(other, async () => ({ result: {} }), committing());
-      expect(ending).toMatchObject({ ending: "already", record: { bodySha256: "a".repeat(64) } });
+      expect(ending).toMatchObject({ kind: "duplicate", record: { bodySha256: "a".repeat(64) } });
     }));
 
-  it("takes the same id from another source for another event", () =>
+  it("the same id from another source is another event", () =>
     withStore(dialect, async (store, target) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       const ending = await store.once(
@@ -123,35 +123,35 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
         async () => ({ result: {} }),
         committing(),
       );
-      expect(ending.ending).toBe("completed");
+      expect(ending.kind).toBe("completed");
       expect(await countOf(target, "oncehook_records")).toBe(2);
     }));
 
-  it("leaves nothing of a rehearsal", () =>
+  it("a dry run leaves nothing", () =>
     withStore(
       dialect,
       async (store, target) => {
-        const options = { deadline: within(5_000), mode: "rehearse" } as const;
+        const options = { deadline: within(5_000), mode: "dry-run" } as const;
         const ending = await store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), options);
-        expect(ending).toEqual({ ending: "rehearsed", result: { event_id: "e1" } });
+        expect(ending).toEqual({ kind: "dry-run", result: { event_id: "e1" } });
         expect(await countOf(target, "effects")).toBe(0);
         expect(await countOf(target, "oncehook_records")).toBe(0);
       },
       { migrations },
     ));
 
-  it("keeps ids apart that only look alike, byte for byte", () =>
+  it("ids that only look alike stay separate, byte for byte", () =>
     withStore(dialect, async (store, target) => {
       const ids = ["\u00e9", "e\u0301", "k", "k ", " k", "K", "😀", "x".repeat(255)];
       for (const id of ids) {
-        expect((await store.once(newRecord(id), async () => ({ result: { id } }), committing())).ending).toBe(
+        expect((await store.once(newRecord(id), async () => ({ result: { id } }), committing())).kind).toBe(
           "completed",
         );
       }
       expect(await countOf(target, "oncehook_records")).toBe(ids.length);
     }));
 
-  it("stores results that a jsonb column would refuse", () =>
+  it("a store keeps results that a jsonb column would refuse", () =>
     withStore(dialect, async (store) => {
       let deep: object = {};
       for (let level = 0; level < 60; level += 1) deep = { deep };
@@ -160,7 +160,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect((await store.find(newRecord("e1"), within(1_000)))?.result).toEqual(result);
     }));
 
-  it("refuses the transaction's use after its end", () =>
+  it("the transaction is refused after its end", () =>
     withStore(
       dialect,
       async (store) => {
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       { migrations },
     ));
 
-  it("does not commit while a statement that nobody awaits is under way", () =>
+  it("a transaction with an unawaited statement does not commit", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -208,7 +208,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
     ));
 
   it.each(["COMMIT", " rollback ", "-- done\nCOMMIT", "/* done */ ; END", "BEGIN"])(
-    "does not let tx.query run %j",
+    "tx.query does not run %j",
     (statement) =>
       withStore(dialect, async (store) => {
         const run = store.once(
@@ -223,7 +223,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       }),
   );
 
-  it("does not let a handler commit by itself", () =>
+  it("a handler cannot commit by itself", () =>
     withStore(dialect, async (store, target) => {
       const run = store.once(
         newRecord("e1"),
@@ -242,7 +242,7 @@ describe.each(DIALECTS)("once on %s", (dialect) => {
       expect(await countOf(target, "oncehook_records")).toBe(0);
     }));
 
-  it("does not let tx.query begin a transaction of its own", () =>
+  it("tx.query cannot begin a transaction of its own", () =>
     withStore(dialect, async (store) => {
       const run = store.once(
         newRecord("e1"),

@@ -7,17 +7,17 @@ const NOON = new Date("2026-03-04T12:00:00.250Z");
 const later = (seconds: number) => new Date(NOON.getTime() + seconds * 1000);
 const ID = "a".repeat(64);
 const SESSION: StoredSession = {
-  who: "ada@example.com",
+  actor: "ada@example.com",
   role: "viewer",
-  begunWith: "f",
-  begunAt: NOON,
+  credentialFingerprint: "f",
+  startedAt: NOON,
   expiresAt: later(60),
 };
 
 describe.each(DIALECTS)("sessions on %s", (dialect) => {
-  it("are found as they were begun, by any process, until they expire", () =>
+  it("any process finds a session as it was created, until it expires", () =>
     withStore(dialect, async ({ sessions }, target) => {
-      await sessions.begin(ID, SESSION);
+      await sessions.create(ID, SESSION);
       const { store: other } = await openTarget(target);
       expect(await other.sessions.find(ID, later(59))).toEqual(SESSION);
       await other.close();
@@ -25,22 +25,22 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find("b".repeat(64), NOON)).toBeUndefined();
     }));
 
-  it("are begun for names that PostgreSQL's text cannot hold, too", () =>
+  it("a session can have a name that PostgreSQL's text cannot hold", () =>
     withStore(dialect, async ({ sessions }) => {
-      await sessions.begin(ID, { ...SESSION, who: "a\u0000" });
-      expect(await sessions.find(ID, NOON)).toMatchObject({ who: "a\uFFFD" });
+      await sessions.create(ID, { ...SESSION, actor: "a\u0000" });
+      expect(await sessions.find(ID, NOON)).toMatchObject({ actor: "a\uFFFD" });
     }));
 
-  it("are told from those that are none any more, many at once", () =>
+  it("the store tells which of many sessions are valid in one query", () =>
     withStore(dialect, async ({ sessions }) => {
       const [first, second, ended] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [
         string,
         string,
         string,
       ];
-      await sessions.begin(first, { ...SESSION, expiresAt: later(600) });
-      await sessions.begin(second, SESSION);
-      await sessions.begin(ended, SESSION);
+      await sessions.create(first, { ...SESSION, expiresAt: later(600) });
+      await sessions.create(second, SESSION);
+      await sessions.create(ended, SESSION);
       await sessions.end(ended);
       const all = [first, second, ended, "d".repeat(64)];
       expect(await sessions.among(all, NOON)).toEqual(new Set([first, second]));
@@ -48,9 +48,9 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.among([], NOON)).toEqual(new Set());
     }));
 
-  it("end at once, for every process, and one that is none may be ended too", () =>
+  it("a session ends at once, for every process, and an unknown one may be ended too", () =>
     withStore(dialect, async ({ sessions }, target) => {
-      await sessions.begin(ID, SESSION);
+      await sessions.create(ID, SESSION);
       const { store: other } = await openTarget(target);
       await other.sessions.end(ID);
       await other.sessions.end(ID);
@@ -58,12 +58,12 @@ describe.each(DIALECTS)("sessions on %s", (dialect) => {
       expect(await sessions.find(ID, NOON)).toBeUndefined();
     }));
 
-  it("go with the retention job once they have expired, and not before", () =>
+  it("the retention job deletes sessions once they have expired, and not before", () =>
     withStore(dialect, async (store, target) => {
-      await store.sessions.begin(ID, SESSION);
-      await store.sessions.begin("b".repeat(64), { ...SESSION, expiresAt: later(600) });
-      const limits = { callbacks: NOON, strangersKept: 10 };
-      expect(await store.sweep({ ...limits, now: later(61) })).toMatchObject({ stale: 1 });
+      await store.sessions.create(ID, SESSION);
+      await store.sessions.create("b".repeat(64), { ...SESSION, expiresAt: later(600) });
+      const limits = { callbacks: NOON, refusedRowsKept: 10 };
+      expect(await store.retention.sweep({ ...limits, now: later(61) })).toMatchObject({ stale: 1 });
       expect(await countOf(target, "oncehook_sessions")).toBe(1);
       expect(await store.sessions.find("b".repeat(64), later(61))).toBeDefined();
     }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Executed, Transaction } from "../../src/store/index.ts";
+import type { ExecuteResult, Transaction } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, EFFECTS, newRecord } from "../support/effects.ts";
 
@@ -7,11 +7,11 @@ const migrations = [EFFECTS];
 const mark = (tx: Transaction) => (tx.dialect === "sqlite" ? "?" : "$1");
 
 describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
-  it("binds its values, tells what it changed and returns rows", () =>
+  it("plain SQL binds its values, returns the number of changes and the rows", () =>
     withStore(
       dialect,
       async (store, target) => {
-        const seen: Executed[] = [];
+        const seen: ExecuteResult[] = [];
         await store.once(
           newRecord("e1"),
           async ({ tx }) => {
@@ -28,7 +28,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       { migrations },
     ));
 
-  it("may be taken out of the transaction it belongs to", () =>
+  it("execute works after it was taken out of tx", () =>
     withStore(
       dialect,
       async (store, target) => {
@@ -45,7 +45,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       { migrations },
     ));
 
-  it.each(["COMMIT", "ROLLBACK", "BEGIN", "SELECT 1; COMMIT"])("cannot run %s", (statement) =>
+  it.each(["COMMIT", "ROLLBACK", "BEGIN", "SELECT 1; COMMIT"])("plain SQL cannot run %s", (statement) =>
     withStore(
       dialect,
       async (store, target) => {
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
     ),
   );
 
-  it("takes its values in an array only", () =>
+  it("plain SQL takes its values in an array only", () =>
     withStore(
       dialect,
       async (store) => {
@@ -81,7 +81,7 @@ describe.each(DIALECTS)("plain SQL in a handler on %s", (dialect) => {
       { migrations },
     ));
 
-  it("is refused after the end of its transaction", () =>
+  it("plain SQL is refused after the end of its transaction", () =>
     withStore(
       dialect,
       async (store, target) => {

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, inject, it } from "vitest";
-import { examine, migrate } from "../../src/app/index.ts";
-import { connect } from "../../src/app/open-store.ts";
+import { migrate, runDoctor } from "../../src/app/index.ts";
+import { connectStore } from "../../src/app/open-store.ts";
 import type { Config } from "../../src/config/index.ts";
 import { systemClock } from "../../src/domain/index.ts";
 import { certificate } from "../support/certificate.ts";
@@ -51,13 +51,13 @@ describe("a PostgreSQL that cannot be used", () => {
     ],
     ["an unknown database", (address) => (address.pathname = "/absent"), /database "absent" does not exist/],
     ["an unknown host", (address) => (address.host = "absent.invalid:5432"), /ENOTFOUND absent.invalid/],
-  ])("names %s as the cause at once", async (_, change, cause) => {
+  ])("the error names %s as the cause at once", async (_, change, cause) => {
     const begun = performance.now();
     await expect(migrating(configOf(on(target.url, change)))).rejects.toThrow(cause);
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
-  it("names a port that nothing listens on, and one where nothing answers, within three seconds", async () => {
+  it("the error names a port without a listener, and one without a response, within three seconds", async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const { port } = silent.address() as { port: number };
@@ -88,9 +88,9 @@ describe("a PostgreSQL over TLS", () => {
     });
 
   it.skipIf(ca === undefined)(
-    "is used where its certificate is for its name and from the given authority",
+    "a connection is made where the server's certificate fits its name and the given authority",
     async () => {
-      const { store } = await connect(configOf(over("localhost", ca ?? "")), [], systemClock);
+      const { store } = await connectStore(configOf(over("localhost", ca ?? "")), [], systemClock);
       const [row] = await rowsOf(
         target,
         `SELECT bool_and(ssl) AS encrypted FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
@@ -102,7 +102,7 @@ describe("a PostgreSQL over TLS", () => {
   );
 
   it.skipIf(ca === undefined)(
-    "is refused at once under another name, and by another authority, and says why",
+    "a certificate of another name or another authority is refused at once with the cause",
     () =>
       withFolder(async (folder) => {
         const other = join(folder, "other.pem");
@@ -117,12 +117,12 @@ describe("a PostgreSQL over TLS", () => {
         ];
         for (const [url, cause] of refusals) await expect(migrating(configOf(url))).rejects.toThrow(cause);
         const [refused] = refusals;
-        const findings = await examine(configOf(refused?.[0] ?? ""), [], []);
+        const findings = await runDoctor(configOf(refused?.[0] ?? ""), [], []);
         expect(findings).toContainEqual(
           expect.objectContaining({
-            verdict: "failure",
-            about: "database",
-            says: expect.stringMatching(refused?.[1] ?? ""),
+            level: "failure",
+            check: "database",
+            message: expect.stringMatching(refused?.[1] ?? ""),
           }),
         );
       }),
@@ -130,42 +130,42 @@ describe("a PostgreSQL over TLS", () => {
 });
 
 describe.each(DIALECTS)("a table of the user's own on %s that a built-in handler would make", (dialect) => {
-  it("is told before the start by doctor, and by the start, with how to leave the handler out", () =>
+  it("doctor names the table before the start, the start does too, and both say how to leave the handler out", () =>
     withDatabase(dialect, async (fresh) => {
       // A file that holds other tables and none of Oncehook's is refused for that.
       if (dialect === "sqlite") await migrating(testConfig(fresh, { HANDLERS: "none" }));
       await execute(fresh, "CREATE TABLE users (id integer)");
       const says = expect.stringContaining("HANDLERS=payment_notify,webhook_message");
       const config = testConfig(fresh);
-      const failure = { verdict: "failure", about: "database", says };
-      expect(await examine(config, [], [])).toContainEqual(failure);
+      const failure = { level: "failure", check: "database", message: says };
+      expect(await runDoctor(config, [], [])).toContainEqual(failure);
       await expect(migrating(config)).rejects.toThrow(
         /users.* already exists; leave the built-in handler user_authorized out/,
       );
 
       const without = testConfig(fresh, { HANDLERS: "payment_notify,webhook_message" });
-      expect(await examine(without, [], [])).not.toContainEqual(
-        expect.objectContaining({ verdict: "failure" }),
+      expect(await runDoctor(without, [], [])).not.toContainEqual(
+        expect.objectContaining({ level: "failure" }),
       );
       await migrating(without);
       // Oncehook's own tables are in nobody's way.
-      expect(await examine(without, [], [])).not.toContainEqual(
-        expect.objectContaining({ verdict: "failure" }),
+      expect(await runDoctor(without, [], [])).not.toContainEqual(
+        expect.objectContaining({ level: "failure" }),
       );
-      expect(await examine(config, [], [])).toContainEqual(failure);
+      expect(await runDoctor(config, [], [])).toContainEqual(failure);
     }));
 });
 
 describe("DATABASE_SCHEMA", () => {
   const schema = 'my "own" Schema';
 
-  it("holds every table, beside a user's own of the same names, for all who open the database", () =>
+  it("DATABASE_SCHEMA holds every table, beside a user's own of the same names, for every client", () =>
     withDatabase("postgres", async (fresh) => {
       await execute(fresh, "CREATE TABLE users (id integer); CREATE TABLE effects (mine text)");
       const config = testConfig(fresh, { DATABASE_SCHEMA: schema });
       expect(await inspectTarget(fresh, schema)).toMatchObject({ exists: false });
       await migrating(config);
-      const { store } = await connect(config, [EFFECTS], systemClock);
+      const { store } = await connectStore(config, [EFFECTS], systemClock);
       try {
         const ids = Array.from({ length: 6 }, (_, index) => `e${index}`);
         await Promise.all(
@@ -205,20 +205,20 @@ describe("DATABASE_SCHEMA", () => {
       expect(await inspectTarget(fresh)).toMatchObject({ exists: false });
       const { contents, invariants } = await checkTarget(fresh, schema);
       expect(contents?.records).toBe(8);
-      expect(invariants.filter(({ broken }) => broken > 0)).toEqual([]);
-      expect(await examine(config, [], [])).not.toContainEqual(
-        expect.objectContaining({ verdict: "failure" }),
+      expect(invariants.filter(({ violations }) => violations > 0)).toEqual([]);
+      expect(await runDoctor(config, [], [])).not.toContainEqual(
+        expect.objectContaining({ level: "failure" }),
       );
     }));
 
-  it("is made once by processes that start at the same time", () =>
+  it("processes that start at the same time create the schema once", () =>
     withDatabase("postgres", async (fresh) => {
       const config = testConfig(fresh, { DATABASE_SCHEMA: "oncehook" });
       await Promise.all([migrating(config), migrating(config), migrating(config)]);
       expect(await countOf(fresh, "oncehook.oncehook_schema")).toBeGreaterThan(0);
     }));
 
-  it("refuses a start behind a pooler that drops it, and makes no table elsewhere", () =>
+  it("a start refuses a pooler that drops DATABASE_SCHEMA, and makes no table elsewhere", () =>
     withDatabase("postgres", (fresh) =>
       withWire(fresh.url, async (wire) => {
         // The start of a session alone is changed: a setting of the same length that nothing reads.
@@ -232,14 +232,14 @@ describe("DATABASE_SCHEMA", () => {
       }),
     ));
 
-  it("refuses a start where no schema is there to make tables in, instead of making them temporary", () =>
+  it("a start refuses a missing schema instead of making its tables temporary", () =>
     withDatabase("postgres", async (fresh) => {
       await execute(fresh, "DROP SCHEMA public");
       await expect(migrating(testConfig(fresh))).rejects.toThrow("set DATABASE_SCHEMA");
       await migrating(testConfig(fresh, { DATABASE_SCHEMA: "oncehook" }));
     }));
 
-  it("keeps the options that the address has already", () =>
+  it("a start keeps the options that the address already has", () =>
     withDatabase("postgres", async (fresh) => {
       const url = on(fresh.url, (address) => address.searchParams.set("options", "-c timezone=Asia/Tokyo"));
       const { store } = await openTarget({ ...fresh, url }, { schema: "oncehook" });

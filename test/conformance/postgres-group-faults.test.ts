@@ -17,7 +17,7 @@ const deliver = (store: Store, eventId: string, run: Run = addEffect) =>
   store.once(newRecord(eventId), (scope) => run(scope, eventId), committing());
 
 describe("a group of events on postgres in which something goes wrong", () => {
-  it("gives each member its own turn where no connection can be had for it", () =>
+  it("each member runs alone where no connection is available for the group", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
@@ -42,7 +42,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
       }),
     ));
 
-  it("keeps the effect of each member where the release of one's savepoint is refused", () =>
+  it("the effect of each member is kept where the release of one's savepoint is refused", () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
@@ -52,9 +52,13 @@ describe("a group of events on postgres in which something goes wrong", () => {
             spoiled += 1;
             return spoiled === 1 ? `RELEASE ${"x".repeat(found.length - "RELEASE ".length)}` : found;
           });
-          const ended = await Promise.all(IDS.map((id) => deliver(store, id)));
+          const dependent: Run = async (scope, id) => {
+            await sql`SELECT 1`.execute(scope.tx.query);
+            return addEffect(scope, id);
+          };
+          const ended = await Promise.all(IDS.map((id) => deliver(store, id, dependent)));
           expect(spoiled).toBeGreaterThan(0);
-          expect(ended.map(({ ending }) => ending)).toEqual(IDS.map(() => "completed"));
+          expect(ended.map(({ kind }) => kind)).toEqual(IDS.map(() => "completed"));
           const rows = await rowsOf(target, "SELECT event_id FROM effects ORDER BY event_id");
           expect(rows.map(({ event_id }) => event_id)).toEqual(IDS);
         } finally {
@@ -63,7 +67,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
       }),
     ));
 
-  it("refuses a member that did not await a statement which no group allows", () =>
+  it("a member that did not await a statement which no group allows is refused", () =>
     withStore(
       "postgres",
       async (store, target) => {
@@ -83,7 +87,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
       { migrations },
     ));
 
-  it("shows no member the temporary table of another, not one that a function made either", () =>
+  it("no member sees another's temporary table, not even one that a function made", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -92,7 +96,7 @@ describe("a group of events on postgres in which something goes wrong", () => {
           return { result: { n: rows[0]?.n as number } };
         };
         const ended = await Promise.all(IDS.map((id) => deliver(store, id, run)));
-        expect(ended).toEqual(IDS.map(() => ({ ending: "completed", result: { n: 1 } })));
+        expect(ended).toEqual(IDS.map(() => ({ kind: "completed", result: { n: 1 } })));
       },
       { migrations: [LINES] },
     ));

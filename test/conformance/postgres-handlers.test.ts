@@ -64,11 +64,11 @@ describe("a handler on postgres", () => {
     ["DISCARD", ({ tx }) => tx.execute("DISCARD TEMP"), 'may not run "DISCARD'],
     ["DEALLOCATE", ({ tx }) => tx.execute("DEALLOCATE ALL"), 'may not run "DEALLOCATE'],
     ["SET SESSION", ({ tx }) => tx.execute("SET SESSION lock_timeout = 1"), "use SET LOCAL"],
-  ])("is refused %s of its connection", async (_what, run, why) => {
+  ])("a handler is refused %s of its connection", async (_what, run, why) => {
     await expect(handled(run)).rejects.toThrow(why);
   });
 
-  it("may use of its connection what changes nothing for later events", async () => {
+  it("a handler may use of its connection what changes nothing for later events", async () => {
     await handled(async (scope) => {
       const connection = driver(scope);
       const { rows } = await connection.query("SELECT pg_backend_pid() AS pid");
@@ -123,7 +123,7 @@ describe("a handler on postgres", () => {
     ["too few values", ({ tx }) => tx.execute("SELECT $1::text, $2::text", ["a"]), "supplies 1 parameters"],
     ["COPY FROM STDIN", ({ tx }) => tx.execute("COPY effects FROM STDIN"), "COPY"],
     ["COPY FROM STDIN of its connection", (scope) => driver(scope).query("COPY effects FROM STDIN"), "COPY"],
-  ])("fails at once, and runs once, with %s", async (_what, run, why) => {
+  ])("a handler fails at once, and runs once, with %s", async (_what, run, why) => {
     let runs = 0;
     const began = performance.now();
     const failed = handled((scope) => {
@@ -131,21 +131,21 @@ describe("a handler on postgres", () => {
       return run(scope);
     });
     await expect(failed).rejects.toThrow(why);
-    await expect(failed).rejects.not.toMatchObject({ name: "StoreFault" });
+    await expect(failed).rejects.not.toMatchObject({ name: "StoreError" });
     expect(runs).toBe(1);
     expect(performance.now() - began).toBeLessThan(2_000);
   });
 
-  it("may set what ends with its transaction", async () => {
+  it("a handler may set what ends with its transaction", async () => {
     const run = async ({ tx }: OnceScope) => {
       for (const what of ["CONSTRAINTS ALL IMMEDIATE", "LOCAL lock_timeout = 100", "TRANSACTION READ WRITE"])
         await tx.execute(`SET ${what}`);
     };
-    expect(await handled(run)).toMatchObject({ ending: "completed" });
+    expect(await handled(run)).toMatchObject({ kind: "completed" });
   });
 
   it.each(["pg_current_xact_id()", "txid_current()"])(
-    "has a %s that no other event has, also where they come at the same time",
+    "each event has a %s of its own, also among simultaneous events",
     async (id) => {
       const ids: unknown[] = [];
       const all = [1, 2, 3, 4].map(() =>
@@ -160,17 +160,17 @@ describe("a handler on postgres", () => {
     },
   );
 
-  it("runs again where its COMMIT was refused for a conflict with another transaction", async () => {
+  it("a handler runs again where its COMMIT was refused for a conflict with another transaction", async () => {
     let runs = 0;
     const ending = await handled(async ({ tx }) => {
       runs += 1;
       await tx.execute("INSERT INTO effects (event_id, note) VALUES ('e', 'conflict')");
     });
-    expect([ending.ending, runs]).toEqual(["completed", 2]);
+    expect([ending.kind, runs]).toEqual(["completed", 2]);
     expect(await countOf(target, "effects", "note = 'conflict'")).toBe(1);
   });
 
-  it("fails at once, and runs once, where it made its transaction read-only unseen", async () => {
+  it("a handler fails at once, and runs once, where it made its transaction read-only unseen", async () => {
     let runs = 0;
     const failed = handled(async ({ tx }) => {
       runs += 1;

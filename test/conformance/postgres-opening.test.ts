@@ -35,7 +35,7 @@ async function sessionsOn(target: Target): Promise<number> {
 }
 
 describe("a start on postgres", () => {
-  it("waits for another process's migrations, and gives its own more time than a callback's statement", () =>
+  it("a start waits for another process's migrations, and gives its own more time than a callback's statement", () =>
     withDatabase("postgres", (target) =>
       withSession(target, async (other) => {
         await other.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
@@ -52,7 +52,7 @@ describe("a start on postgres", () => {
       }),
     ));
 
-  it("leaves no session behind, neither where it is refused nor when the store is closed", () =>
+  it("a start leaves no session behind, whether it is refused or its store closed", () =>
     withDatabase("postgres", async (target) => {
       const { store } = await openTarget(target);
       const events = ["e1", "e2", "e3", "e4"].map((id) =>
@@ -69,7 +69,7 @@ describe("a start on postgres", () => {
 });
 
 describe("a statement on postgres", () => {
-  it("of a handler is cancelled by the server at its time limit, as the handler's failure", () =>
+  it("the server cancels a handler's statement at its time limit, and the handler fails", () =>
     withStore(
       "postgres",
       async (store) => {
@@ -82,7 +82,7 @@ describe("a statement on postgres", () => {
       { statementTimeoutMs: 100 },
     ));
 
-  it("of the store's own waits for a table that is locked longer than one wait for a lock may be", () =>
+  it("a statement of the store waits for a locked table longer than one lock timeout", () =>
     withStore(
       "postgres",
       async (store, target) =>
@@ -93,7 +93,7 @@ describe("a statement on postgres", () => {
             "BEGIN; LOCK TABLE oncehook_failures, oncehook_notifications IN ACCESS EXCLUSIVE MODE",
           );
           const reading = store.failures.list({ limit: 1 }, {});
-          const writing = store.outbox.passOn("log", new Date(), 1, () => {});
+          const writing = store.outbox.deliverDirectly("log", new Date(), 1, () => {});
           await other.query("SELECT pg_sleep(0.15)");
           await other.query("ROLLBACK");
           expect([await reading, await writing]).toEqual([[], 0]);

@@ -129,7 +129,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     "END",
     "ABORT/**/WORK",
     "PREPARE TRANSACTION 'p'",
-  ])("is refused before the server has %j", async (text) => {
+  ])("a handler's %j is refused before it reaches the server", async (text) => {
     const ways: ((scope: OnceScope) => unknown)[] = [
       (scope) => driver(scope).query(text),
       ({ tx }) => tx.execute(text),
@@ -146,7 +146,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     "SELECT 1; COMMIT; BEGIN",
     "CREATE DOMAIN atomic AS int; CREATE TABLE zz(begin atomic); COMMIT; BEGIN",
     "SET LOCAL standard_conforming_strings = off; SELECT 'a\\''; COMMIT; BEGIN; SELECT ''",
-  ])("is refused by the server, which takes one statement a text, with %j", async (text) => {
+  ])("the server refuses a handler's %j, because it takes one statement in a text", async (text) => {
     const ways: ((scope: OnceScope) => unknown)[] = [
       (scope) => driver(scope).query(text),
       ({ tx }) => (tx.connection as pg.Client).query({ text, values: [] }),
@@ -164,12 +164,12 @@ describe("a handler that ends the transaction through the driver on postgres", (
     "SELECT ';COMMIT;' AS \";commit\", $$; COMMIT; $$ /* ; COMMIT */ -- ; COMMIT",
     "SAVEPOINT a; -- the end",
     "CREATE OR REPLACE FUNCTION one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 1; END",
-  ])("may run %j, which ends nothing", async (text) => {
+  ])("a handler may run %j, which ends nothing", async (text) => {
     const id = await handled((scope) => driver(scope).query(text));
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
   });
 
-  it("fails where the guard did not see it, and no delivery of the event is acknowledged from then on", async () => {
+  it("a handler that evades the guard fails, and no delivery of its event is acknowledged from then on", async () => {
     const committed = handled(async (scope) => {
       await sendUnseen(scope, "COMMIT; BEGIN");
     });
@@ -185,7 +185,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     await execute(target, "DELETE FROM oncehook_records WHERE status = 'processing'");
   });
 
-  it("fails where it rolled the record back unseen, and the redelivery has its one effect", async () => {
+  it("a handler that rolled its record back unseen fails, and the redelivery has its one effect", async () => {
     const undone = handled(async (scope) => {
       await sendUnseen(scope, "ROLLBACK; BEGIN");
     });
@@ -193,7 +193,7 @@ describe("a handler that ends the transaction through the driver on postgres", (
     const id = `e${events}`;
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(0);
     const again = await store.once(newRecord(id), (scope) => addEffect(scope, id), committing());
-    expect(again.ending).toBe("completed");
+    expect(again.kind).toBe("completed");
     expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
   });
 });
@@ -204,7 +204,7 @@ describe("what a handler leaves on its connection to postgres", () => {
     "CREATE TEMP TABLE oncehook_records (LIKE oncehook_records)",
     "SELECT 'x' AS event_id, '' AS note INTO TEMP effects",
     "SELECT shadow()",
-  ])("hides no table from its own event or from the next: %s", async (statement) => {
+  ])("a handler hides no table from its own event or from the next: %s", async (statement) => {
     const ids = [await handled(({ tx }) => tx.execute(statement)), await handled(async () => {})];
     for (const id of ids) {
       expect(await countOf(target, "effects", `event_id = '${id}'`)).toBe(1);
@@ -223,7 +223,7 @@ describe("what a handler leaves on its connection to postgres", () => {
     "DO $$BEGIN SET SESSION statement_timeout = 1; END$$",
     "DO $$BEGIN SET SESSION ROLE pg_monitor; END$$",
     "SELECT hasten()",
-  ])("is no setting: %s", async (statement) => {
+  ])("a handler leaves no setting behind: %s", async (statement) => {
     const settings = `SELECT current_setting('default_transaction_read_only') AS read_only,
       current_setting('search_path') AS path, current_setting('statement_timeout') AS timeout,
       current_setting('synchronous_commit') AS synchronous, current_user = session_user AS is_itself`;
@@ -246,13 +246,13 @@ describe("what a handler leaves on its connection to postgres", () => {
     "SELECT set_config('synchronous_commit', 'off', true)",
     "DO $$BEGIN SET synchronous_commit = off; END$$",
     "SELECT hasten()",
-  ])("lets no COMMIT go without its flush: %s", async (statement) => {
+  ])("a handler lets no COMMIT skip its flush: %s", async (statement) => {
     await execute(target, "TRUNCATE commits");
     await handled(({ tx }) => tx.execute(statement));
     expect(await rowsOf(target, "SELECT DISTINCT synchronous FROM commits")).toEqual([{ synchronous: "on" }]);
   });
 
-  it("is no default of its role for a connection that is opened later", async () => {
+  it("a handler's change to its role sets no default for connections that open later", async () => {
     const user = new URL(target.url).username;
     const name = new URL(target.url).pathname.slice(1);
     await handled(({ tx }) =>
@@ -274,7 +274,7 @@ describe("what a handler leaves on its connection to postgres", () => {
       "SELECT pg_advisory_lock(7)",
       "pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
     ],
-  ])("is not %s", async (_, statement, view) => {
+  ])("a handler leaves %s on no connection", async (_, statement, view) => {
     await handled(({ tx }) => tx.execute(statement));
     expect(await selected(`SELECT count(*)::int AS n FROM ${view}`)).toEqual({ n: 0 });
   });
@@ -283,7 +283,7 @@ describe("what a handler leaves on its connection to postgres", () => {
     ["an advisory lock", "SELECT take_lock()", `pg_locks WHERE ${IS_LOCK}`],
     ["a held cursor", "SELECT hold_cursor()", "pg_cursors WHERE name = 'held'"],
     ["a channel", "SELECT listen()", "pg_listening_channels()"],
-  ])("is not %s of a function that a plain statement calls", async (_, statement, view) => {
+  ])("a function that a plain statement calls leaves %s on no connection", async (_, statement, view) => {
     // The fourth of them has its text parsed already.
     for (let event = 0; event < 4; event += 1) await handled(({ tx }) => tx.execute(statement));
     expect(await selected(`SELECT count(*)::int AS n FROM ${view}`)).toEqual({ n: 0 });
@@ -292,21 +292,21 @@ describe("what a handler leaves on its connection to postgres", () => {
   it.each<[string, (eventId: string) => Promise<unknown>]>([
     ["fails", (id) => store.once(newRecord(id), fails, committing())],
     ["is refused at its COMMIT", (id) => store.once(newRecord(id), breaksAtCommit, committing())],
-    ["is a dry run", (id) => store.once(newRecord(id), locks, { ...committing(), mode: "rehearse" })],
-  ])("is no advisory lock where the event %s", async (what, run) => {
+    ["is a dry run", (id) => store.once(newRecord(id), locks, { ...committing(), mode: "dry-run" })],
+  ])("an advisory lock ends where the event %s", async (what, run) => {
     await run(`lock ${what}`).catch(() => {});
     await handled(async () => {});
     expect(await heldLocks(target)).toBe(0);
   });
 
-  it("is an advisory lock for as long as its COMMIT takes", async () => {
+  it("an advisory lock lasts as long as the COMMIT of its event", async () => {
     await execute(target, "TRUNCATE commits");
     await handled(({ tx }) => tx.execute("SELECT take_lock()"));
     expect(await rowsOf(target, "SELECT locks FROM commits")).toEqual([{ locks: 1 }]);
     expect(await heldLocks(target)).toBe(0);
   });
 
-  it("is a failure of its own where it makes the transaction read-only, and is not tried until the deadline", async () => {
+  it("a handler that makes its transaction read-only fails at once, and is not retried until the deadline", async () => {
     let runs = 0;
     const run = handled(async ({ tx }) => {
       runs += 1;
@@ -319,7 +319,7 @@ describe("what a handler leaves on its connection to postgres", () => {
 });
 
 describe("what a member of a group leaves on its connection to postgres", () => {
-  it("is no cursor that the next member would meet", () =>
+  it("a member's cursor is gone before the next member runs", () =>
     withStore(
       "postgres",
       async (fresh) => {
@@ -336,13 +336,13 @@ describe("what a member of a group leaves on its connection to postgres", () => 
             committing(),
           ),
         );
-        for (const { ending } of await Promise.all(deliveries)) expect(ending).toBe("completed");
+        for (const { kind } of await Promise.all(deliveries)) expect(kind).toBe("completed");
         expect(runs).toBe(ids.length);
       },
       { migrations: [EFFECTS, FUNCTIONS] },
     ));
 
-  it("is no advisory lock after the group, of a member that failed neither", () =>
+  it("a member's advisory lock is gone after the group, also where the member succeeded", () =>
     withStore(
       "postgres",
       async (fresh, its) => {
@@ -357,7 +357,7 @@ describe("what a member of a group leaves on its connection to postgres", () => 
 });
 
 describe("a store on a postgres that takes no writes", () => {
-  it("is not ready, and is again when its database is", async () => {
+  it("a store whose database takes no writes is not ready, and is ready again when it takes them", async () => {
     const name = new URL(target.url).pathname.slice(1);
     const readOnly = (to: string) =>
       execute(
@@ -368,7 +368,7 @@ describe("a store on a postgres that takes no writes", () => {
     await execute(target, END_SESSIONS);
     await expect(store.ping()).rejects.toMatchObject({ code: "25006" });
     const refused = store.once(newRecord("ro"), (scope) => addEffect(scope, "ro"), committing(300));
-    await expect(refused).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+    await expect(refused).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
     await readOnly("off");
     // Connections from before would stay read-only; each is replaced after its first refusal.
     await store.ping().catch(() => store.ping());
@@ -377,7 +377,7 @@ describe("a store on a postgres that takes no writes", () => {
 });
 
 describe("a group of events on postgres whose connection is dead without a word", () => {
-  it("ends in its members' time, each with its effect or as unavailable", () =>
+  it("a group ends within its members' time, each with its effect or as unavailable", () =>
     withStore("postgres", (_, fresh) =>
       withWire(fresh.url, async (wire) => {
         const through = await openTarget({ ...fresh, url: wire.through(fresh.url) }, { lockTimeoutMs: 500 });
@@ -396,7 +396,7 @@ describe("a group of events on postgres whose connection is dead without a word"
           ),
         );
         const all = await Promise.allSettled(deliveries);
-        const unavailable = { status: "rejected", reason: { name: "StoreFault", reason: "unavailable" } };
+        const unavailable = { status: "rejected", reason: { name: "StoreError", reason: "unavailable" } };
         expect(all).toMatchObject(ids.map(() => unavailable));
         expect(performance.now() - begun).toBeLessThan(limit + 2_000);
         expect(await countOf(fresh, "oncehook_records")).toBe(0);

@@ -14,7 +14,7 @@ const lease = (owner: string, seconds = 0): Lease => ({
 });
 
 describe.each(DIALECTS)("preparations on %s", (dialect) => {
-  it("lets one of many deliveries claim the step", () =>
+  it("one of many deliveries claims the step", () =>
     withStore(dialect, async ({ preparations }) => {
       const owners = Array.from({ length: 20 }, (_, index) => `owner-${index}`);
       const claims = await Promise.all(owners.map((owner) => preparations.claim(key, lease(owner))));
@@ -22,7 +22,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(claims.filter(({ state }) => state === "leased")).toHaveLength(19);
     }));
 
-  it("hands the stored result to whoever comes later", () =>
+  it("a later delivery gets the stored result", () =>
     withStore(dialect, async ({ preparations }) => {
       await preparations.claim(key, lease("a"));
       expect(await preparations.save(key, "a", Buffer.from([1, 0, 2]))).toBe(true);
@@ -31,7 +31,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(Buffer.from((await preparations.get(key))!)).toEqual(Buffer.from([1, 0, 2]));
     }));
 
-  it("lets another delivery take over after the lease, and refuses the late owner's result", () =>
+  it("another delivery takes over after the lease, and the late owner's result is refused", () =>
     withStore(dialect, async ({ preparations }) => {
       await preparations.claim(key, lease("dead"));
       expect((await preparations.claim(key, lease("b", 29))).state).toBe("leased");
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(await preparations.get(key)).toBeUndefined();
     }));
 
-  it("gives an unfinished claim back at once, for its owner only", () =>
+  it("an unfinished claim is released at once, by its owner only", () =>
     withStore(dialect, async ({ preparations }) => {
       await preparations.claim(key, lease("a"));
       await preparations.release(key, "b");
@@ -49,7 +49,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect((await preparations.claim(key, lease("b"))).state).toBe("claimed");
     }));
 
-  it("never gives a stored result back", () =>
+  it("a stored result is never released", () =>
     withStore(dialect, async ({ preparations }) => {
       await preparations.claim(key, lease("a"));
       await preparations.save(key, "a", Buffer.from("tokens"));
@@ -57,14 +57,14 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect((await preparations.claim(key, lease("b"))).state).toBe("prepared");
     }));
 
-  it("says that the event has its record, and leaves no claim behind", () =>
+  it("a claim reports that the event has its record, and leaves no claim behind", () =>
     withStore(dialect, async (store, target) => {
       await store.once(newRecord("e1"), async () => ({ result: {} }), committing());
       expect((await store.preparations.claim(key, lease("a"))).state).toBe("completed");
       expect(await countOf(target, "oncehook_preparations")).toBe(0);
     }));
 
-  it("deletes the result with the commit that completes the event, and keeps it when that fails", () =>
+  it("the commit that completes the event deletes the result, and a failed commit keeps it", () =>
     withStore(dialect, async (store, target) => {
       await store.preparations.claim(key, lease("a"));
       await store.preparations.save(key, "a", Buffer.from("tokens"));
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       expect(await countOf(target, "oncehook_preparations")).toBe(0);
     }));
 
-  it("keeps the result of another source's event with the same id when an event is completed", () =>
+  it("another source's event with the same id keeps its result when an event is complete", () =>
     withStore(dialect, async (store) => {
       const other = { ...key, source: "other" };
       for (const one of [key, other]) {
@@ -90,7 +90,7 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
 });
 
 describe("a claim on postgres", () => {
-  it("that waited for the commit which completes the event says so", () =>
+  it("a claim that waited for the commit which completes the event reports that", () =>
     withStore("postgres", async (store, target) => {
       await store.preparations.claim(key, lease("dead"));
       const client = new pg.Client({ connectionString: target.url });

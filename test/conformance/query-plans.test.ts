@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallbackFilter } from "../../src/domain/index.ts";
-import type { SealedKind, Store } from "../../src/store/index.ts";
+import type { EncryptedKind, Store } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, within } from "../support/effects.ts";
 import { logRow } from "../support/log-row.ts";
@@ -10,7 +10,7 @@ const NOON = new Date("2026-03-04T12:00:00.250Z");
 const LATER = new Date(NOON.getTime() + 60_000);
 const KEY = { source: "platform", eventId: "e1" };
 const LEASE = { owner: "a", now: NOON, until: LATER };
-const SEALED: Record<SealedKind, string[]> = {
+const SEALED: Record<EncryptedKind, string[]> = {
   failure: ["e1", "platform"],
   preparation: ["e1", "platform"],
   user_tokens: ["u1"],
@@ -18,8 +18,7 @@ const SEALED: Record<SealedKind, string[]> = {
 const PAGE = { limit: 10, before: 1_000 };
 
 /** A handful of rows long, and read once at a start or in a minute: no index could help. */
-const BOOKS =
-  /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_subjects|late_callbacks)/;
+const BOOKS = /oncehook_(?:schema|own_migrations|settings|alerts|alert_turns|arrival_days|late_callbacks)/;
 /** One of each kind alone, and all of them together. */
 const EACH: CallbackFilter = {
   from: NOON.toISOString(),
@@ -46,7 +45,7 @@ const FEWEST_STATEMENTS = 25;
 const FEWEST_SEARCHING = 10;
 
 describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
-  it("never read a whole table, whichever operation sends them", async () => {
+  it("the store never reads a whole table, whichever operation it runs", async () => {
     const seen = new Set<string>();
     await withStore(
       dialect,
@@ -66,7 +65,7 @@ describe.each(DIALECTS)("the statements of the store on %s", (dialect) => {
     );
   });
 
-  it("never read all of the callback log, nor sort it, whatever it is searched for", async () => {
+  it("the store never reads or sorts the whole callback log, whatever the search", async () => {
     const seen = new Set<string>();
     await withStore(
       dialect,
@@ -100,7 +99,7 @@ async function everyOperation(store: Store): Promise<void> {
     newRecord("e1"),
     async (scope) => {
       await scope.enqueue({ topic: "t", payload: {} });
-      return { result: {}, logRow: logRow() };
+      return { result: {}, logEntry: logRow() };
     },
     committing(),
   );
@@ -114,25 +113,25 @@ async function everyOperation(store: Store): Promise<void> {
   await store.userTokens.get("u1");
   await store.userTokens.leaseOne("u1", LEASE);
   await store.userTokens.leaseDue(LEASE, 8);
-  await store.userTokens.mendTimes(1, new Date(0));
-  await store.userTokens.mendTimes(1, NOON);
-  await store.userTokens.save("u1", "a", { sealed: Buffer.of(1), expiresAt: null, refreshAt: null }, NOON);
+  await store.userTokens.repairTimes(1, new Date(0));
+  await store.userTokens.repairTimes(1, NOON);
+  await store.userTokens.save("u1", "a", { encrypted: Buffer.of(1), expiresAt: null, refreshAt: null }, NOON);
   await store.userTokens.release("u1", "a");
   await store.userTokens.release("u1", "a", { refreshAt: LATER, error: null });
   await store.userTokens.remove("u1", "a");
-  for (const [kind, key] of Object.entries(SEALED) as [SealedKind, string[]][]) {
-    await store.sealedValues.page(kind, undefined, 10);
-    await store.sealedValues.page(kind, key, 10);
-    await store.sealedValues.replace(kind, { key, sealed: Buffer.of(1) }, Buffer.of(2));
+  for (const [kind, key] of Object.entries(SEALED) as [EncryptedKind, string[]][]) {
+    await store.encryptedValues.page(kind, undefined, 10);
+    await store.encryptedValues.page(kind, key, 10);
+    await store.encryptedValues.replace(kind, { key, encrypted: Buffer.of(1) }, Buffer.of(2));
   }
-  await store.noteCredential({ method: "hmac", fingerprint: "a" }, NOON);
-  await store.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
-  await store.credentialUses([{ method: "hmac", fingerprint: "a" }]);
-  await store.credentialUses(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
+  await store.credentialUses.note({ method: "hmac", fingerprint: "a" }, NOON);
+  await store.credentialUses.noteConfigured([{ method: "hmac", fingerprint: "a", isPrevious: true }], NOON);
+  await store.credentialUses.list([{ method: "hmac", fingerprint: "a" }]);
+  await store.credentialUses.list(["a", "b", "c"].map((fingerprint) => ({ method: "token", fingerprint })));
   await store.appendCallbacks([logRow()]);
   for (const page of [{ limit: 10 }, PAGE]) {
     for (const filter of [{}, { eventId: "e1" }]) {
-      await store.listRecords(page, filter);
+      await store.records.list(page, filter);
     }
   }
   await ofEvent(store);
@@ -140,34 +139,47 @@ async function everyOperation(store: Store): Promise<void> {
   await callbacks(store);
   await alerts(store);
   await access(store);
-  await store.noteLongestRun(30_000);
-  await store.noteBaseUrl("http://127.0.0.1:8080");
-  await store.hitRate("k", 60_000, NOON);
-  const heard = { receivedAt: NOON, sealed: Buffer.of(1) };
-  await store.heard.append([1, 2, 3].map((number) => ({ ...heard, requestId: `r${number}` })));
-  await store.heard.after(0, { rows: 10, bytes: 1_000 });
-  await store.heard.extent();
-  await store.heard.idBefore(NOON);
-  await store.heard.sweep({ rows: 1, bytes: 1_000, since: NOON });
-  await store.heard.clear();
-  await store.sweep({ callbacks: NOON, records: NOON, strangersKept: 1, strangerBytes: 100, now: NOON });
+  await store.settings.noteLongestRun(30_000);
+  await store.settings.noteBaseUrl("http://127.0.0.1:8080");
+  await store.rateCounters.hit("k", 60_000, NOON);
+  const heard = { receivedAt: NOON, encrypted: Buffer.of(1) };
+  await store.captures.append([1, 2, 3].map((number) => ({ ...heard, requestId: `r${number}` })));
+  await store.captures.after(0, { rows: 10, bytes: 1_000 });
+  await store.captures.extent();
+  await store.captures.idBefore(NOON);
+  await store.captures.sweep({ rows: 1, bytes: 1_000, since: NOON });
+  await store.captures.clear();
+  await store.retention.sweep({
+    callbacks: NOON,
+    records: NOON,
+    refusedRowsKept: 1,
+    refusedBytes: 100,
+    now: NOON,
+  });
 }
 
 async function ofEvent(store: Store): Promise<void> {
-  const attempt = { ...KEY, beganAt: NOON, by: "retry", outcome: "success", error: null, tookMs: 1 } as const;
+  const attempt = {
+    ...KEY,
+    startedAt: NOON,
+    trigger: "retry",
+    outcome: "success",
+    error: null,
+    durationMs: 1,
+  } as const;
   await store.attempts.append(attempt);
   await store.attempts.list(KEY, { after: 0, limit: 10 });
-  await store.callbacksOf(KEY, { after: 0, limit: 10 });
+  await store.callbacks.ofEvent(KEY, { after: 0, limit: 10 });
   const at = NOON.toISOString();
-  await store.outbox.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
+  await store.notifications.ofEvent({ ...KEY, createdAt: at, processedAt: at }, 10);
 }
 
 async function bulkReplays({ bulkReplays }: Store): Promise<void> {
   const filter = { source: "platform", eventType: "t", code: "handler_failed" };
-  const bulk = await bulkReplays.begin({ filter, perSecond: 1, by: "token" }, NOON);
+  const bulk = await bulkReplays.create({ filter, perSecond: 1, createdBy: "token" }, NOON);
   await bulkReplays.lease(LEASE);
   await bulkReplays.next(bulk, 10);
-  const progress = { afterId: 1, succeeded: 0, already: 0 };
+  const progress = { afterId: 1, succeeded: 0, alreadyHandled: 0 };
   await bulkReplays.advance(bulk.id, "a", progress, LATER);
   await bulkReplays.change(bulk.id, "paused", NOON);
   await bulkReplays.finish(bulk.id, "a", NOON);
@@ -182,40 +194,56 @@ async function callbacks({ callbacks, rollups }: Store): Promise<void> {
   await callbacks.search({}, { limit: 10, budgetMs: 0, before: 1_000 });
   await callbacks.get(1);
   await callbacks.after(0, 10);
-  await callbacks.among([1, 2]);
+  await callbacks.byIds([1, 2]);
   await callbacks.newestIds(10);
   await rollups.add(NOON, [{ source: "platform", outcome: "success", bucket: 1, count: 1 }]);
   await rollups.list("hour", 0);
 }
 
 async function alerts({ alerts }: Store): Promise<void> {
-  const key = { source: "platform", subject: "authentic" };
-  await alerts.addArrivals(7, [{ ...key, count: 1 }]);
-  await alerts.arrivals(key, 1, 9);
-  await alerts.forget(8);
+  const key = { source: "platform", subject: "t" };
+  await alerts.claimEvaluation("silence", NOON, 60_000);
+  await alerts.addArrivals(NOON, [{ source: "platform", eventType: "t", count: 1 }]);
+  await alerts.listArrivals();
+  await alerts.deleteArrivalsBefore(8);
+  await alerts.firstOutcomeSlot();
+  await alerts.outcomes(0, 900);
   await alerts.exhausted(10);
-  const change = { kind: "silence", ...key, isOpen: true, since: NOON, told: 0, toldAt: NOON } as const;
+  const change = {
+    kind: "silence",
+    ...key,
+    isOpen: true,
+    since: NOON,
+    notifiedCount: 0,
+    notifiedAt: NOON,
+  } as const;
   for (const from of [0, 1]) await alerts.change({ ...change, from, message: { topic: "t", payload: {} } });
 }
 
 async function access({ sessions, audit }: Store): Promise<void> {
-  const session = { who: "a", role: "viewer", begunWith: "f", begunAt: NOON, expiresAt: LATER } as const;
-  await sessions.begin("a".repeat(64), session);
+  const session = {
+    actor: "a",
+    role: "viewer",
+    credentialFingerprint: "f",
+    startedAt: NOON,
+    expiresAt: LATER,
+  } as const;
+  await sessions.create("a".repeat(64), session);
   await sessions.find("a".repeat(64), NOON);
   await sessions.end("a".repeat(64));
   const entry = {
     at: NOON,
-    who: "a",
+    actor: "a",
     role: null,
     remoteAddress: "b",
-    subject: null,
+    target: null,
     detail: null,
     outcome: null,
   };
   const id = await audit.begin({ ...entry, action: "a" });
   await audit.end(id, "done");
   for (const page of [{ limit: 10 }, PAGE])
-    for (const filter of [{}, { action: "a" }, { who: "a" }, { action: "a", who: "a" }])
+    for (const filter of [{}, { action: "a" }, { actor: "a" }, { action: "a", actor: "a" }])
       await audit.list(page, filter);
 }
 
@@ -228,48 +256,48 @@ async function outbox(store: Store): Promise<void> {
     },
     committing(),
   );
-  await store.outbox.spread(["webhook"], NOON, 10);
+  await store.outbox.fanOut(["webhook"], NOON, 10);
   for (const next of [LATER, null]) {
-    const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
-    await store.outbox.failed(due?.id ?? 0, "a", "down", next);
+    const [due] = await store.deliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+    await store.deliveries.markFailed(due?.id ?? 0, "a", "down", next);
   }
-  const [listed] = await store.outbox.list({ limit: 1 }, {});
-  await store.outbox.revive(listed?.id ?? 0, ["webhook"], NOON);
-  const [due] = await store.outbox.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
-  await store.outbox.release(due?.id ?? 0, "a");
-  await store.outbox.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
-  await store.outbox.leaseLeft(["webhook"], LEASE);
-  await store.outbox.mendTimes(["webhook"], 1, new Date(0));
-  await store.expireLeases(NOON);
-  await store.outbox.passOn("log", NOON, 10, () => {});
-  await store.outbox.delivered([due?.id ?? 0], "a", NOON);
-  await store.outbox.giveUp(due?.id ?? 0, "a", "no");
+  const [listed] = await store.notifications.list({ limit: 1 }, {});
+  await store.outbox.redeliverDead(listed?.id ?? 0, ["webhook"], NOON);
+  const [due] = await store.deliveries.leaseDue(["webhook"], { owner: "a", now: LATER, until: LATER }, 10);
+  await store.deliveries.release(due?.id ?? 0, "a");
+  await store.deliveries.leaseDue(["webhook"], { owner: "a", now: NOON, until: NOON }, 10);
+  await store.deliveries.leaseExpired(["webhook"], LEASE);
+  await store.deliveries.repairTimes(["webhook"], 1, new Date(0));
+  await store.leases.expireAll(NOON);
+  await store.outbox.deliverDirectly("log", NOON, 10, () => {});
+  await store.deliveries.markDelivered([due?.id ?? 0], "a", NOON);
+  await store.deliveries.markDead(due?.id ?? 0, "a", "no");
   for (const page of [{ limit: 10 }, PAGE])
     for (const filter of [{}, { state: "dead" }, { state: "waiting" }, { state: "delivered" }] as const)
-      await store.outbox.list(page, filter);
+      await store.notifications.list(page, filter);
   await store.outbox.counts();
   await store.outbox.waitingByChannel();
   for (const channel of [undefined, "webhook"]) await store.outbox.discard(0, channel, NOON);
 }
 
-async function failures({ failures }: Store): Promise<void> {
+async function failures({ failures, failureLeases, failureRecovery }: Store): Promise<void> {
   const failure = { ...KEY, eventType: "t", version: "v1", code: "handler_failed", error: "no" } as const;
   await failures.record(
-    { ...failure, sealedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
+    { ...failure, encryptedBody: new Uint8Array([1]), bodySha256: "ab", nextAttemptAt: NOON },
     NOON,
   );
-  await failures.leaseDue(LEASE, 10);
+  await failureLeases.leaseDue(LEASE, 10);
   const again = { code: "handler_failed", error: "no", now: NOON, nextAttemptAt: null } as const;
-  await failures.reschedule(KEY, "a", { ...again, kind: "retry" });
-  await failures.leaseOne(KEY, LEASE);
-  await failures.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
-  await failures.release(KEY, "a");
-  await failures.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
+  await failureLeases.reschedule(KEY, "a", { ...again, kind: "retry" });
+  await failureLeases.leaseOne(KEY, LEASE);
+  await failureLeases.reschedule(KEY, "a", { ...again, kind: "replay", bulkReplayId: 1 });
+  await failureLeases.release(KEY, "a");
+  await failureLeases.leaseOne(KEY, { ...LEASE, kind: "bulk", isAlone: true, bulkReplayId: 1 });
   const policy = { max: 3, delaySeconds: 1 };
-  await failures.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
-  await failures.recover({ now: new Date(0), leaseMs: 1, policy });
-  await failures.isSuspectDue(LATER);
-  await failures.leaseSuspect(LEASE);
+  await failureRecovery.recover({ now: new Date(LATER.getTime() + 1), leaseMs: 1, policy });
+  await failureRecovery.recover({ now: new Date(0), leaseMs: 1, policy });
+  await failureLeases.isSuspectDue(LATER);
+  await failureLeases.leaseSuspect(LEASE);
   await failures.get(KEY);
   for (const page of [{ limit: 10 }, PAGE]) {
     await failures.list(page, {});

@@ -20,7 +20,7 @@ describe.each(DIALECTS)("the query builder of a handler on %s", (dialect) => {
       { migrations: [EFFECTS] },
     );
 
-  it("takes plugins, in statements and in what they return, and keeps those that it has", async () => {
+  it("tx.query takes plugins, in statements and in what they return, and keeps those that it has", async () => {
     const found = await result(async (query) => {
       const camel = query.withPlugin(new CamelCasePlugin()).withPlugin(new DeduplicateJoinsPlugin());
       const [one] = await camel.selectFrom("effects").select("eventId").execute();
@@ -30,14 +30,14 @@ describe.each(DIALECTS)("the query builder of a handler on %s", (dialect) => {
     expect(found).toEqual([{ eventId: "e1" }, { event_id: "e1" }]);
   });
 
-  it("streams no rows, which could outlive the transaction", async () => {
+  it("tx.query streams no rows, which could outlive the transaction", async () => {
     const streaming = result(async (query) => {
       for await (const row of query.selectFrom("effects").selectAll().stream()) return row;
     });
     await expect(streaming).rejects.toThrow("tx.query cannot stream rows");
   });
 
-  it("runs no statement whose signal was aborted before it", async () => {
+  it("tx.query runs no statement whose signal was aborted before it", async () => {
     const aborted = result(async (query) =>
       query.deleteFrom("effects").execute({ signal: AbortSignal.abort(new Error("given up")) }),
     );

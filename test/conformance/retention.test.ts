@@ -8,10 +8,10 @@ import { logRow } from "../support/log-row.ts";
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
 const WEEK = 7 * 86_400;
-const LIMITS = { callbacks: T0, strangersKept: 10 };
+const LIMITS = { callbacks: T0, refusedRowsKept: 10 };
 
 describe.each(DIALECTS)("the retention job on %s", (dialect) => {
-  it("keeps a notification that no delivery was made of yet, however old it is", () =>
+  it("the retention job keeps a notification without deliveries, however old it is", () =>
     withStore(dialect, async (store) => {
       await store.once(
         newRecord("e1"),
@@ -22,28 +22,30 @@ describe.each(DIALECTS)("the retention job on %s", (dialect) => {
         committing(),
       );
       const callbacks = new Date(Date.now() + 60_000);
-      expect(await store.sweep({ ...LIMITS, callbacks, now: callbacks })).toMatchObject({ stale: 0 });
-      expect(await store.outbox.list({ limit: 9 }, {})).toHaveLength(1);
+      expect(await store.retention.sweep({ ...LIMITS, callbacks, now: callbacks })).toMatchObject({
+        stale: 0,
+      });
+      expect(await store.notifications.list({ limit: 9 }, {})).toHaveLength(1);
     }));
 
-  it("keeps what an event has prepared for a week, and longer for a failure of its own source alone", () =>
+  it("the retention job keeps a prepare result for a week, and longer for a failure of its own source alone", () =>
     withStore(dialect, async (store) => {
       for (const source of ["platform", "oauth"])
         await store.preparations.claim({ source, eventId: "e1" }, { owner: "a", now: T0, until: at(30) });
-      expect(await store.sweep({ ...LIMITS, now: at(WEEK) })).toMatchObject({ stale: 0 });
+      expect(await store.retention.sweep({ ...LIMITS, now: at(WEEK) })).toMatchObject({ stale: 0 });
       await store.failures.record(newFailure({ source: "platform", eventId: "e1" }, null), T0);
-      expect(await store.sweep({ ...LIMITS, now: at(WEEK + 1) })).toMatchObject({ stale: 1 });
+      expect(await store.retention.sweep({ ...LIMITS, now: at(WEEK + 1) })).toMatchObject({ stale: 1 });
       const claim = { owner: "b", now: at(1), until: at(31) };
       const left = await store.preparations.claim({ source: "platform", eventId: "e1" }, claim);
       expect(left.state).toBe("leased");
     }));
 
-  it("deletes old callbacks before and behind one that looks younger, which stays", () =>
+  it("the retention job deletes old callbacks around one whose clock was ahead, which stays", () =>
     withStore(dialect, async (store) => {
       const cameAt = (requestId: string, seconds: number) =>
         logRow({ requestId, receivedAt: at(seconds).toISOString() });
       await store.appendCallbacks([cameAt("old", 0), cameAt("clock ahead", 3_600), cameAt("old too", 1)]);
-      expect(await store.sweep({ ...LIMITS, callbacks: at(60), now: at(60) })).toMatchObject({
+      expect(await store.retention.sweep({ ...LIMITS, callbacks: at(60), now: at(60) })).toMatchObject({
         callbacks: 2,
       });
       const left = await listCallbacks(store, { limit: 9 });

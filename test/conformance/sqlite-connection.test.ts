@@ -42,7 +42,7 @@ describe("tx.connection on SQLite", () => {
   const insertTwo = (id: string) =>
     `INSERT INTO effects (event_id) VALUES ('${id}'), ('${id}') RETURNING event_id`;
 
-  it("commits all rows of a writing statement whose iterator the handler left after the first, and serves the next event", async () => {
+  it("a writing statement commits all rows although the handler left its iterator after the first", async () => {
     const first: unknown[] = [];
     await handled((connection) => first.push(connection.prepare(insertTwo("left")).iterate().next().value));
     expect(first).toEqual([{ event_id: "left" }]);
@@ -50,7 +50,7 @@ describe("tx.connection on SQLite", () => {
     await servesTheNextEvent();
   });
 
-  it("rolls back a writing statement whose iterator the handler left before it threw, and serves the next event", async () => {
+  it("a writing statement rolls back where the handler left its iterator and threw", async () => {
     const failing = handled((connection) => {
       connection.prepare(insertTwo("thrown")).iterate().next();
       throw new Error("of its own");
@@ -60,7 +60,7 @@ describe("tx.connection on SQLite", () => {
     await servesTheNextEvent();
   });
 
-  it("throws from iterate() where a writing statement breaks a constraint that SQLite checks at its last row", async () => {
+  it("iterate() throws where a writing statement breaks a constraint that SQLite checks at its last row", async () => {
     await handled((connection) =>
       connection.exec("CREATE TABLE kin (id integer PRIMARY KEY, elder integer REFERENCES kin (id))"),
     );
@@ -70,7 +70,7 @@ describe("tx.connection on SQLite", () => {
     await expect(orphan).rejects.toThrow("FOREIGN KEY constraint failed");
   });
 
-  it("finishes a reading iterator at the end of the transaction, so that the writer reads no old snapshot", async () => {
+  it("a reading iterator ends with the transaction, so that the writer reads no old snapshot", async () => {
     const kept: Iterator<unknown>[] = [];
     await handled((connection) => {
       connection.exec(insertTwo("read"));
@@ -85,7 +85,7 @@ describe("tx.connection on SQLite", () => {
     expect(() => kept[0]?.next()).toThrow("the transaction has ended");
   });
 
-  it("gives iterate() the rows one by one, to loops and to the helpers of iterators", async () => {
+  it("iterate() returns the rows one by one, to loops and to iterator helpers", async () => {
     const found: unknown[] = [];
     await handled((connection) => {
       const numbers = connection.prepare(
@@ -119,7 +119,7 @@ describe("tx.connection on SQLite", () => {
     ["valueOf", (connection) => connection.valueOf()],
     ["__defineGetter__", (connection) => Reflect.get(connection, "__defineGetter__")("exec", () => {})],
     ["loadExtension", (connection) => connection.loadExtension("/nowhere")],
-  ])("refuses %s with a TypeError that names what may be used", async (member, use) => {
+  ])("tx.connection refuses %s with a TypeError that names what may be used", async (member, use) => {
     const refused = handled(use);
     await expect(refused).rejects.toThrow(TypeError);
     await expect(refused).rejects.toThrow(
@@ -128,7 +128,7 @@ describe("tx.connection on SQLite", () => {
     await servesTheNextEvent();
   });
 
-  it("refuses a member that a later version of Node adds, on the connection and on its statements", async () => {
+  it("tx.connection refuses a member that a later version of Node adds, also on its statements", async () => {
     for (const [owner, use] of [
       [Database.prototype, (connection: DatabaseSync) => Reflect.get(connection, "ofTomorrow")],
       [
@@ -148,7 +148,7 @@ describe("tx.connection on SQLite", () => {
   it.each<[string, (connection: DatabaseSync) => object]>([
     ["the connection", (connection) => connection],
     ["a statement", (connection) => connection.prepare("SELECT 1")],
-  ])("refuses to change a property of %s", async (_what, of) => {
+  ])("tx.connection refuses to change a property of %s", async (_what, of) => {
     const changes: ((of: object) => unknown)[] = [
       (it) => Object.assign(it, { exec: () => {} }),
       (it) => Object.defineProperty(it, "run", { value: () => {} }),
@@ -161,7 +161,7 @@ describe("tx.connection on SQLite", () => {
     await servesTheNextEvent();
   });
 
-  it("keeps no setting of a statement for the next event that prepares the same text", async () => {
+  it("tx.connection keeps no setting of a statement for the next event with the same text", async () => {
     const text = "SELECT 1 AS one";
     await handled((connection) => {
       const statement = connection.prepare(text);
@@ -187,7 +187,7 @@ describe("tx.connection on SQLite", () => {
     expect(rows).toEqual([{ one: 1 }, { one: 1 }]);
   });
 
-  it("passes for the driver's own: an instance of its class, with its state, and no promise", async () => {
+  it("tx.connection looks like the driver's own: an instance of its class, with its state, and no promise", async () => {
     await handled(async (connection) => {
       expect(connection).toBeInstanceOf(Database);
       expect(connection.constructor).toBe(Database);

@@ -24,7 +24,7 @@ it("a handler on SQLite takes no guard from its connection, and detaches and cop
     }
   }));
 
-it("a handler on SQLite that goes on after a refused statement fails with what it throws then", () =>
+it("a handler on SQLite that continues after a refused statement fails with what it throws then", () =>
   withStore("sqlite", async (store) => {
     const run = async ({ tx }: OnceScope) => {
       await expect(tx.execute("PRAGMA query_only = ON")).rejects.toThrow("not authorized");
@@ -33,11 +33,15 @@ it("a handler on SQLite that goes on after a refused statement fails with what i
     await expect(store.once(newRecord("e1"), run, committing())).rejects.toThrow("of its own");
   }));
 
-it("a disk that fails under a handler's statement on SQLite is no failure of its event, and tells that the handler ran", () =>
+it("a disk that fails under a handler's statement on SQLite fails no event, and reports that the handler ran", () =>
   withStore("sqlite", async (store) => {
     const error = Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 778 });
     const lost = store.once(newRecord("e1"), () => Promise.reject(error), committing());
-    await expect(lost).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable", ran: true });
+    await expect(lost).rejects.toMatchObject({
+      name: "StoreError",
+      reason: "unavailable",
+      handlerStarted: true,
+    });
   }));
 
 /** The driver's own connection, which a store gives to no handler. */
@@ -53,7 +57,7 @@ async function connectionOf(store: Store): Promise<DatabaseSync> {
     return RESULT;
   };
   try {
-    await store.once(newRecord("e0"), run, { ...committing(), mode: "rehearse" });
+    await store.once(newRecord("e0"), run, { ...committing(), mode: "dry-run" });
   } finally {
     Database.prototype.exec = exec;
   }
@@ -62,11 +66,21 @@ async function connectionOf(store: Store): Promise<DatabaseSync> {
 }
 
 it.each([
-  ["is full", { errcode: 13, ran: true }, "PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"],
-  ["takes no writes", { errcode: 8, ran: false }, "PRAGMA query_only = ON", "PRAGMA query_only = OFF"],
+  [
+    "is full",
+    { errcode: 13, handlerStarted: true },
+    "PRAGMA max_page_count = 1",
+    "PRAGMA max_page_count = 1000000",
+  ],
+  [
+    "takes no writes",
+    { errcode: 8, handlerStarted: false },
+    "PRAGMA query_only = ON",
+    "PRAGMA query_only = OFF",
+  ],
 ])(
-  "a database on SQLite that %s is unavailable to an event, tells whether the handler ran, and takes the event when it is well",
-  (_, { errcode, ran }, spoil, mend) =>
+  "a database on SQLite that %s is unavailable to an event, reports whether the handler ran, and recovers",
+  (_, { errcode, handlerStarted }, spoil, mend) =>
     withStore(
       "sqlite",
       async (store, target) => {
@@ -77,13 +91,13 @@ it.each([
         };
         database.exec(spoil);
         await expect(store.once(newRecord("e1"), run, committing())).rejects.toMatchObject({
-          name: "StoreFault",
+          name: "StoreError",
           reason: "unavailable",
-          ran,
-          cause: ran ? { cause: { errcode } } : { errcode },
+          handlerStarted,
+          cause: handlerStarted ? { cause: { errcode } } : { errcode },
         });
         database.exec(mend);
-        expect((await store.once(newRecord("e1"), run, committing())).ending).toBe("completed");
+        expect((await store.once(newRecord("e1"), run, committing())).kind).toBe("completed");
         expect(await countOf(target, "effects")).toBe(1);
       },
       { migrations: [EFFECTS] },

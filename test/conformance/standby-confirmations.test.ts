@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPool } from "../../src/store/postgres/pool.ts";
-import { Standbys } from "../../src/store/postgres/standbys.ts";
+import { SynchronousStandbys } from "../../src/store/postgres/synchronous-standbys.ts";
 import { type Target, withDatabase } from "../support/databases.ts";
 import { countOf, within } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
@@ -21,7 +21,7 @@ const PRETENDED = `CREATE SCHEMA pretended;
 
 let target: Target;
 let pool: pg.Pool;
-let standbys: Standbys;
+let standbys: SynchronousStandbys;
 
 openForAllTests((untilTestsEnd) =>
   withDatabase("postgres", async (fresh) => {
@@ -45,7 +45,7 @@ beforeEach(async () => {
     target,
     "TRUNCATE pretended.commits; UPDATE pretended.server SET standbys = '', is_well = true",
   );
-  standbys = new Standbys(pool);
+  standbys = new SynchronousStandbys(pool);
 });
 
 afterEach(() => {
@@ -56,12 +56,12 @@ const change = (to: string) => execute(target, `UPDATE pretended.server SET ${to
 const commits = () => countOf(target, "pretended.commits");
 
 describe("what was seen on a PostgreSQL", () => {
-  it("needs no commit more where the server has no synchronous standby", async () => {
+  it("a confirmation needs no further commit where the server has no synchronous standby", async () => {
     await standbys.confirm(within(5_000));
     expect(await commits()).toBe(0);
   });
 
-  it("is confirmed by one commit for all who ask at the same time, and by another one later", async () => {
+  it("one commit confirms it for all that ask at the same time, and another one for a later request", async () => {
     await change("standbys = 'a'");
     await Promise.all(Array.from({ length: 9 }, () => standbys.confirm(within(5_000))));
     expect(await commits()).toBe(1);
@@ -69,7 +69,7 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(2);
   });
 
-  it("is confirmed by a standby that the server has had for a second", async () => {
+  it("a standby that the server has had for a second confirms it", async () => {
     await standbys.confirm(within(5_000));
     await change("standbys = 'a'");
     const { now } = performance;
@@ -78,7 +78,7 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(1);
   });
 
-  it("is confirmed as soon as a server that did not answer does", async () => {
+  it("a server that did not answer confirms it as soon as it answers", async () => {
     await change("standbys = 'a', is_well = false");
     await expect(standbys.confirm(within(5_000))).rejects.toThrow("division by zero");
     await change("is_well = true");
@@ -86,7 +86,7 @@ describe("what was seen on a PostgreSQL", () => {
     expect(await commits()).toBe(1);
   });
 
-  it("is unknown at the deadline, and an answer that fails after that fails nothing else", async () => {
+  it("the answer at the deadline is unknown, and an error that arrives later affects nothing else", async () => {
     await change("is_well = false");
     await expect(standbys.confirm(within(0))).rejects.toMatchObject({ name: "NoConnection" });
     await expect(standbys.confirm(within(5_000))).rejects.toThrow("division by zero");

@@ -10,18 +10,18 @@ const lease = (owner: string, seconds: number): Lease => ({
   now: at(seconds),
   until: at(seconds + 30),
 });
-const FRESH = { sealed: Buffer.of(2), expiresAt: at(7_200), refreshAt: at(7_000) };
+const FRESH = { encrypted: Buffer.of(2), expiresAt: at(7_200), refreshAt: at(7_000) };
 
 const addTokens = (target: Target, userId: string, refreshAt: number) =>
   execute(
     target,
-    `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
+    `INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, expires_at, refresh_at, updated_at) VALUES ('${userId}',
       ${target.dialect === "sqlite" ? "x'01'" : "'\\x01'::bytea"}, '${at(3_600).toISOString()}',
       '${at(refreshAt).toISOString()}', '${T0.toISOString()}')`,
   );
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
-  it("are refreshed by one process at a time, those first that have waited for the longest time", () =>
+  it("one process at a time refreshes tokens, starting with those that have waited longest", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       for (const [userId, refreshAt] of [
         ["ada", 60],
@@ -40,7 +40,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await due("c", 90)).toEqual(["ada", "bob", "eve"]);
     }));
 
-  it("are saved, given back and removed by the process that leased them, and by no other one", () =>
+  it("the process that leased tokens can save, release and remove them, and no other can", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", 10);
       await userTokens.leaseOne("ada", lease("a", 10));
@@ -56,7 +56,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await userTokens.get("ada")).toBeUndefined();
     }));
 
-  it("say why they cannot be refreshed, until they are", () =>
+  it("tokens state why they cannot be refreshed, until they are", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", 10);
       await userTokens.leaseOne("ada", lease("a", 10));
@@ -69,14 +69,14 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(await userTokens.leaseDue(lease("a", 7_000), 9)).toHaveLength(1);
     }));
 
-  it("keep their times where the clocks of two processes are seconds apart", () =>
+  it("tokens keep their times where the clocks of two processes are seconds apart", () =>
     withStore(dialect, async ({ userTokens }, target) => {
       await addTokens(target, "ada", 60);
       // Of a process whose clock is 50 seconds ahead.
       await userTokens.leaseOne("ada", { owner: "a", now: at(50), until: at(80) });
-      await userTokens.mendTimes(30_000, at(-9));
+      await userTokens.repairTimes(30_000, at(-9));
       expect(await userTokens.get("ada")).toMatchObject({ expiresAt: at(3_600).toISOString() });
-      await userTokens.mendTimes(30_000, at(60));
+      await userTokens.repairTimes(30_000, at(60));
       expect(await userTokens.leaseOne("ada", lease("b", 79))).toBe("leased");
       expect(await userTokens.leaseOne("ada", lease("b", 80))).toMatchObject({ userId: "ada" });
     }));

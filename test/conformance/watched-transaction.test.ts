@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { OnceScope, TransactionWatch } from "../../src/store/index.ts";
+import type { OnceScope, TransactionObserver } from "../../src/store/index.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { countOf, EFFECTS, newRecord, within } from "../support/effects.ts";
 
-/** What a watch was told, one line for each statement. */
+/** What a observer was told, one line for each statement. */
 function watching() {
   const told: [string, number | null | "not ended"][] = [];
   const connections = { used: 0 };
-  const watch: TransactionWatch = {
-    began(statement) {
+  const observer: TransactionObserver = {
+    statementStarted(statement) {
       const line: (typeof told)[number] = [statement.replace(/\$\d/g, "?").replaceAll('"', ""), "not ended"];
       told.push(line);
       return (rows) => {
@@ -18,18 +18,18 @@ function watching() {
     connectionUsed: () => {
       connections.used += 1;
     },
-    keysUnchecked() {},
+    foreignKeysUnchecked() {},
   };
-  return { told, connections, watch };
+  return { told, connections, observer };
 }
 
 describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
   const rehearse = (run: (scope: OnceScope) => Promise<unknown>) => {
-    const { told, connections, watch } = watching();
+    const { told, connections, observer } = watching();
     return withStore(
       dialect,
       async (store, target) => {
-        const options = { deadline: within(10_000), mode: "rehearse", watch } as const;
+        const options = { deadline: within(10_000), mode: "dry-run", observer } as const;
         const ended = await store
           .once(
             newRecord("e1"),
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     );
   };
 
-  it("tells each statement of the handler in its order, with its rows, and none of the store's own", async () => {
+  it("a watched transaction reports each statement of the handler in order, with its rows, and none of the store", async () => {
     const { told } = await rehearse(async ({ tx, enqueue }) => {
       const values = ["a", "b", "c"].map((event_id) => ({ event_id }));
       await tx.query.insertInto("effects").values(values).execute();
@@ -65,7 +65,7 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     ]);
   });
 
-  it("tells a statement that failed, and that the driver's own connection was taken", async () => {
+  it("a watched transaction reports a failed statement, and the use of the driver's connection", async () => {
     const { told, connections, ended } = await rehearse(async ({ tx }) => {
       await tx.query.insertInto("effects").values({ event_id: "a" }).execute();
       void tx.connection;
@@ -79,30 +79,30 @@ describe.each(DIALECTS)("a watched transaction on %s", (dialect) => {
     expect(connections.used).toBe(1);
   });
 
-  it("does not promise by a rehearsal what COMMIT would refuse", () =>
+  it("a dry run promises nothing that COMMIT would refuse", () =>
     withStore(
       dialect,
       async (store) => {
-        const violating = (mode: "commit" | "rehearse") =>
+        const violating = (mode: "commit" | "dry-run") =>
           store.once(
             newRecord("e1"),
             async ({ tx }) => {
               await tx.query.insertInto("children").values({ parent_id: 404 }).execute();
               return { result: {} };
             },
-            { deadline: within(5_000), mode, watch },
+            { deadline: within(5_000), mode, observer },
           );
         const told: string[] = [];
-        const watch = {
-          began: () => () => {},
+        const observer = {
+          statementStarted: () => () => {},
           connectionUsed() {},
-          keysUnchecked: () => told.push("unchecked"),
+          foreignKeysUnchecked: () => told.push("unchecked"),
         };
         await expect(violating("commit")).rejects.toThrow("COMMIT was refused");
         expect(told).toEqual([]);
-        if (dialect === "postgres") await expect(violating("rehearse")).rejects.toThrow("foreign key");
+        if (dialect === "postgres") await expect(violating("dry-run")).rejects.toThrow("foreign key");
         // SQLite cannot check them without a commit, and promises nothing of them.
-        else await violating("rehearse");
+        else await violating("dry-run");
         expect(told).toEqual(dialect === "postgres" ? [] : ["unchecked"]);
       },
       { migrations: [EFFECTS] },

@@ -41,7 +41,7 @@ async function go(page: Page, [path, heading]: (typeof PAGES)[number]): Promise<
 }
 
 it.each(["light", "dark"] as const)(
-  "has nothing that axe objects to, on any page: %s",
+  "axe finds no violation on any page: %s",
   { timeout: LIMIT_MS },
   (colorScheme) =>
     withDashboard(
@@ -65,7 +65,7 @@ it.each(["light", "dark"] as const)(
     ),
 );
 
-it("fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>
+it("the dashboard fits a telephone of 360 pixels: no page scrolls sideways", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "e".repeat(200) }));

@@ -27,7 +27,7 @@ async function withTwoDead(receiver: TestReceiver): Promise<void> {
 }
 
 it(
-  "says which channels a notification was not delivered to again, and that others are due",
+  "the page names the channels that got no redelivery, and reports that others are due",
   {
     timeout: LIMIT_MS,
   },
@@ -45,7 +45,7 @@ it(
     ),
 );
 
-it("ends a bulk replay for good only after a question, whose safe answer keeps it", {
+it("a bulk replay is cancelled only after a question, whose safe answer keeps it", {
   timeout: LIMIT_MS,
 }, () => {
   const { handler } = unreliable();
@@ -61,7 +61,7 @@ it("ends a bulk replay for good only after a question, whose safe answer keeps i
       const cancelled = () => receiver.count("oncehook_bulk_replays", "state = 'cancelled'");
       await page.goto("/bulk-replays");
       await signIn(page);
-      const cancel = page.getByRole("button", { name: /^Cancel: event_type unreliable, begun / });
+      const cancel = page.getByRole("button", { name: /^Cancel: event_type unreliable, started / });
       await cancel.click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Keep it" }).click();
@@ -76,7 +76,7 @@ it("ends a bulk replay for good only after a question, whose safe answer keeps i
   );
 });
 
-it("shows what came of a retry until it is closed, and keeps the focus on the page", {
+it("the outcome of a retry stays visible until it is closed, and the focus stays on the page", {
   timeout: LIMIT_MS,
 }, () => {
   const { state, handler } = unreliable();
@@ -87,7 +87,7 @@ it("shows what came of a retry until it is closed, and keeps the focus on the pa
       await page.goto("/failures");
       await signIn(page);
       await page.getByRole("button", { name: "Retry now: evt_a" }).click();
-      await page.getByText("No event that fits has failed.").waitFor();
+      await page.getByText("No failures match.").waitFor();
       const dialog = page.getByRole("dialog");
       await expectShown(dialog.getByText('"shelf": 7'));
       await page.keyboard.press("Escape");
@@ -101,7 +101,7 @@ it("shows what came of a retry until it is closed, and keeps the focus on the pa
   );
 });
 
-it("goes back to the button of a dry run when its result is closed", { timeout: LIMIT_MS }, () => {
+it("the focus returns to the button of a dry run when its result is closed", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
@@ -121,7 +121,7 @@ it("goes back to the button of a dry run when its result is closed", { timeout: 
   );
 });
 
-it("tells whether the menu is open", { timeout: LIMIT_MS }, () =>
+it("the menu exposes whether it is open", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page }) => {
       await page.goto("/callbacks");
@@ -134,7 +134,7 @@ it("tells whether the menu is open", { timeout: LIMIT_MS }, () =>
   ),
 );
 
-it("does not have each held callback read out while the list is paused", { timeout: LIMIT_MS }, () =>
+it("a screen reader does not read held callbacks while the list is paused", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await page.goto("/callbacks");

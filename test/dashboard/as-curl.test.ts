@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { asCurl, whyNoCurl } from "../../dashboard/src/pages/callback/as-curl.ts";
+import { asCurl, curlUnavailableReason } from "../../dashboard/src/pages/callback/as-curl.ts";
 import type { CallbackView, SourcesView } from "../../src/admin-client/index.ts";
 import { rawExchange } from "../support/raw-exchange.ts";
 import { payment, withReceiver } from "../support/receiver.ts";
@@ -32,7 +32,7 @@ async function withCommand<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 it(
-  "copies a callback as a command that signs and sends it again, and holds no secret",
+  "a callback is copied as a command that signs and sends it again, without a secret",
   { timeout: LIMIT_MS },
   () =>
     withReceiver("sqlite", async (receiver) => {
@@ -53,12 +53,12 @@ it(
     }),
 );
 
-it("says why a callback cannot be copied: of a redirect, a body that is not kept, no request at all", () =>
+it("the page states why a callback cannot be copied: a redirect, a body that is not kept, no request", () =>
   withReceiver("sqlite", async (receiver) => {
     const newest = async () => {
       const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
       const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
-      return whyNoCurl((body as { items: CallbackView[] }).items[0]!, sources.items);
+      return curlUnavailableReason((body as { items: CallbackView[] }).items[0]!, sources.items);
     };
     await receiver.send(payment({}, { order_id: "o".repeat(70_000) }));
     expect(await newest()).toContain("the length and the hash");
@@ -74,7 +74,7 @@ it("says why a callback cannot be copied: of a redirect, a body that is not kept
     expect(await newest()).toBeUndefined();
   }));
 
-it("says that a command line which signs is of no use where a token authenticates", () =>
+it("the page states that a command line which signs is useless where a token authenticates", () =>
   withReceiver(
     "sqlite",
     async (receiver) => {
@@ -82,7 +82,7 @@ it("says that a command line which signs is of no use where a token authenticate
       const { body } = await receiver.admin("/api/v1/callbacks?limit=1");
       const sources = (await receiver.admin("/api/v1/sources")).body as unknown as SourcesView;
       const [callback] = (body as { items: CallbackView[] }).items;
-      expect(whyNoCurl(callback!, sources.items)).toContain("authenticated by token");
+      expect(curlUnavailableReason(callback!, sources.items)).toContain("authenticated by token");
     },
     { env: { AUTH_METHOD: "token", CALLBACK_TOKEN } },
   ));

@@ -12,18 +12,18 @@ const files = globSync(`${FOLDER}/**/*.{html,js,css,svg}`);
 const NAMED_ALONE =
   /^(?:http:\/\/(?:www\.w3\.org|localhost|127\.0\.0\.1)|https:\/\/(?:bit\.ly|mantine\.dev|react\.dev|redux-toolkit\.js\.org|redux\.js\.org))(?:\/|$)/;
 
-it("is built", () => {
+it("the build of the dashboard exists", () => {
   expect(files).toContain(`${FOLDER}/index.html`);
 });
 
-it("is below 400 kB compressed, all pages together", () => {
+it("the build is below 400 kB compressed, all pages together", () => {
   const assets = files.filter((file) => file.includes("/assets/"));
   const sizes = (ending: string) => assets.reduce((sum, file) => sum + statSync(file + ending).size, 0);
   expect(sizes(".br")).toBeLessThan(MOST_BYTES);
   expect(sizes(".gz")).toBeLessThan(MOST_BYTES);
 });
 
-it("loads nothing from another host: no font, no script, no picture", () => {
+it("the build loads nothing from another host: no font, no script, no picture", () => {
   const loaded = files.flatMap((file) => {
     const text = readFileSync(file, "utf8");
     const urls = [...text.matchAll(/https?:\/\/[\w.-]+(?:\/[\w./%-]*)?/g)].map(([url]) => url);

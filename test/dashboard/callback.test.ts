@@ -13,7 +13,7 @@ async function valueWidth(page: Page): Promise<number> {
   return (await value.boundingBox())?.width ?? 0;
 }
 
-it("keeps the headers readable beside one whose name is long", { timeout: LIMIT_MS }, () =>
+it("the headers stay readable beside one with a long name", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment(), { headers: { [`x-${"n".repeat(2_000)}`]: "1", "user-agent": "me" } });
@@ -29,7 +29,7 @@ it("keeps the headers readable beside one whose name is long", { timeout: LIMIT_
   ),
 );
 
-it("offers no command for an OAuth redirect, and says why", { timeout: LIMIT_MS }, () =>
+it("the page offers no command for an OAuth redirect, and states the reason", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver }) => {
     await fetch(`${receiver.publicOrigin}/api/platform/oauth-callback?code=a&state=b`);
     await page.goto("/callbacks/1");

@@ -7,7 +7,7 @@ const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it("says of an empty list what would fill it", { timeout: LIMIT_MS }, () =>
+it("an empty list states what would fill it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/callbacks");
     await signIn(page);
@@ -15,7 +15,7 @@ it("says of an empty list what would fill it", { timeout: LIMIT_MS }, () =>
   }),
 );
 
-it("lists callbacks, newest first, and reads on to the oldest", { timeout: LIMIT_MS }, () =>
+it("the list shows callbacks newest first, and reads on to the oldest", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
       for (let at = 0; at < 120; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
@@ -25,21 +25,21 @@ it("lists callbacks, newest first, and reads on to the oldest", { timeout: LIMIT
       await rows.first().getByText("evt_119").waitFor();
       await until(async () => (await rows.count()) === 50, PATIENCE_MS);
       // By the keyboard, which does not scroll.
-      await page.getByRole("button", { name: "Show older ones" }).focus();
+      await page.getByRole("button", { name: "Load more" }).focus();
       await page.keyboard.press("Enter");
       await until(async () => (await rows.count()) > 50, PATIENCE_MS);
       await until(async () => {
         await page.mouse.wheel(0, 100_000);
         return (await rows.count()) === 120;
       }, PATIENCE_MS);
-      await page.getByText("This is the end of the list.").waitFor();
+      await page.getByText("End of results").waitFor();
       expect(problems).toEqual([]);
     },
     { env: OPEN },
   ),
 );
 
-it("keeps its filter in the address, where a reload finds it", { timeout: LIMIT_MS }, () =>
+it("the list keeps its filter in the address, where a reload finds it", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       for (const id of ["0012", "1e5", "evt_c"]) await receiver.send(payment({ event_id: id }));

@@ -6,7 +6,7 @@ import { signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 
-it("tries a failure without changing anything, then retries it", { timeout: LIMIT_MS }, () => {
+it("the failures page tries a failure without a change, then retries it", { timeout: LIMIT_MS }, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {
@@ -24,7 +24,7 @@ it("tries a failure without changing anything, then retries it", { timeout: LIMI
       await dialog.waitFor({ state: "hidden" });
       await page.getByRole("button", { name: "Retry now: evt_a" }).click();
       await page.getByText("evt_a was run now: success.").waitFor();
-      await page.getByText("No event that fits has failed.").waitFor();
+      await page.getByText("No failures match.").waitFor();
       expect(await receiver.count("oncehook_records", "event_id = 'evt_a'")).toBe(1);
       expect(problems).toEqual([]);
     },
@@ -32,7 +32,7 @@ it("tries a failure without changing anything, then retries it", { timeout: LIMI
   );
 });
 
-it("shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () => {
+it("the failures page shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {
@@ -54,7 +54,7 @@ it("shows and retries an event whose id is two dots", { timeout: LIMIT_MS }, () 
   );
 });
 
-it("discards a failure after a question, and keeps it when the answer is no", { timeout: LIMIT_MS }, () => {
+it("a failure is discarded only after a question that is answered yes", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {

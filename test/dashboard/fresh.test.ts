@@ -22,7 +22,7 @@ it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, (
       await signIn(page);
       const rows = page.getByRole("table").locator("tbody tr");
       await until(async () => (await rows.count()) === 50, PATIENCE_MS);
-      await page.getByRole("button", { name: "Show older ones" }).click();
+      await page.getByRole("button", { name: "Load more" }).click();
       await until(async () => (await rows.count()) === 60, PATIENCE_MS);
       expect((await receiver.admin(...discarded("evt_59"))).status).toBe(204);
       await untilInItsTime(page, async () => (await rows.count()) === 59);
@@ -31,33 +31,36 @@ it("sees of a long list of failures that one has gone", { timeout: LIMIT_MS }, (
   ),
 );
 
-it("takes a failure off the list that somebody else has discarded, and says so", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
-      await page.goto("/failures");
-      await signIn(page);
-      const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
-      await retry.waitFor();
-      await receiver.admin(...discarded("evt_gone"));
-      await retry.click();
-      await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
-      await expectShown(page.getByText("No event that fits has failed."));
-    },
-    { handlers: [unreliable().handler], env: OPEN },
-  ),
+it(
+  "the list drops a failure that another operator has discarded, and reports it",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        await receiver.send(event("unreliable", {}, { event_id: "evt_gone" }));
+        await page.goto("/failures");
+        await signIn(page);
+        const retry = page.getByRole("button", { name: "Retry now: evt_gone" });
+        await retry.waitFor();
+        await receiver.admin(...discarded("evt_gone"));
+        await retry.click();
+        await page.getByText("evt_gone: no failure under this source and event_id").waitFor();
+        await expectShown(page.getByText("No failures match."));
+      },
+      { handlers: [unreliable().handler], env: OPEN },
+    ),
 );
 
-it("goes on with the story of an event as long as it has failed", { timeout: LIMIT_MS }, () =>
+it("the page of a failed event updates until its failure is closed", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(event("unreliable", {}, { event_id: "evt_story" }));
       await inItsOwnTime(page);
       await page.goto("/events/platform/evt_story");
       await signIn(page);
-      await page.getByText("none: it failed, and waits for a person").waitFor();
+      await page.getByText("none: failed, retries exhausted").waitFor();
       await receiver.admin(...discarded("evt_story"));
-      const over = page.getByText("none: it was not handled here");
+      const over = page.getByText("none: not processed here");
       await untilInItsTime(page, () => over.isVisible());
       expect(await over.count()).toBe(1);
     },
@@ -65,14 +68,14 @@ it("goes on with the story of an event as long as it has failed", { timeout: LIM
   ),
 );
 
-it("says of a time how long ago it is, also a while later", { timeout: LIMIT_MS }, () =>
+it("a relative time updates as time passes", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment({ event_id: "evt_time" }));
       await page.clock.install();
       await page.goto("/events/platform/evt_time");
       await signIn(page);
-      await page.getByText("The record was completed").waitFor();
+      await page.getByText("Record completed").waitFor();
       await page.clock.runFor(125_000);
       await expectShown(page.getByText(/\(2 minutes ago\)/));
     },
@@ -80,31 +83,31 @@ it("says of a time how long ago it is, also a while later", { timeout: LIMIT_MS 
   ),
 );
 
-it("shows a minute between empty ones in the chart of durations", { timeout: LIMIT_MS }, () =>
+it("the chart of durations shows a minute between empty ones", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await receiver.send(payment());
       await page.goto("/");
       await signIn(page);
-      const lines = page.getByRole("region", { name: "How long they took" });
+      const lines = page.getByRole("region", { name: "Latency" });
       await expect.poll(() => lines.locator("circle").count(), { timeout: PATIENCE_MS }).toBeGreaterThan(0);
     },
     { env: OPEN },
   ),
 );
 
-it("says what needs a person as soon as it is counted", { timeout: LIMIT_MS }, () =>
+it("the page shows what needs attention as soon as it is counted", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await page.goto("/");
       await signIn(page);
-      await page.getByText("Nothing does.").waitFor();
+      await page.getByText("Nothing needs attention.").waitFor();
       const asked: number[] = [];
       page.on("requestfinished", (request) => {
         if (request.url().includes("/api/v1/overview")) asked.push(request.timing().startTime);
       });
       await page.reload();
-      await page.getByText("Nothing does.").waitFor();
+      await page.getByText("Nothing needs attention.").waitFor();
       await receiver.send(event("unreliable", {}));
       await page.getByText("1 event has failed at every attempt").waitFor();
       const [first = 0, second = 0] = asked;

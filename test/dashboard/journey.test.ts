@@ -50,8 +50,8 @@ async function sendFromSandbox(page: Page, answered: number): Promise<string> {
   await page.getByLabel("Event type and version").selectOption("payment_notify v1");
   await page.getByRole("button", { name: "New event id" }).click();
   const body = await page.getByLabel("Body, as it is signed and sent").inputValue();
-  await page.getByRole("button", { name: "Send it" }).click();
-  await page.getByText(`Answered ${answered} in`).waitFor();
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText(`Response ${answered} in`).waitFor();
   return (JSON.parse(body) as { event_id: string }).event_id;
 }
 
@@ -63,7 +63,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await page.goto("/");
     await pictures.take(page, "sign-in");
     await signIn(page);
-    await page.getByRole("heading", { name: "How callbacks ended" }).waitFor();
+    await page.getByRole("heading", { name: "Outcomes" }).waitFor();
     await pictures.take(page, "overview");
     await goTo(page, "Sandbox");
     // A second window of the same person, who watches what arrives.
@@ -103,7 +103,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
     await dialog.waitFor({ state: "hidden" });
     expect(await countOf(target, "orders", `event_id = '${failed}'`)).toBe(1);
     await watching.getByRole("link", { name: failed }).click();
-    await watching.getByText("The handler ran as a replay").waitFor();
+    await watching.getByText("Replay 1").waitFor();
     await pictures.take(watching, "event");
     await goTo(page, "Refused");
     await pictures.take(page, "refused");

@@ -30,7 +30,7 @@ async function listed(receiver: TestReceiver): Promise<string> {
   return JSON.stringify((await receiver.admin("/api/v1/callbacks")).body);
 }
 
-it("has every callback on a row, however many have come since it was opened", { timeout: LIMIT_MS }, () =>
+it("the live list has a row for every callback since it was opened", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await sendMany(receiver, "before", 5);
@@ -47,7 +47,7 @@ it("has every callback on a row, however many have come since it was opened", { 
   ),
 );
 
-it("counts all that comes while it is paused", { timeout: LIMIT_MS }, () =>
+it("the live page counts all callbacks that arrive while it is paused", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       await openLive(page);
@@ -80,22 +80,25 @@ it("shows in the list what came while another page was open", { timeout: LIMIT_M
   ),
 );
 
-it("holds no connection while nobody looks, and then shows what has come", { timeout: LIMIT_MS }, () =>
-  withDashboard(
-    async ({ page, receiver }) => {
-      const open = new Set<object>();
-      page.on("request", (request) => request.url().includes("/api/v1/live") && open.add(request));
-      for (const end of ["requestfailed", "requestfinished"] as const)
-        page.on(end as "requestfailed", (request) => open.delete(request));
-      await openLive(page);
-      expect(open.size).toBe(1);
-      await turn(page, "hidden");
-      await until(() => open.size === 0, PATIENCE_MS);
-      await receiver.send(payment({ event_id: "unseen" }));
-      await turn(page, "visible");
-      await page.getByRole("link", { name: "unseen" }).waitFor();
-      expect(open.size).toBe(1);
-    },
-    { env: OPEN },
-  ),
+it(
+  "a hidden live page holds no connection, and shows the new callbacks when it is visible again",
+  { timeout: LIMIT_MS },
+  () =>
+    withDashboard(
+      async ({ page, receiver }) => {
+        const open = new Set<object>();
+        page.on("request", (request) => request.url().includes("/api/v1/live") && open.add(request));
+        for (const end of ["requestfailed", "requestfinished"] as const)
+          page.on(end as "requestfailed", (request) => open.delete(request));
+        await openLive(page);
+        expect(open.size).toBe(1);
+        await turn(page, "hidden");
+        await until(() => open.size === 0, PATIENCE_MS);
+        await receiver.send(payment({ event_id: "unseen" }));
+        await turn(page, "visible");
+        await page.getByRole("link", { name: "unseen" }).waitFor();
+        expect(open.size).toBe(1);
+      },
+      { env: OPEN },
+    ),
 );

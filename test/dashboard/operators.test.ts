@@ -21,7 +21,7 @@ async function signInAtProvider(
   await page.locator("button[type=submit]").click();
 }
 
-it("signs an operator in by the provider's button, and shows under whose name", { timeout: LIMIT_MS }, () =>
+it("the provider's button signs an operator in, and the page shows the name", { timeout: LIMIT_MS }, () =>
   withOperators("sqlite", (test) =>
     withPage(test.base, async ({ page }) => {
       await signInAtProvider(page, test, "ada");
@@ -35,7 +35,7 @@ it("signs an operator in by the provider's button, and shows under whose name", 
   ),
 );
 
-it("goes on after the sign-in to the page that a link led to, with its filter", { timeout: LIMIT_MS }, () =>
+it("the page after the sign-in is the one that a link led to, with its filter", { timeout: LIMIT_MS }, () =>
   withOperators("sqlite", (test) =>
     withPage(test.base, async ({ page }) => {
       const to = "/failures?state=exhausted&event_type=a%26b";
@@ -51,13 +51,16 @@ it("goes on after the sign-in to the page that a link led to, with its filter", 
   ),
 );
 
-it("tells whom the provider knows and neither list does that he may not come in", { timeout: LIMIT_MS }, () =>
-  withOperators("sqlite", (test) =>
-    withPage(test.base, async ({ page }) => {
-      await signInAtProvider(page, test, "mallory");
-      await expectShown(page.getByText(/on neither list/));
-      await page.goto(`${test.base}/callbacks`);
-      await page.waitForURL(/\/sign-in/);
-    }),
-  ),
+it(
+  "a user whom the provider knows but neither list names is rejected with a message",
+  { timeout: LIMIT_MS },
+  () =>
+    withOperators("sqlite", (test) =>
+      withPage(test.base, async ({ page }) => {
+        await signInAtProvider(page, test, "mallory");
+        await expectShown(page.getByText(/on neither list/));
+        await page.goto(`${test.base}/callbacks`);
+        await page.waitForURL(/\/sign-in/);
+      }),
+    ),
 );

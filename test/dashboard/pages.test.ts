@@ -10,7 +10,7 @@ const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off", RETRY_MAX:
 const VIEWER = "a-token-for-looking-only";
 
 it(
-  "shows callbacks as they are answered, and holds them back while it is paused",
+  "the live page shows callbacks after their responses, and holds them back while it is paused",
   { timeout: LIMIT_MS },
   () =>
     withDashboard(
@@ -24,7 +24,7 @@ it(
         await receiver.send(payment({ event_id: "evt_held" }));
         await page.getByText("Paused; 1 new").waitFor();
         expect(await page.getByRole("link", { name: "evt_held" }).count()).toBe(0);
-        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("button", { name: "Resume" }).click();
         await page.getByRole("link", { name: "evt_held" }).waitFor();
         expect(problems).toEqual([]);
       },
@@ -32,7 +32,7 @@ it(
     ),
 );
 
-it("tells an event's whole story on its page, and shows what a dry run would write", {
+it("the page of an event shows its whole history, and what a dry run would write", {
   timeout: LIMIT_MS,
 }, () => {
   const { state, handler } = unreliable();
@@ -43,16 +43,16 @@ it("tells an event's whole story on its page, and shows what a dry run would wri
       await signIn(page);
       await page.getByRole("link", { name: "evt/a b" }).click();
       await page.getByRole("heading", { name: "Event evt/a b" }).waitFor();
-      await page.getByText("The handler ran in a callback").waitFor();
-      await page.getByText("Kept for a person").waitFor();
+      await page.getByText("Attempt 1").waitFor();
+      await page.getByText("Retries exhausted", { exact: true }).waitFor();
       state.down = false;
       await page.getByRole("button", { name: "Dry run: evt/a b" }).click();
       await page.getByRole("dialog").getByText("insert into shelves").waitFor();
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Retry now: evt/a b" }).click();
       await page.getByText("evt/a b was run now: success.").waitFor();
-      await page.getByText("The record was completed").waitFor();
-      await page.getByText("The handler ran as a replay").waitFor();
+      await page.getByText("Record completed").waitFor();
+      await page.getByText("Replay 1").waitFor();
       expect(await receiver.count("shelves")).toBe(1);
       expect(problems).toEqual([]);
     },
@@ -60,7 +60,9 @@ it("tells an event's whole story on its page, and shows what a dry run would wri
   );
 });
 
-it("replays all failures of a filter, and shows how far that is", { timeout: LIMIT_MS }, () => {
+it("the failures page replays all failures of a filter, and shows the progress", {
+  timeout: LIMIT_MS,
+}, () => {
   const { state, handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
@@ -69,10 +71,10 @@ it("replays all failures of a filter, and shows how far that is", { timeout: LIM
       state.down = false;
       await page.goto("/failures?event_type=unreliable");
       await signIn(page);
-      await page.getByRole("button", { name: "Replay all of these" }).click();
+      await page.getByRole("button", { name: "Replay 3 failures" }).click();
       await page.getByRole("button", { name: "Start the replay" }).click();
       await page.getByRole("heading", { name: "Bulk replays" }).waitFor();
-      await page.getByText("3 of 3: 3 handled").waitFor();
+      await page.getByText("3 of 3: 3 succeeded").waitFor();
       await page.getByText("event_type unreliable").waitFor();
       expect(await receiver.count("oncehook_failures")).toBe(0);
       await page.getByRole("link", { name: "Audit log" }).click();
@@ -82,7 +84,7 @@ it("replays all failures of a filter, and shows how far that is", { timeout: LIM
   );
 });
 
-it("says why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
+it("the page states why a signature failed, and never shows one", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver }) => {
       const refused = payment();
@@ -97,7 +99,7 @@ it("says why a signature failed, and never shows one", { timeout: LIMIT_MS }, ()
   ),
 );
 
-it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS }, () =>
+it("the sandbox sends what the receiver then handles", { timeout: LIMIT_MS }, () =>
   withDashboard(
     async ({ page, receiver, problems }) => {
       await page.goto("/sandbox");
@@ -107,13 +109,13 @@ it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS 
       const sample = await body.inputValue();
       // Half an event: what the page says of it must not move the button away from under the pointer.
       await body.fill(sample.slice(0, -3));
-      await page.getByRole("button", { name: "Send it" }).click();
-      await page.getByText("Answered 400").waitFor();
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("Response 400").waitFor();
       await body.fill(sample);
-      await page.getByRole("button", { name: "Send it" }).click();
-      await page.getByText("Answered 200").waitFor();
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByText("Response 200").waitFor();
       expect(await receiver.count("oncehook_records")).toBe(1);
-      await page.getByRole("button", { name: "Walk the flow" }).click();
+      await page.getByRole("button", { name: "Run OAuth flow" }).click();
       await page.getByRole("list", { name: "It signed in" }).waitFor();
       expect(problems).toEqual([]);
     },
@@ -121,11 +123,11 @@ it("sends from the sandbox what the receiver then handles", { timeout: LIMIT_MS 
   ),
 );
 
-it("says whether what is registered with the platform leads here", { timeout: LIMIT_MS }, () =>
+it("the page states whether the registered address leads here", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver, problems }) => {
     await page.goto("/sources");
     await signIn(page);
-    await page.getByRole("button", { name: "Check that they are reachable" }).click();
+    await page.getByRole("button", { name: "Check endpoints" }).click();
     await page.getByText(`Reached: ${receiver.publicOrigin}/api/v1/platform/callback`).waitFor();
     await page
       .getByText(/an address of this machine/)
@@ -135,7 +137,7 @@ it("says whether what is registered with the platform leads here", { timeout: LI
   }),
 );
 
-it("shows to a viewer everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
+it("a viewer sees everything, and no button that changes something", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver }) => {
@@ -143,14 +145,14 @@ it("shows to a viewer everything, and no button that changes something", { timeo
       await page.goto("/failures");
       await sendToken(page, VIEWER);
       await page.getByRole("link", { name: "evt_v" }).waitFor();
-      for (const name of [/Retry now/, /Dry run/, /Discard/, /Replay all/])
+      for (const name of [/Retry now/, /Dry run/, /Discard/, /^Replay \d/])
         expect(await page.getByRole("button", { name }).count()).toBe(0);
     },
     { handlers: [handler], env: { ...OPEN, ADMIN_VIEWER_TOKEN: VIEWER } },
   );
 });
 
-it("counts on the overview what has just come, and says what needs a person", { timeout: LIMIT_MS }, () => {
+it("the overview counts new callbacks, and states what needs attention", { timeout: LIMIT_MS }, () => {
   const { handler } = unreliable();
   return withDashboard(
     async ({ page, receiver, problems }) => {
@@ -159,10 +161,10 @@ it("counts on the overview what has just come, and says what needs a person", { 
       await page.goto("/");
       await signIn(page);
       await page.getByText("1 event has failed at every attempt").waitFor();
-      await page.getByText("Both as a table").click();
+      await page.getByText("Show as table").click();
       const table = page.getByRole("table", { name: "Callbacks over time" });
       await table.getByRole("cell", { name: "3", exact: true }).first().waitFor();
-      await page.getByRole("link", { name: "Look at them" }).click();
+      await page.getByRole("link", { name: "View failures" }).click();
       await page.getByRole("heading", { name: "Failures" }).waitFor();
       expect(problems).toEqual([]);
     },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Rate } from "../../dashboard/src/pages/overview/rate.ts";
 
-it("divides what came between two tallies by the time between them, and nothing that came before the stream", () => {
+it("the rate divides new callbacks by the time between two tallies, without those before the stream", () => {
   const rate = new Rate();
   // At 20 a second: opened 65 ms before the tally that all get, which is of two seconds.
   expect(rate.next(0, 10_000)).toBe(undefined);

@@ -6,14 +6,14 @@ const LIMIT_MS = 120_000;
 const PATIENCE_MS = 60_000;
 
 it(
-  "lists as refused each callback that was answered 4xx with its error, no endpoint check, and narrows to one status",
+  "the page lists as refused each callback with a 4xx response and its error, no endpoint check, and filters by status",
   {
     timeout: LIMIT_MS,
   },
   () =>
     withDashboard(
       async ({ page, receiver }) => {
-        await receiver.admin("/api/v1/sources/platform/reach", { method: "POST" });
+        await receiver.admin("/api/v1/sources/platform/check", { method: "POST" });
         expect(await receiver.count("oncehook_callbacks", "outcome = 'endpoint_check'")).toBe(3);
         await receiver.send(payment(), { secret: "another secret of the same length" });
         await receiver.send(payment({}, { amount: "ten" }));
@@ -26,7 +26,7 @@ it(
         await rows.getByText(/^data\.amount: /).waitFor();
         await page.getByText("Filters", { exact: true }).click();
         await page.getByLabel("Status").selectOption("401");
-        await page.getByRole("button", { name: "Apply the filters" }).click();
+        await page.getByRole("button", { name: "Apply" }).click();
         await rows.getByText("too many requests").waitFor({ state: "hidden" });
         await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
         expect(new URL(page.url()).search).toBe("?status=401");
@@ -35,18 +35,18 @@ it(
     ),
 );
 
-it("does not call authentic what came where nothing was refused", { timeout: LIMIT_MS }, () =>
+it("an empty page of refused callbacks calls nothing authentic", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/refused");
     await signIn(page);
-    const nothing = page.getByText("No callback that fits was refused");
+    const nothing = page.getByText("No refused callbacks match");
     await nothing.waitFor();
     expect(await nothing.textContent()).not.toContain("authentic");
   }),
 );
 
 it.each([1_280, 780])(
-  "leaves times and addresses a line beside a long diagnosis, and scrolls nowhere sideways: %i pixels",
+  "times and addresses keep a line beside a long diagnosis, and nothing scrolls sideways: %i pixels",
   { timeout: LIMIT_MS },
   (width) =>
     withDashboard(

@@ -16,7 +16,7 @@ async function page(origin: string): Promise<{ response: Response; html: string 
 const assetsOf = (html: string) =>
   [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
 
-it("serves the page to everybody, with a nonce of its own for styles and no other host", () =>
+it("the page is public, with a nonce of its own for styles and no other host", () =>
   withReceiver("sqlite", async ({ adminOrigin }) => {
     const { response, html } = await page(adminOrigin);
     expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -39,7 +39,7 @@ it.each([
   ["gzip", "gzip"],
   ["br;q=0, gzip;q=0.5", "gzip"],
   ["identity", null],
-])("hands its files out for ever, compressed as the browser takes them: %s", (accepted, encoding) =>
+])("files are immutable, compressed as the browser accepts them: %s", (accepted, encoding) =>
   withReceiver("sqlite", async ({ adminOrigin }) => {
     const { html } = await page(adminOrigin);
     const paths = assetsOf(html);
@@ -55,7 +55,7 @@ it.each([
   }),
 );
 
-it("answers the addresses of its pages with the page, and every other one with 404 as JSON", () =>
+it("the addresses of pages return the page, and every other one returns 404 as JSON", () =>
   withReceiver("sqlite", async ({ adminOrigin, admin }) => {
     for (const path of [
       "/callbacks?status=5xx",
@@ -73,13 +73,13 @@ it("answers the addresses of its pages with the page, and every other one with 4
     }
   }));
 
-it("keeps what the page shows for those who have the token", () =>
+it("the page shows its data only with the token", () =>
   withReceiver("sqlite", async ({ adminOrigin }) => {
     const response = await fetch(`${adminOrigin}/api/v1/callbacks`);
     expect(response.status).toBe(401);
   }));
 
-it("says where the page is not built which command builds it", async () => {
+it("a page that was not built names the command that builds it", async () => {
   const folder = mkdtempSync(join(tmpdir(), "oncehook-no-dashboard-"));
   const app = Fastify();
   try {

@@ -4,7 +4,7 @@ import { expectShown, sendToken, signIn, withDashboard } from "./dashboard.ts";
 
 const LIMIT_MS = 120_000;
 
-it("asks for the token, and goes on to the page that was asked for", { timeout: LIMIT_MS }, () =>
+it("the page asks for the token, and then shows the requested page", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, problems }) => {
     await page.goto("/failures?state=exhausted");
     await page.waitForURL(/\/sign-in\?back=/);
@@ -15,7 +15,7 @@ it("asks for the token, and goes on to the page that was asked for", { timeout: 
   }),
 );
 
-it("says that a token is wrong, and shows nothing", { timeout: LIMIT_MS }, () =>
+it("a wrong token is reported, and shows nothing", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/callbacks");
     await sendToken(page, "not-the-admin-token");
@@ -24,7 +24,7 @@ it("says that a token is wrong, and shows nothing", { timeout: LIMIT_MS }, () =>
   }),
 );
 
-it("keeps the token nowhere that outlives the page, and in no address", { timeout: LIMIT_MS }, () =>
+it("the token is kept nowhere that outlives the page, and in no address", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/");
     await signIn(page);
@@ -37,7 +37,7 @@ it("keeps the token nowhere that outlives the page, and in no address", { timeou
   }),
 );
 
-it("holds the session in a cookie that no script reads, over a reload", { timeout: LIMIT_MS }, () =>
+it("a cookie that no script reads keeps the session over a reload", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/failures");
     await signIn(page);
@@ -50,7 +50,7 @@ it("holds the session in a cookie that no script reads, over a reload", { timeou
   }),
 );
 
-it("goes on after the sign-in to no other host", { timeout: LIMIT_MS }, () =>
+it("the sign-in leads to no other host", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page, receiver }) => {
     await page.goto("/sign-in?back=//example.com/");
     await signIn(page);
@@ -59,7 +59,7 @@ it("goes on after the sign-in to no other host", { timeout: LIMIT_MS }, () =>
   }),
 );
 
-it("forgets everything when one signs out", { timeout: LIMIT_MS }, () =>
+it("signing out clears all data", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     await page.goto("/notifications");
     await signIn(page);

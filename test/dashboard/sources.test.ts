@@ -6,20 +6,20 @@ import { expectShown, signIn, withDashboard } from "./dashboard.ts";
 const LIMIT_MS = 120_000;
 const REDIRECT = "/api/platform/oauth-callback";
 
-it("says whether the OAuth redirect that is registered leads here", { timeout: LIMIT_MS }, async () => {
+it("the page states whether the registered OAuth redirect leads here", { timeout: LIMIT_MS }, async () => {
   const port = String(await freePort());
   await withDashboard(
     async ({ page, receiver }) => {
       await page.goto("/sources");
       await signIn(page);
-      await page.getByRole("button", { name: "Check that it is reachable" }).click();
+      await page.getByRole("button", { name: "Check endpoint", exact: true }).click();
       await expectShown(page.getByText(`Reached: ${receiver.publicOrigin}${REDIRECT}`));
     },
     { env: { PORT: port, CALLBACK_BASE_URL: `http://127.0.0.1:${port}` } },
   );
 });
 
-it("selects what it may not copy, and says so", { timeout: LIMIT_MS }, () =>
+it("text that the page may not copy is selected, and the page states it", { timeout: LIMIT_MS }, () =>
   withDashboard(async ({ page }) => {
     // As a browser does for a page that came over plain HTTP: it gives no clipboard.
     await page.addInitScript("delete Navigator.prototype.clipboard");

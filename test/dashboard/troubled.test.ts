@@ -8,24 +8,27 @@ const LIMIT_MS = 180_000;
 const PATIENCE_MS = 60_000;
 const OPEN = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
-it("does not say for ever that nothing needs a person when the overview hangs", { timeout: LIMIT_MS }, () =>
-  withTroubledDashboard(async ({ page, troubles }) => {
-    await inItsOwnTime(page);
-    await page.goto("/");
-    await signIn(page);
-    await page.getByText("Nothing does.").waitFor();
-    troubles.set("/api/v1/overview", "hangs");
-    await untilInItsTime(page, () => page.getByText("newer numbers do not come").isVisible());
-    expect(await page.getByText("Nothing does.").count()).toBe(0);
-  }),
+it(
+  "a hanging overview is reported instead of an empty list of what needs attention",
+  { timeout: LIMIT_MS },
+  () =>
+    withTroubledDashboard(async ({ page, troubles }) => {
+      await inItsOwnTime(page);
+      await page.goto("/");
+      await signIn(page);
+      await page.getByText("Nothing needs attention.").waitFor();
+      troubles.set("/api/v1/overview", "hangs");
+      await untilInItsTime(page, () => page.getByText("updates have stopped").isVisible());
+      expect(await page.getByText("Nothing needs attention.").count()).toBe(0);
+    }),
 );
 
-it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () =>
+it("the page reports a receiver that hangs", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await inItsOwnTime(page);
     await page.goto("/sources");
     await signIn(page);
-    await expectShown(page.getByRole("button", { name: "Check that they are reachable" }));
+    await expectShown(page.getByRole("button", { name: "Check endpoints" }));
     troubles.set("/api/v1/failures", "hangs");
     await page.getByRole("link", { name: "Failures" }).click();
     const told = page.getByText("The receiver did not answer");
@@ -34,13 +37,13 @@ it("says that a receiver which hangs did not answer", { timeout: LIMIT_MS }, () 
   }),
 );
 
-it("tries the live stream again when its first answer is an error", { timeout: LIMIT_MS }, () =>
+it("the live stream is tried again when its first response is an error", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await inItsOwnTime(page);
     troubles.set("/api/v1/live", 500);
     await page.goto("/");
     await signIn(page);
-    const away = page.getByText("live numbers are away");
+    const away = page.getByText("live updates disconnected");
     await away.waitFor();
     troubles.clear();
     await untilInItsTime(page, async () => !(await away.isVisible()));
@@ -49,7 +52,7 @@ it("tries the live stream again when its first answer is an error", { timeout: L
   }),
 );
 
-it("goes to the sign-in when the live stream is refused", { timeout: LIMIT_MS }, () =>
+it("a refused live stream leads to the sign-in", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.goto("/failures");
     await signIn(page);
@@ -60,7 +63,7 @@ it("goes to the sign-in when the live stream is refused", { timeout: LIMIT_MS },
   }),
 );
 
-it("shows the page at the second try when the session could not be read", { timeout: LIMIT_MS }, () =>
+it("the page appears at the second attempt when the session could not be read", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.goto("/failures");
     await signIn(page);
@@ -74,7 +77,7 @@ it("shows the page at the second try when the session could not be read", { time
   }),
 );
 
-it("goes on to other pages while the session cannot be read again", { timeout: LIMIT_MS }, () =>
+it("other pages open while the session cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(async ({ page, troubles }) => {
     await page.clock.install();
     await page.goto("/failures");
@@ -91,7 +94,7 @@ it("goes on to other pages while the session cannot be read again", { timeout: L
   }),
 );
 
-it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_MS }, () =>
+it("rows stay visible when older ones cannot be read", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {
       for (let at = 0; at < 60; at += 1) await receiver.send(payment({ event_id: `evt_${at}` }));
@@ -103,23 +106,23 @@ it("keeps the rows that were read when older ones cannot be", { timeout: LIMIT_M
       troubles.set("/api/v1/callbacks?cursor", 500);
       troubles.set("/api/v1/callbacks?limit=50&cursor", 500);
       await page.mouse.wheel(0, 100_000);
-      await page.getByText("Older ones could not be read").waitFor();
+      await page.getByText("More results could not be loaded").waitFor();
       expect(await rows.count()).toBe(50);
       troubles.clear();
-      await page.getByRole("button", { name: "Show older ones" }).click();
+      await page.getByRole("button", { name: "Load more" }).click();
       await until(async () => (await rows.count()) === 60, PATIENCE_MS);
     },
     { env: OPEN },
   ),
 );
 
-it("keeps an event on its page when it cannot be read again", { timeout: LIMIT_MS }, () =>
+it("an event stays on its page when it cannot be read again", { timeout: LIMIT_MS }, () =>
   withTroubledDashboard(
     async ({ page, receiver, troubles }) => {
       await receiver.send(payment({ event_id: "evt_kept" }));
       await page.goto("/events/platform/evt_kept");
       await signIn(page);
-      await page.getByText("The record was completed").waitFor();
+      await page.getByText("Record completed").waitFor();
       troubles.set("/api/v1/events", 500);
       // Past the time for which what was read counts as fresh.
       await page.clock.install();
@@ -131,7 +134,7 @@ it("keeps an event on its page when it cannot be read again", { timeout: LIMIT_M
         await page.clock.runFor(2_000);
         return page.getByText("The event could not be read").isVisible();
       }, PATIENCE_MS);
-      expect(await page.getByText("The record was completed").count()).toBe(1);
+      expect(await page.getByText("Record completed").count()).toBe(1);
     },
     { env: OPEN },
   ),

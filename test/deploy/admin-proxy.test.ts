@@ -67,7 +67,7 @@ describe("the admin listener behind the Caddy of docs/access.md", () => {
     it.skip(notRun("caddy", "an operator behind a real Caddy"), () => {});
     return;
   }
-  it("has operators signed in over https, knows where they come from, and lets in no other network", () =>
+  it("operators sign in over https with their own address, and no other network gets in", () =>
     behindCaddy(program, async (receiver, proxy) => {
       const host = `localhost:${proxy.httpsPort}`;
       const send = (method: string, path: string, headers: object = {}, body?: string): Promise<Response> =>

@@ -21,7 +21,7 @@ describe("deploy/caddy/Caddyfile", () => {
   holdsItsPromises(lend);
   letsListen(lend, (use, env) => behindAProxy((files) => startCaddy(program, files, true), use, env));
 
-  it("is valid as it stands, with nothing set", async () => {
+  it("the Caddyfile is valid as it stands, with no variable set", async () => {
     const args = ["validate", "--config", "deploy/caddy/Caddyfile", "--adapter", "caddyfile"];
     const { stdout, stderr } = await promisify(execFile)(program, args, {
       env: { PATH: process.env.PATH, HOME: tmpdir() },

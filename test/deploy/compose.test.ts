@@ -55,7 +55,7 @@ function withoutIds(part: unknown): unknown {
 }
 
 describe("deploy/compose.yml", () => {
-  it("fits the schema of the Compose Specification, which refuses what it does not know", () => {
+  it("deploy/compose.yml fits the schema of the Compose Specification, which refuses what it does not know", () => {
     const ajv = addFormats.default(new Ajv2019({ strict: false, allErrors: true }));
     // The Compose Specification writes durations as Go does, and not as JSON Schema's own format.
     ajv.addFormat("duration", /^(?:\d+(?:us|ms|s|m|h))+$/);
@@ -71,7 +71,7 @@ describe("deploy/compose.yml", () => {
     expect(fits(misspelt)).toBe(false);
   });
 
-  it("names networks, volumes and services that it declares", () => {
+  it("deploy/compose.yml names networks, volumes and services that it declares", () => {
     const named = mounts.map(([from = ""]) => from).filter((from) => !from.startsWith("."));
     expect(named.toSorted()).toEqual(Object.keys(compose.volumes).toSorted());
     const networks = new Set(services.flatMap((service) => service.networks));
@@ -80,7 +80,7 @@ describe("deploy/compose.yml", () => {
     expect(needed.filter((name) => compose.services[name] === undefined)).toEqual([]);
   });
 
-  it("mounts and builds from files that exist", () => {
+  it("deploy/compose.yml mounts and builds from files that exist", () => {
     const files = mounts.map(([from = ""]) => from).filter((from) => from.startsWith("."));
     expect(files.length).toBeGreaterThan(4);
     const missing = files.filter((file) => !existsSync(join("deploy", file)));
@@ -90,35 +90,35 @@ describe("deploy/compose.yml", () => {
     expect(existsSync(join("deploy", `${oncehook.env_file}.example`))).toBe(true);
   });
 
-  it("lists at its head what has to be set", () => {
+  it("deploy/compose.yml lists at its head what has to be set", () => {
     const head = TEXT.slice(0, TEXT.indexOf("name:"));
     const asked = [...TEXT.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => String(name));
     expect(asked.length).toBeGreaterThan(3);
     expect(asked.filter((name) => !head.includes(name))).toEqual([]);
   });
 
-  it("configures the receiver with variables that exist, and completely for production", () => {
+  it("deploy/compose.yml configures the receiver with variables that exist, completely for production", () => {
     const values = environment();
     expect(unknownNames(values)).toEqual([]);
     expect(productionConfig(values).environment).toBe("production");
     expect(() => productionConfig({ ...values, TRUST_PROXY: "" })).toThrow(/TRUST_PROXY/);
   });
 
-  it("believes the network that only the proxy and the receivers share", () => {
+  it("the receiver trusts only the network of the proxy and the receivers", () => {
     const subnets = compose.networks.front?.ipam?.config.map(({ subnet }) => subnet);
     expect(subnets).toEqual([environment().TRUST_PROXY]);
     const members = Object.entries(compose.services).filter(([, { networks }]) => networks.includes("front"));
     expect(members.map(([name]) => name)).toEqual(["caddy", "oncehook"]);
   });
 
-  it("opens to others than this machine only the proxy", () => {
+  it("only the proxy is reachable from other machines", () => {
     const open = Object.entries(compose.services).filter(([, { ports = [] }]) =>
       ports.some((port) => !port.startsWith("127.0.0.1:")),
     );
     expect(open.map(([name]) => name)).toEqual(["caddy"]);
   });
 
-  it("gives Caddy every variable that its file reads and that has no usable default", () => {
+  it("deploy/compose.yml gives Caddy every variable that its file reads and that has no usable default", () => {
     const read = [...readFileSync("deploy/caddy/Caddyfile", "utf8").matchAll(/\{\$(\w+):/g)].map(
       ([, name]) => name,
     );
@@ -127,7 +127,7 @@ describe("deploy/compose.yml", () => {
     expect([...given, ...ports].toSorted()).toEqual([...new Set(read)].toSorted());
   });
 
-  it("scrapes the receivers as deploy/prometheus does, by their name", () => {
+  it("Prometheus scrapes the receivers by their name, as in deploy/prometheus", () => {
     const own = parse(readFileSync("deploy/compose/prometheus.yml", "utf8"));
     const [job] = own.scrape_configs;
     expect(job.dns_sd_configs[0]).toMatchObject({ names: ["oncehook"], port: 8081 });
@@ -140,7 +140,7 @@ describe("deploy/compose.yml", () => {
     ]);
   });
 
-  it("shows Grafana its data source and its dashboards where they are mounted", () => {
+  it("Grafana gets its data source and its dashboards where they are mounted", () => {
     const read = (name: string) => parse(readFileSync(`deploy/compose/grafana-${name}.yml`, "utf8"));
     const { url } = read("datasources").datasources[0];
     expect(Object.keys(compose.services)).toContain(new URL(url).hostname);

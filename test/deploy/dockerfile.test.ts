@@ -14,14 +14,14 @@ const copies = (build?.instructions ?? [])
 const nodeOptions = (line: string) => line.match(/--(?:max|v8)-[\w-]+=\d+/g);
 
 describe("deploy/Dockerfile", () => {
-  it("has nothing that the linter objects to, which objects to a mistake", () => {
+  it("the linter finds no fault in the Dockerfile, and finds one in a faulty copy", () => {
     expect(validate(DOCKERFILE).map(({ message }) => message)).toEqual([]);
     expect(
       validate(DOCKERFILE.replace("HEALTHCHECK --interval=10s", "HEALTHCHECK --interval=10")),
     ).not.toEqual([]);
   });
 
-  it("copies what exists, and what the build's context lets in", () => {
+  it("the Dockerfile copies what exists, and what the build's context lets in", () => {
     const letIn = readFileSync("deploy/Dockerfile.dockerignore", "utf8")
       .split("\n")
       .filter((line) => line !== "" && !line.startsWith("#"));
@@ -30,7 +30,7 @@ describe("deploy/Dockerfile", () => {
     expect(letIn).toEqual(["*", ...copies.map((path) => `!${path.replace("./", "")}`)]);
   });
 
-  it("brings the Node that the tests run with, in both stages", () => {
+  it("the Dockerfile brings the Node that the tests run with, in both stages", () => {
     const version = packageJson.devDependencies.node;
     expect([build?.image, final?.image]).toEqual([
       `node:${version}-bookworm-slim AS build`,
@@ -38,7 +38,7 @@ describe("deploy/Dockerfile", () => {
     ]);
   });
 
-  it("starts the receiver as npm start and the unit do, and not as root", () => {
+  it("the Dockerfile starts the receiver as npm start and the unit do, and not as root", () => {
     const options = nodeOptions(packageJson.scripts.start ?? "");
     expect(options?.length).toBe(2);
     expect(nodeOptions(command(final!).join(" "))).toEqual(options);
@@ -48,7 +48,7 @@ describe("deploy/Dockerfile", () => {
 });
 
 describe("the Dockerfile of a project, in docs/deploy.md", () => {
-  it("passes the linter, and differs from deploy/Dockerfile in nothing that the receiver is started with", () => {
+  it("the project's Dockerfile passes the linter, and starts the receiver like deploy/Dockerfile", () => {
     expect(validate(PROJECT_DOCKERFILE).map(({ message }) => message)).toEqual([]);
     const [packages, own] = stages(PROJECT_DOCKERFILE);
     expect(packages?.image).toBe(build?.image.replace("AS build", "AS packages"));

@@ -22,7 +22,7 @@ const isIn = (selector: Record<string, string>, labels: Record<string, string>) 
   Object.entries(selector).every(([name, value]) => labels[name] === value);
 
 describe("deploy/kubernetes", () => {
-  it("holds objects that fit the schemas of Kubernetes, which refuse what they do not know", async () => {
+  it("deploy/kubernetes holds objects that fit the strict schemas of Kubernetes", async () => {
     for (const manifest of bare())
       expect([manifest.kind, schemaErrors(manifest)]).toEqual([manifest.kind, null]);
     expect(await typeErrors(bare())).toEqual([]);
@@ -34,7 +34,7 @@ describe("deploy/kubernetes", () => {
     expect(await typeErrors([misspelt])).toEqual([expect.stringContaining("redinessProbe")]);
   }, 120_000);
 
-  it("selects the pods of the Deployment wherever it selects, and those of the migration only for the network", () => {
+  it("selectors match the pods of the Deployment, and those of the migration only for the network", () => {
     const receivers = labelsOf(pod);
     const selectors = [
       deployment.selector.matchLabels,
@@ -50,7 +50,7 @@ describe("deploy/kubernetes", () => {
     expect([isIn(network, receivers), isIn(network, labelsOf(job.template))]).toEqual([true, true]);
   });
 
-  it("names ports, accounts, configuration, secrets and volumes that it declares", () => {
+  it("deploy/kubernetes names ports, accounts, configuration, secrets and volumes that it declares", () => {
     const ports = receiver.ports.map(({ name }: { name: string }) => name);
     const probes = [receiver.startupProbe, receiver.readinessProbe, receiver.livenessProbe];
     const used = [
@@ -79,7 +79,7 @@ describe("deploy/kubernetes", () => {
     );
   });
 
-  it("keeps everything in one namespace, and applies all of it but the template and the migration", () => {
+  it("deploy/kubernetes keeps everything in one namespace, and applies all of it but the template and the migration", () => {
     const kustomization = parse(readFileSync(`${FOLDER}/kustomization.yaml`, "utf8"));
     const files = globSync("*.yaml", { cwd: FOLDER });
     const apart = ["kustomization.yaml", "migrate-job.yaml", "secret.example.yaml"];
@@ -115,7 +115,7 @@ describe("deploy/kubernetes", () => {
     },
   );
 
-  it("makes a Job of another name for each version, since the template of one that exists cannot be changed", () => {
+  it("the Job's name contains the version, since the template of an existing Job cannot change", () => {
     expect(job.template.spec.restartPolicy).toBe("Never");
     const { name, generateName } = only("Job").metadata;
     expect([name, generateName]).toEqual([undefined, "oncehook-migrate-"]);
@@ -126,7 +126,7 @@ describe("deploy/kubernetes", () => {
     expect(told).toEqual([["create"], ["create"]]);
   });
 
-  it("is told of in an order that works: the namespace, the Secret in it, and what needs both", () => {
+  it("docs/production.md applies the namespace first, then the Secret, then what needs both", () => {
     const steps = [
       "kubectl apply -f deploy/kubernetes/namespace.yaml",
       "the Secret",
@@ -136,13 +136,13 @@ describe("deploy/kubernetes", () => {
     expect(steps).toEqual(steps.toSorted((a, b) => a - b));
   });
 
-  it("probes addresses that answer on a real receiver", () =>
+  it("deploy/kubernetes probes addresses that answer on a real receiver", () =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
       const probes = [receiver.startupProbe, receiver.readinessProbe, receiver.livenessProbe];
       for (const { httpGet } of probes) expect((await fetch(adminOrigin + httpGet.path)).status).toBe(200);
     }));
 
-  it("configures the receiver with variables that exist, and completely for production", () => {
+  it("deploy/kubernetes configures the receiver with variables that exist, completely for production", () => {
     const values = { ...only("ConfigMap").data, ...only("Secret").stringData };
     expect(unknownNames(values)).toEqual([]);
     const config = productionConfig(values);
@@ -157,7 +157,7 @@ describe("deploy/kubernetes", () => {
     expect(() => productionConfig({ ...values, TRUST_PROXY: "" })).toThrow(/TRUST_PROXY/);
   });
 
-  it("runs commands of the image, as its user, with a root that it cannot write", () => {
+  it("commands run in the image, as its user, with a read-only root", () => {
     const final = stages().at(-1)!;
     expect(receiver.args).toEqual([command(final).at(-1)]);
     expect(migration.args).toEqual(["migrate"]);
@@ -174,7 +174,7 @@ describe("deploy/kubernetes", () => {
     }
   });
 
-  it("lets a pod drain before it is killed", () => {
+  it("a pod drains before it is killed", () => {
     const [, wait = ""] =
       /setTimeout\(\(\) => \{\}, (\d+)\)/.exec(receiver.lifecycle.preStop.exec.command[2]) ?? [];
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(wait) / 1000 + 10);

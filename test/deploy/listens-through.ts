@@ -9,7 +9,7 @@ import { ask } from "./proxy-client.ts";
 type Lend = (use: (proxied: BehindAProxy) => Promise<void>, env?: Record<string, string>) => Promise<void>;
 
 const LIMIT_MS = 60_000;
-const HEARD = { method: "GET", path: "/_oncehook/heard" };
+const HEARD = { method: "GET", path: "/_oncehook/captured" };
 
 /** What holds of the files as they are, and once the lines for a receiver that listens are no comment any more. */
 export function letsListen(asDelivered: Lend, uncommented: Lend): void {
@@ -22,7 +22,7 @@ export function letsListen(asDelivered: Lend, uncommented: Lend): void {
         });
         expect([status, JSON.parse(text)]).toEqual([404, { error: "not found" }]);
       },
-      { LISTEN: "on" },
+      { CAPTURE: "on" },
     ));
 
   it("lets oncehook listen through where its lines for that are no comment", () =>
@@ -48,7 +48,7 @@ export function letsListen(asDelivered: Lend, uncommented: Lend): void {
             listening.child.kill("SIGKILL");
           }
         },
-        { LISTEN: "on" },
+        { CAPTURE: "on" },
       ),
     ));
 }

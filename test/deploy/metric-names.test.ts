@@ -38,7 +38,7 @@ async function toldNames(): Promise<{ metrics: Set<string>; samples: Set<string>
 }
 
 describe("the metrics of a real receiver", () => {
-  it("are those that the rules and the dashboard ask for", async () => {
+  it("the metrics include all that the rules and the dashboard query", async () => {
     const { samples } = await toldNames();
     const known = new Set([...samples, ...OF_PROMETHEUS, ...recordedRules().map(({ name }) => name)]);
     const asked = [...alertRules().map(({ expr }) => expr), ...recordedRules().map(({ expr }) => expr)];
@@ -47,7 +47,7 @@ describe("the metrics of a real receiver", () => {
     expect(names.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it("are described in docs/metrics.md, each of them and no other", async () => {
+  it("the metrics are those of docs/metrics.md, each of them and no other", async () => {
     const { metrics } = await toldNames();
     const rows = readFileSync("docs/metrics.md", "utf8")
       .split("\n")
@@ -64,7 +64,7 @@ describe("an alert rule", () => {
   const anchors = [...docs.matchAll(/^### (\w+)$/gm)].map(([, title = ""]) => title.toLowerCase());
 
   it.each(alertRules().map((rule) => [rule.name, rule] as const))(
-    "has a severity, a summary, what to do, and its place in the documentation: %s",
+    "a rule has a severity, a summary, a remedy, and its place in the documentation: %s",
     (name, { text }) => {
       expect(["critical", "warning", "info"]).toContain(field(text, "severity"));
       expect(field(text, "summary").length).toBeGreaterThan(20);
@@ -78,7 +78,7 @@ describe("an alert rule", () => {
     },
   );
 
-  it("exists for each one that the documentation describes", () => {
+  it("an alert rule exists for each one that the documentation describes", () => {
     const described = anchors.filter((anchor) => anchor.startsWith("oncehook"));
     expect(described.toSorted()).toEqual(
       alertRules()
@@ -90,7 +90,7 @@ describe("an alert rule", () => {
 });
 
 describe("the dashboard", () => {
-  it("has panels with a title, and with a description where they show something, that do not overlap", () => {
+  it("the panels have titles, descriptions where they show data, and do not overlap", () => {
     const { panels } = dashboard();
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const shown = panels.filter(({ type }) => type !== "row");

@@ -21,7 +21,7 @@ describe("deploy/nginx/oncehook.conf", () => {
   holdsItsPromises(lend);
   letsListen(lend, (use, env) => behindAProxy((files) => startNginx(program, files, true), use, env));
 
-  it("answers 429 with Retry-After before the receiver's own limit does", () =>
+  it("nginx returns 429 with Retry-After before the receiver's own limit does", () =>
     lend(async (proxied) => {
       const { receiver } = proxied;
       // Unsigned, so that a slow disk does not slow them down: whatever passes is 401.
@@ -54,7 +54,7 @@ describe("deploy/nginx/oncehook.conf", () => {
       431,
       "headers too large",
     ],
-  ])("words its own refusals as the receiver does: %s", (_title, bytes, status, message) =>
+  ])("nginx words its own refusals as the receiver does: %s", (_title, bytes, status, message) =>
     lend(async (proxied) => {
       const answer = await exchange(proxied, bytes, PATIENT_MS);
       expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -63,7 +63,7 @@ describe("deploy/nginx/oncehook.conf", () => {
     }),
   );
 
-  it("writes no OAuth code to its logs", () =>
+  it("nginx writes no OAuth code to its logs", () =>
     lend(async (proxied) => {
       const path = "/api/platform/oauth-callback?code=a-code-of-a-user&state=x";
       const answers = await Promise.all(

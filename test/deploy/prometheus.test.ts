@@ -94,7 +94,7 @@ if (MISSING.length > 0) {
       ["test", "rules", "oncehook.rules.test.yml"],
       ["test", "rules", "oncehook.rules.weeks.test.yml"],
     ])(
-      "has nothing to say against %s %s %s",
+      "promtool accepts %s %s %s",
       async (...args) => {
         const { stdout } = await run("promtool", args, { cwd: FOLDER });
         expect(stdout).toContain("SUCCESS");
@@ -103,7 +103,7 @@ if (MISSING.length > 0) {
       600_000,
     );
 
-    it("tests each alert of the rules, once when it fires at the least", async () => {
+    it("promtool tests each alert of the rules, once when it fires at the least", async () => {
       const tests = await readFile(`${FOLDER}/oncehook.rules.test.yml`, "utf8");
       const rules = await readFile(RULES_FILE, "utf8");
       const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
@@ -113,7 +113,7 @@ if (MISSING.length > 0) {
 
   describe("a real Prometheus", () => {
     it(
-      "scrapes a receiver, evaluates every rule and every query of the dashboard, and fires for what has failed for good",
+      "Prometheus scrapes a receiver, evaluates every rule and query, and fires for exhausted failures",
       () =>
         withReceiver(
           "sqlite",

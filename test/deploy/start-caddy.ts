@@ -34,8 +34,8 @@ export async function startCaddy(program: string, files: ProxyFiles, isHeard = f
 
 async function uncommented(folder: string): Promise<string> {
   const text = await readFile(DELIVERED, "utf8");
-  const [lines = ""] = /^\t# @heard [\s\S]*?^\t# \}$/m.exec(text) ?? [];
-  if (lines === "") throw new Error(`${DELIVERED}: expected @heard as a comment`);
+  const [lines = ""] = /^\t# @capture [\s\S]*?^\t# \}$/m.exec(text) ?? [];
+  if (lines === "") throw new Error(`${DELIVERED}: expected @capture as a comment`);
   const file = join(folder, "Caddyfile");
   await writeFile(file, text.replace(lines, lines.replaceAll(/^\t# /gm, "\t")));
   return file;

@@ -34,7 +34,7 @@ export async function startNginx(program: string, files: ProxyFiles, isHeard = f
   ]);
   await replace(join(included, "upstream.conf"), [["127.0.0.1:8080", upstream]]);
   await replace(join(included, "allowed.conf"), [["203.0.113.0/24", "127.0.0.0/29"]]);
-  if (isHeard) await replace(join(included, "heard.conf"), [[/^#(?=location| {4}|\})/gm, ""]]);
+  if (isHeard) await replace(join(included, "capture.conf"), [[/^#(?=location| {4}|\})/gm, ""]]);
   await writeFile(join(folder, "nginx.conf"), main(folder));
   return startProxy(
     program,

@@ -45,7 +45,7 @@ async function complaints(unit: string): Promise<string[]> {
 }
 
 describe("docs/hardening.md", () => {
-  it("puts the unit's files where the unit looks for them, on a machine that has no such folder yet", async () => {
+  it("docs/hardening.md puts the unit's files where the unit looks for them, on a fresh machine", async () => {
     const [, block = ""] = /```\n(useradd [\s\S]*?)```/.exec(HARDENING) ?? [];
     const root = await mkdtemp(join(tmpdir(), "oncehook-root-"));
     try {
@@ -71,18 +71,18 @@ describe("deploy/oncehook.service", () => {
     return;
   }
 
-  it("is a unit with which systemd finds no fault", async () => {
+  it("systemd finds no fault in the unit", async () => {
     expect(await complaints(UNIT)).toEqual([]);
   });
 
   it.each([
     ["a setting that does not exist", UNIT.replace("ProtectSystem=", "ProtectSytem=")],
     ["a value that does not exist", UNIT.replace("Restart=always", "Restart=allways")],
-  ])("would be found fault with for %s", async (_title, unit) => {
+  ])("systemd finds a fault with %s", async (_title, unit) => {
     expect(await complaints(unit)).not.toEqual([]);
   });
 
-  it("can be given ports below 1024 by the lines of docs/hardening.md, and by nothing less", async () => {
+  it("the unit gets ports below 1024 by the lines of docs/hardening.md, and by nothing less", async () => {
     const lines = /```ini\n(\[Service\]\n[\s\S]*?)```/.exec(HARDENING)?.[1] ?? "";
     const set = Object.fromEntries(
       [...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
@@ -97,7 +97,7 @@ describe("deploy/oncehook.service", () => {
     expect(await complaints(`${UNIT}\n${lines}`)).toEqual([]);
   });
 
-  it("leaves the receiver little to do harm with, and would be told so if it left more", async () => {
+  it("the unit restricts the receiver, and systemd reports a looser one", async () => {
     const verb = ["security", "--offline=true", `--threshold=${THRESHOLD}`];
     expect(await analyze(verb, UNIT)).toMatchObject({ code: 0, output: expect.stringContaining("OK") });
     const open = UNIT.replaceAll(/^(SystemCallFilter|CapabilityBoundingSet|ProtectSystem)=.*\n/gm, "");

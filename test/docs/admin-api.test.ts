@@ -19,7 +19,7 @@ async function withScript<T>(text: string, use: (folder: string) => Promise<T>):
   }
 }
 
-it("has in docs/admin-api.md a script that replays what goes well, and leaves what does not", () => {
+it("the script of docs/admin-api.md replays failures that can succeed and leaves the others", () => {
   const down = new Set(["a", "b"]);
   const handlers = [
     defineHandler({
@@ -50,6 +50,6 @@ it("has in docs/admin-api.md a script that replays what goes well, and leaves wh
   );
 });
 
-it("has in docs/admin-api.md a script that the compiler accepts", { timeout: COMPILER_LIMIT_MS }, () =>
+it("the script of docs/admin-api.md compiles", { timeout: COMPILER_LIMIT_MS }, () =>
   withScript(script, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" })),
 );

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { temporaryDatabase } from "../../src/app/temporary-database.ts";
-import { testEnvironment } from "../../src/testing/test-environment.ts";
+import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { COMPILER_LIMIT_MS, compile, runNode } from "../support/in-project.ts";
 
 const blocks = [...readFileSync("docs/development.md", "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
@@ -12,7 +12,7 @@ const [example = ""] = blocks;
 const program = blocks.find((block) => block.includes("loadConfig(")) ?? "";
 
 it(
-  "has in docs/development.md a test that passes, and that the compiler accepts",
+  "the example test of docs/development.md passes and compiles",
   async () => {
     const folder = mkdtempSync(join(process.cwd(), "test", "development-example-"));
     try {
@@ -29,7 +29,7 @@ it(
   COMPILER_LIMIT_MS,
 );
 
-it("has in docs/development.md a program that starts a receiver and sends it a signed callback", async () => {
+it("the program of docs/development.md starts a receiver and sends it a signed callback", async () => {
   const { url, remove } = await temporaryDatabase();
   const folder = mkdtempSync(join(process.cwd(), "test", "development-program-"));
   const printed = vi.spyOn(console, "log").mockImplementation(() => {});

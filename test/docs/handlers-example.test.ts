@@ -19,14 +19,14 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-it("has in docs/handlers.md an example whose own test passes", () =>
+it("the example of docs/handlers.md passes its own test", () =>
   inFolder(async (folder) => {
     const { code, output } = await runNode(["--test", "--test-reporter=tap", "orders.test.ts"], folder);
     expect(output).toContain("ok 1 - an order is priced once");
     expect(code).toBe(0);
   }));
 
-it("has in docs/handlers.md examples that the compiler accepts", { timeout: COMPILER_LIMIT_MS }, () =>
+it("the examples of docs/handlers.md compile", { timeout: COMPILER_LIMIT_MS }, () =>
   inFolder(async (folder) => {
     expect(await compile(folder)).toEqual({ code: 0, output: "" });
   }),

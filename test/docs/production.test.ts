@@ -9,12 +9,12 @@ const items = production.split(/^- \[ \] /m).slice(1);
 const codes = [...production.matchAll(/`([^`]+)`/g)].map(([, code]) => String(code));
 
 describe("docs/production.md", () => {
-  it("has for each line of its list a command, or a page, that tells whether it is true", () => {
+  it("each line of the production checklist names a command or a page that verifies it", () => {
     expect(items.length).toBeGreaterThan(25);
     expect(items.filter((item) => !/`[^`]+ [^`]+`|as above|\]\(\w+\.md\)/.test(item))).toEqual([]);
   });
 
-  it("speaks of commands and options of ours that exist", () => {
+  it("docs/production.md names only commands and options that exist", () => {
     const { commands } = createProgram();
     const lines = codes.filter((code) => code.startsWith("npx oncehook "));
     expect(lines.length).toBeGreaterThan(7);

@@ -15,7 +15,7 @@ function withExample<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 describe.each(DIALECTS)("the README's handler on %s", (dialect) => {
-  it("is loaded from oncehook.config.ts, keeps its table, answers its result and rejects with 400", () =>
+  it("the README's handler loads from oncehook.config.ts, keeps its table, returns its result and rejects with 400", () =>
     withDatabase(dialect, (target) =>
       withExample(async (folder) => {
         const server = await startServer(target, {}, folder);

@@ -18,7 +18,7 @@ async function withScript<T>(text: string, use: (folder: string) => Promise<T>):
   }
 }
 
-it("has in docs/development.md a script that tries out every type, a refusal and a sign-in", () =>
+it("the sandbox script of docs/development.md tries every type, a rejection and a sign-in", () =>
   withReceiver("sqlite", async (receiver) => {
     const text = script
       .replace("http://127.0.0.1:8081", receiver.adminOrigin)
@@ -35,6 +35,6 @@ it("has in docs/development.md a script that tries out every type, a refusal and
     expect(lines[10]).toBe("true");
   }));
 
-it("has in docs/development.md a script that the compiler accepts", { timeout: COMPILER_LIMIT_MS }, () =>
+it("the sandbox script of docs/development.md compiles", { timeout: COMPILER_LIMIT_MS }, () =>
   withScript(script, async (folder) => expect(await compile(folder)).toEqual({ code: 0, output: "" })),
 );

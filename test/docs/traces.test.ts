@@ -27,7 +27,7 @@ describe("docs/traces.md", () => {
     expect(read.filter((name) => !docs.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it("has an example of a handler whose span stands below the handler's", async () => {
+  it("the example handler of docs/traces.md makes its span a child of the handler's span", async () => {
     const handler = await exampleHandler();
     await withTraced(
       "sqlite",

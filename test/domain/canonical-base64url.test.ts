@@ -20,7 +20,7 @@ describe("strict base64url", () => {
       expect([text, fromCanonicalBase64url(text)]).toEqual([text, undefined]);
   });
 
-  it("is the only way in which the service decodes base64url", () => {
+  it("the service decodes base64url only with the strict decoder", () => {
     const lenient = /Buffer\.from\([^()]*,\s*"base64url"\)/;
     const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) =>
       file.endsWith(".ts"),

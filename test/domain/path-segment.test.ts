@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { asSegment, ofSegment } from "../../src/domain/index.ts";
+import { fromPathSegment, toPathSegment } from "../../src/domain/index.ts";
 
 /** Whole texts of what matters in addresses, and any others. */
 const TEXTS = fc.oneof(
@@ -17,11 +17,11 @@ describe("a text as a segment of a path", () => {
     fc.assert(
       fc.property(TEXTS, (text) => {
         const { pathname } = new URL(
-          `http://host/events/platform/${encodeURIComponent(asSegment(text))}/replay`,
+          `http://host/events/platform/${encodeURIComponent(toPathSegment(text))}/replay`,
         );
         const [, events, source, segment = "", replay, ...more] = pathname.split("/");
         expect([events, source, replay, more]).toEqual(["events", "platform", "replay", []]);
-        expect(ofSegment(decodeURIComponent(segment))).toBe(text);
+        expect(fromPathSegment(decodeURIComponent(segment))).toBe(text);
       }),
       { numRuns: 2_000 },
     );
@@ -32,12 +32,15 @@ describe("a text as a segment of a path", () => {
     ["..", "~.."],
     ["~.", "~~."],
     ["~~..", "~~~.."],
-  ])("is %s written %s", (text, segment) => {
-    expect(asSegment(text)).toBe(segment);
-    expect(ofSegment(segment)).toBe(text);
+  ])("the text %s has the path segment %s", (text, segment) => {
+    expect(toPathSegment(text)).toBe(segment);
+    expect(fromPathSegment(segment)).toBe(text);
   });
 
-  it.each(["evt_1", "...", ".a", "~", "~~", "~home", "~...", "a~."])("is left as it is: %s", (text) => {
-    expect([asSegment(text), ofSegment(text)]).toEqual([text, text]);
-  });
+  it.each(["evt_1", "...", ".a", "~", "~~", "~home", "~...", "a~."])(
+    "a text that no parser changes is its own path segment: %s",
+    (text) => {
+      expect([toPathSegment(text), fromPathSegment(text)]).toEqual([text, text]);
+    },
+  );
 });

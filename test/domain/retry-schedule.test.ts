@@ -9,7 +9,7 @@ const policies = fc.record({
 const times = fc.date({ min: new Date("2000-01-01"), max: new Date("2100-01-01"), noInvalidDate: true });
 
 describe("the retry schedule", () => {
-  it("is three retries sixty seconds apart by SPEC 8", () => {
+  it("the schedule of SPEC 8 has three retries sixty seconds apart", () => {
     const policy = { max: 3, delaySeconds: 60 };
     const now = new Date("2026-01-01T00:00:00Z");
     expect(nextAttemptAt(policy, 0, now)).toEqual(new Date("2026-01-01T00:01:00Z"));

@@ -1,30 +1,30 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf, quantileOf, slotOf } from "../../src/domain/index.ts";
+import { latencyBucket, latencyQuantile, periodStart } from "../../src/domain/index.ts";
 
 describe("durations that are counted in buckets", () => {
-  it("are in the first bucket whose bound they do not pass, and in the last one past all of them", () => {
-    expect([0, 0.4, 1, 1.01, 10, 60_000, 60_001].map(bucketOf)).toEqual([0, 0, 0, 1, 5, 22, 23]);
+  it("a duration falls into the first bucket whose bound it does not exceed, or into the last one", () => {
+    expect([0, 0.4, 1, 1.01, 10, 60_000, 60_001].map(latencyBucket)).toEqual([0, 0, 0, 1, 5, 22, 23]);
   });
 
-  it("have a middle and an upper end that lie within the bucket where they must be", () => {
-    const of = (...durations: number[]) => durations.map((ms) => ({ bucket: bucketOf(ms), count: 1 }));
-    expect(quantileOf([], 0.5)).toBeNull();
-    expect(quantileOf(of(4), 1)).toBe(5);
+  it("p50 and p99 lie within the bucket that holds them", () => {
+    const of = (...durations: number[]) => durations.map((ms) => ({ bucket: latencyBucket(ms), count: 1 }));
+    expect(latencyQuantile([], 0.5)).toBeNull();
+    expect(latencyQuantile(of(4), 1)).toBe(5);
     const slow = [...Array.from({ length: 98 }, () => 4), 400, 400];
-    expect(quantileOf(of(...slow), 0.5)).toBeGreaterThan(3);
-    expect(quantileOf(of(...slow), 0.5)).toBeLessThanOrEqual(5);
-    expect(quantileOf(of(...slow), 0.99)).toBeGreaterThan(300);
-    expect(quantileOf(of(...slow), 0.99)).toBeLessThanOrEqual(500);
-    expect(quantileOf(of(90_000), 0.5)).toBe(60_000);
+    expect(latencyQuantile(of(...slow), 0.5)).toBeGreaterThan(3);
+    expect(latencyQuantile(of(...slow), 0.5)).toBeLessThanOrEqual(5);
+    expect(latencyQuantile(of(...slow), 0.99)).toBeGreaterThan(300);
+    expect(latencyQuantile(of(...slow), 0.99)).toBeLessThanOrEqual(500);
+    expect(latencyQuantile(of(90_000), 0.5)).toBe(60_000);
   });
 
-  it("are the same whether they were counted together or apart", () => {
+  it("quantiles are the same whether durations were counted together or apart", () => {
     const apart = [1, 1, 2, 5].map((count) => ({ bucket: 4, count }));
-    expect(quantileOf(apart, 0.5)).toBe(quantileOf([{ bucket: 4, count: 9 }], 0.5));
+    expect(latencyQuantile(apart, 0.5)).toBe(latencyQuantile([{ bucket: 4, count: 9 }], 0.5));
   });
 
   it("belong to the period in which they were counted", () => {
-    expect(slotOf(new Date("2026-03-04T12:34:56.789Z"), 900)).toBe(
+    expect(periodStart(new Date("2026-03-04T12:34:56.789Z"), 900)).toBe(
       Date.parse("2026-03-04T12:30:00Z") / 1_000,
     );
   });

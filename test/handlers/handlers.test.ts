@@ -14,7 +14,7 @@ const valid = { type: "shipped", data: z.object({}), handle: () => ({}) };
 const never = new Promise<never>(() => {});
 
 describe("defineHandler", () => {
-  it("serves both versions unless it is told which", () => {
+  it("a handler serves both versions unless it names one", () => {
     expect(defineHandler(valid).versions).toEqual(["v1", "v2"]);
     expect(defineHandler({ ...valid, versions: ["v2"] }).versions).toEqual(["v2"]);
   });
@@ -56,7 +56,7 @@ describe("the registry", () => {
 });
 
 describe("the time limit", () => {
-  it("ends the wait and tells the work through its signal", async () => {
+  it("the time limit ends the wait and aborts the work's signal", async () => {
     let signal: AbortSignal | undefined;
     const work = withTimeLimit(20, "the handler", (limit) => {
       signal = limit.signal;
@@ -67,7 +67,7 @@ describe("the time limit", () => {
     expect(signal?.reason).toBeInstanceOf(HandlerTimedOut);
   });
 
-  it("tells work that asks for its signal only after its end", async () => {
+  it("work that reads its signal only after the time limit gets an aborted one", async () => {
     let limit: TimeLimit | undefined;
     const work = withTimeLimit(20, "the handler", (given) => {
       limit = given;
@@ -101,7 +101,7 @@ describe("validation by any Standard Schema", () => {
     });
   });
 
-  it("says something where a schema says nothing", async () => {
+  it("a schema's issue without a message still gets a text", async () => {
     expect(await validateData(custom([]), {}, 1_000)).toMatchObject({ message: "data is not valid" });
   });
 
@@ -112,7 +112,7 @@ describe("validation by any Standard Schema", () => {
 });
 
 describe("Rejected", () => {
-  it("is known by its brand, also when another copy of the package made it", () => {
+  it("a Rejected error from another copy of the package is recognized by its brand", () => {
     const other = Object.assign(new Error("x"), { [Symbol.for("oncehook.Rejected")]: true });
     expect([new Rejected("x"), other, new Error("x"), "x"].map(isRejected)).toEqual([
       true,

@@ -20,7 +20,7 @@ describe("the transaction of a handler with tables", () => {
     },
   };
 
-  it("is typed by them, as the data is by its schema", () => {
+  it("the handler's tables type its transaction, as its schema types the data", () => {
     const handler = defineHandler<Tables>()({
       type: "parcel_shipped",
       data: z.object({ parcel_id: z.string(), weight: z.coerce.number() }),
@@ -60,7 +60,7 @@ describe("the transaction of a handler with tables", () => {
     expect(never).toBeTypeOf("function");
   });
 
-  it("is typed by withTables in a handler without tables of its own", () => {
+  it("withTables types the transaction of a handler without tables of its own", () => {
     const never = (tx: Transaction) => {
       const query = tx.query.withTables<Tables>();
       query.insertInto("parcels").values({ id: "p1", weight_grams: 1 });

@@ -86,7 +86,7 @@ describe("bodies that are not verified yet", () => {
     expect((await lent.receiver.send(payment())).status).toBe(200);
   });
 
-  it("of an address with more than its share make room first, though another's is older", async () => {
+  it("unfinished bodies of an address above its share make room before an older body of another address", async () => {
     const other = await stranger(lent.receiver, "127.0.2.1", unfinished(100, BODY));
     const many: Stranger[] = [];
     for (let at = 0; at < 6; at += 1)
@@ -95,7 +95,7 @@ describe("bodies that are not verified yet", () => {
     expect(other.isClosed).toBe(false);
   });
 
-  it("are forgotten with their requests, however these end", async () => {
+  it("a body's bytes are released with its request, however that ends", async () => {
     const { text, lines } = eventOf(BODY);
     for (let at = 0; at < 6; at += 1) {
       const gone = await stranger(lent.receiver, "127.0.3.1", unfinished(BODY - 1, BODY));
@@ -112,7 +112,7 @@ describe("bodies that are not verified yet", () => {
     expect(strangers.filter(({ isClosed }) => isClosed).length).toBeLessThanOrEqual(1);
   });
 
-  it("are forgotten where a redirect is refused before its authentication too", async () => {
+  it("a body's bytes are released when a redirect is refused before its authentication", async () => {
     const url = `${lent.receiver.publicOrigin}/api/platform/oauth-callback`;
     const prefetch = { method: "POST", headers: { purpose: "prefetch" }, body: "x".repeat(BODY) };
     for (let at = 0; at < 5; at += 1) expect((await fetch(url, prefetch)).status).toBe(503);
@@ -152,7 +152,7 @@ describe("bodies that are not verified yet", () => {
   });
 
   it.each([1, 2, 7, 100])(
-    "are taken at exactly MAX_BODY_BYTES in %i chunks, and refused at one byte more",
+    "a body of exactly MAX_BODY_BYTES in %i chunks is accepted, and one byte more returns 413",
     async (count) => {
       const { text, lines } = eventOf(BODY);
       expect(await exchange(chunked(piecesOf(text, count), lines))).toMatch(/^HTTP\/1\.1 200 /);

@@ -41,14 +41,14 @@ describe("a callback", () => {
     expect((await lent.receiver.send(payment(), { headers })).status).toBe(200);
   });
 
-  it("with an encoding is refused over a connection that is closed then, as its body is not read", async () => {
+  it("a callback with a content encoding returns 415 and closes the connection, because its body is not read", async () => {
     const request = post(["Content-Encoding: gzip", "Content-Length: 100"]);
     const answer = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
     expect(answer).toMatch(/^HTTP\/1\.1 415 /);
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   });
 
-  it("that announces too long a body is refused before any of it arrives", async () => {
+  it("a callback that announces too long a body returns 413 before any of the body arrives", async () => {
     const begun = performance.now();
     const request = post(["Content-Length: 1025"]);
     const answer = await rawExchange(lent.receiver.publicOrigin, request, { silenceMs: 5_000 });
@@ -56,14 +56,14 @@ describe("a callback", () => {
     expect(performance.now() - begun).toBeLessThan(4_000);
   });
 
-  it("is told how long its connection stays open: longer than proxies keep one", async () => {
+  it("a response announces a keep-alive timeout longer than that of proxies", async () => {
     const { headers } = await lent.receiver.send(payment());
     expect(headers.get("keep-alive")).toBe("timeout=72");
   });
 });
 
 describe("a redirect", () => {
-  it("has a body of MAX_BODY_BYTES at most, where these are less than 64 KiB", async () => {
+  it("a redirect's body has at most MAX_BODY_BYTES where that is less than 64 KiB", async () => {
     const url = `${lent.receiver.publicOrigin}/api/platform/oauth-callback`;
     const statusOf = async (bytes: number) =>
       (await fetch(url, { method: "POST", body: "x".repeat(bytes) })).status;
@@ -72,7 +72,7 @@ describe("a redirect", () => {
 });
 
 describe("bytes that are no request", () => {
-  it("are answered and logged behind a request that was answered over the same connection", async () => {
+  it("malformed bytes after an answered request get a response and a log entry", async () => {
     const { receiver } = lent;
     const where = "outcome = 'malformed_request'";
     const before = await receiver.count("oncehook_callbacks", where);
@@ -92,7 +92,7 @@ describe("bytes that are no request", () => {
 });
 
 describe("a request whose body stops being one", () => {
-  it("is logged and counted once, with what it was answered", async () => {
+  it("a request whose body becomes malformed is logged and counted once, with the response it got", async () => {
     const { receiver } = lent;
     const seen = async () => {
       const { text } = (await receiver.admin("/metrics")).body;
@@ -113,7 +113,7 @@ describe("the head of a request", () => {
   it.each([
     ["10 s", "60000", 10_000],
     ["REQUEST_TIMEOUT_MS, where that is less", "3000", 3_000],
-  ])("has to arrive within %s", (_title, requestTimeout, expected) =>
+  ])("the head of a request has to arrive within %s", (_title, requestTimeout, expected) =>
     withReceiver(
       "sqlite",
       async ({ publicOrigin }) => {

@@ -54,7 +54,7 @@ async function guarded(
   { most = 100, writeTimeoutMs = 60_000 }: { most?: number; writeTimeoutMs?: number } = {},
 ): Promise<Guarded> {
   const closed: [string, number][] = [];
-  const limits = { most, mostPerAddress: most, isProxy: () => false };
+  const limits = { max: most, maxPerAddress: most, isProxy: () => false };
   const limit = createConnectionLimit({ limits, endOldestBody: () => false, report: () => {} });
   server.on("connection", limit.accepted).on("secureConnection", limit.secured);
   const guard = guardConnections(server, {
@@ -120,7 +120,7 @@ describe("pipelined requests", () => {
     expect(await worked()).toBe(before + 1);
   });
 
-  it("that are callbacks: the first is handled and answered, and the second has to be sent again", async () => {
+  it("the first of two pipelined callbacks is handled and answered, and the second has to be sent again", async () => {
     const [first, second] = [payment(), payment()];
     const answer = await rawExchange(lent.receiver.publicOrigin, signed(first) + signed(second));
     expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe("pipelined requests", () => {
     expect(await rawExchange(lent.receiver.publicOrigin, signed(second))).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("are parsed no further than the second one, over TLS too", async () => {
+  it("pipelined requests are parsed no further than the second one, over TLS too", async () => {
     const { cert, key } = await certificate("pipelined");
     let served = 0;
     const serve: RequestListener = async (_message, response) => {
@@ -160,7 +160,7 @@ describe("pipelined requests", () => {
   it.each([
     ["an unknown expectation", GET.replace("\r\n\r\n", "\r\nExpect: 200-ok\r\n\r\n"), 417],
     ["no Host", GET.replace("Host: x\r\n", ""), 400],
-  ])("with %s get one response too", async (_title, request, status) => {
+  ])("pipelined requests with %s get one response too", async (_title, request, status) => {
     const answer = await rawExchange(lent.receiver.publicOrigin, request.repeat(MANY));
     expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -171,7 +171,7 @@ describe("pipelined requests", () => {
     ["public", "PUT /api/platform/callback", 405],
     ["admin", "POST /nowhere", 401],
   ] as const)(
-    "to the %s listener with bodies that are not awaited (%s) get one response",
+    "pipelined requests to the %s listener get one response although their bodies are not awaited (%s)",
     async (to, line, status) => {
       const { receiver } = lent;
       const origin = to === "admin" ? receiver.adminOrigin : receiver.publicOrigin;
@@ -182,7 +182,7 @@ describe("pipelined requests", () => {
     },
   );
 
-  it("to the admin listener get one response", async () => {
+  it("pipelined requests to the admin listener get one response", async () => {
     const request = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     const answer = await rawExchange(lent.receiver.adminOrigin, request.repeat(MANY));
     expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(1);
@@ -202,7 +202,7 @@ describe("pipelined requests", () => {
 });
 
 describe("requests one after the other over one connection", () => {
-  it("are all served over TLS, where a response is read before it counts as flushed", async () => {
+  it("sequential requests over one TLS connection are all served, although the client reads a response before its flush is seen", async () => {
     const { cert, key } = await certificate("keep-alive");
     const sockets = new Set<Socket>();
     const target = await guarded(
@@ -238,7 +238,7 @@ describe("bodies in small pieces", () => {
     };
   }
 
-  it("are bounded in number, over TLS too; past that their connections are closed, and counted in the log", async () => {
+  it("too many small pieces of a body close their connection, over TLS too, and are counted in the log", async () => {
     const { cert, key } = await certificate("pieces");
     const seen = { pieces: 0 };
     for (const server of [createServer(reading(seen)), createHttpsServer({ cert, key }, reading(seen))]) {
@@ -257,7 +257,7 @@ describe("bodies in small pieces", () => {
     }
   });
 
-  it("are bounded where they are not read either", async () => {
+  it("too many small pieces of a body close their connection although the body is not read", async () => {
     const target = await guarded(createServer((_message, response) => void response.end("answered")));
     const client = connect(target.port, "127.0.0.1").on("error", () => {});
     client.resume().write(begin + LONG);
@@ -266,7 +266,7 @@ describe("bodies in small pieces", () => {
     expect(target.closed).toEqual([["pieces", 1]]);
   });
 
-  it("are taken where they are few, whatever others sent before over the same parser of Node's", async () => {
+  it("a few small pieces are accepted, whatever earlier requests sent over the same reused parser", async () => {
     const seen = { pieces: 0 };
     const target = await guarded(createServer(reading(seen)));
     const client = connect(target.port, "127.0.0.1").on("error", () => {});
@@ -328,7 +328,7 @@ describe("connections that do not read their responses", () => {
     expect(closed).toEqual([["unread", 1]]);
   });
 
-  it("are closed after the write timeout, and counted in the log", async () => {
+  it("a connection that does not read its response is closed after the write timeout and counted in the log", async () => {
     const target = await guarded(createServer(large), { writeTimeoutMs: 100 });
     const sockets = [await unreader(target), await unreader(target)];
     await until(() => sockets.every(({ destroyed }) => destroyed));

@@ -29,7 +29,7 @@ describe("connections to the public listener", () => {
   const bounded = (use: (receiver: TestReceiver) => Promise<void>, env: Record<string, string> = {}) =>
     withReceiver("sqlite", (receiver) => use(receiver).finally(leaveAll), { env: { ...limits, ...env } });
 
-  it("give way past the bounds, the one that was idle longest first: silent ones lock nobody out", () =>
+  it("the longest idle connection is closed past the bounds, so that silent ones lock no client out", () =>
     bounded(async (receiver) => {
       const silent: Stranger[] = [];
       for (let at = 0; at < 8; at += 1) silent.push(await stranger(receiver, "127.0.4.1"));
@@ -54,7 +54,7 @@ describe("connections to the public listener", () => {
       expect(most.map(({ isClosed }) => isClosed)).toEqual([true, false, false, false, false]);
     }));
 
-  it("that all have a body under way give up the oldest of these", () =>
+  it("the connection with the oldest unfinished body is closed when all connections have unfinished bodies", () =>
     bounded(async (receiver) => {
       const slow: Stranger[] = [];
       for (let at = 1; at <= 14; at += 1) slow.push(await waitingForBody(receiver, `127.0.8.${at}`));
@@ -63,7 +63,7 @@ describe("connections to the public listener", () => {
       expect((await receiver.send(payment())).status).toBe(200);
     }));
 
-  it("of one address that all have a body under way give up its oldest, and no older one of another address", () =>
+  it("the oldest unfinished body of the address at its bound is closed, and no older one of another address", () =>
     bounded(async (receiver) => {
       const other = await waitingForBody(receiver, "127.0.14.1");
       const slow: Stranger[] = [];
@@ -74,7 +74,7 @@ describe("connections to the public listener", () => {
       expect(other.isClosed).toBe(false);
     }));
 
-  it("with a body under way stay open while idle ones are there to be closed, though their address has the most", () =>
+  it("an idle connection is closed before one with an unfinished body, even of the address with the most connections", () =>
     bounded(async (receiver) => {
       const busy: Stranger[] = [];
       for (let at = 0; at < 6; at += 1) busy.push(await waitingForBody(receiver, "127.0.15.1"));
@@ -85,7 +85,7 @@ describe("connections to the public listener", () => {
       expect(busy.filter(({ isClosed }) => isClosed)).toEqual([]);
     }));
 
-  it("are idle again once their request is answered, and make room for new ones", () =>
+  it("a connection is idle again once its request is answered, and makes room for a new one", () =>
     bounded(async (receiver) => {
       const answered: Stranger[] = [];
       for (let at = 0; at < 6; at += 1) {
@@ -111,7 +111,7 @@ describe("connections to the public listener", () => {
       expect([busy, ...idle].map(({ isClosed }) => isClosed)).toEqual([false, true, ...Array(5).fill(false)]);
     }));
 
-  it("that were closed past the bounds are counted in one warning, at the latest when the receiver stops", () =>
+  it("connections closed past the bounds are counted in one warning, at the latest when the receiver stops", () =>
     bounded(async (receiver) => {
       const silent: Stranger[] = [];
       for (let at = 0; at < 8; at += 1) silent.push(await stranger(receiver, "127.0.18.1"));
@@ -125,7 +125,7 @@ describe("connections to the public listener", () => {
       ]);
     }));
 
-  it("of a trusted proxy are bounded in all and not by its address", () =>
+  it("connections of a trusted proxy are bounded in total and not by its address", () =>
     bounded(
       async (receiver) => {
         const proxied: Stranger[] = [];

@@ -31,7 +31,7 @@ function request(url: string, options: https.RequestOptions, body = ""): Promise
 }
 
 describe("HTTPS", () => {
-  it("is served from the certificate files, with HSTS", async () => {
+  it("the receiver serves HTTPS from the certificate files, with HSTS", async () => {
     await withFiles(await certificate("first"), (files) =>
       withReceiver(
         "sqlite",
@@ -135,7 +135,7 @@ describe("HTTPS", () => {
     });
   });
 
-  it("closes a connection that says nothing in the time that the head of a request has", async () => {
+  it("a silent connection is closed after the time limit of a request's head", async () => {
     await withFiles(await certificate("silent"), (files) =>
       withReceiver(
         "sqlite",
@@ -231,7 +231,7 @@ describe("behind a proxy", () => {
       proxied({ TRUST_PROXY: "127.0.0.1" }),
     ));
 
-  it("does not believe the headers of anybody else", () =>
+  it("forwarded headers from an address outside TRUST_PROXY are ignored", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
-  type CountAgainst,
+  applyRateLimits,
+  type CountUpTo,
+  cacheExceeded,
   createMemoryCounter,
-  limit,
-  rememberingExceeded,
   withFallback,
 } from "../../src/http/rate-limit.ts";
 import { createAllowList, normalAddress, rateKey } from "../../src/http/remote-address.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { payment, startReceiver, withReceiver } from "../support/receiver.ts";
 
@@ -57,10 +57,11 @@ describe("rate limits", () => {
     }),
   );
 
-  it("begin a new window after the old one", async () => {
+  it("a new window starts after the old one", async () => {
     const count = createMemoryCounter();
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
-    const refused = async (now: Date) => (await limit(policies, "a", count, now)).refusal !== undefined;
+    const refused = async (now: Date) =>
+      (await applyRateLimits(policies, "a", count, now)).refusal !== undefined;
     expect([await refused(at(0)), await refused(at(30)), await refused(at(59))]).toEqual([
       false,
       false,
@@ -71,9 +72,9 @@ describe("rate limits", () => {
 
   it("last no longer than their window when the clock is set back", async () => {
     const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
-    const retryAfter = async (count: CountAgainst, now: Date) =>
-      (await limit(policies, "a", count, now)).refusal?.retryAfterSeconds;
-    for (const count of [createMemoryCounter(), rememberingExceeded(createMemoryCounter())]) {
+    const retryAfter = async (count: CountUpTo, now: Date) =>
+      (await applyRateLimits(policies, "a", count, now)).refusal?.retryAfterSeconds;
+    for (const count of [createMemoryCounter(), cacheExceeded(createMemoryCounter())]) {
       expect([await retryAfter(count, at(21_600)), await retryAfter(count, at(21_601))]).toEqual([
         undefined,
         59,
@@ -83,10 +84,10 @@ describe("rate limits", () => {
     }
   });
 
-  it("tell nobody to wait for longer than the window, where another process's clock is ahead", async () => {
+  it("Retry-After is never longer than the window, where another process's clock is ahead", async () => {
     const ahead = () => ({ points: 9, resetAt: at(67) });
     const policies = [{ name: "callback", points: 1, windowSeconds: 60 }];
-    expect((await limit(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
+    expect((await applyRateLimits(policies, "a", ahead, at(0))).refusal?.retryAfterSeconds).toBe(60);
   });
 
   it("name the longer Retry-After where a request is over two of them", async () => {
@@ -95,8 +96,8 @@ describe("rate limits", () => {
       { name: "callback", points: 1, windowSeconds: 60 },
     ];
     const count = createMemoryCounter();
-    await limit(policies, "a", count, at(0));
-    expect((await limit(policies, "a", count, at(1))).refusal?.retryAfterSeconds).toBe(3_599);
+    await applyRateLimits(policies, "a", count, at(0));
+    expect((await applyRateLimits(policies, "a", count, at(1))).refusal?.retryAfterSeconds).toBe(3_599);
   });
 
   it("hold a bounded number of counters, however many addresses come", () => {
@@ -136,7 +137,7 @@ describe("a shared count that has failed", () => {
     vi.useRealTimers();
   });
 
-  it("is asked again after five seconds, and not before", async () => {
+  it("a failed shared count is asked again after five seconds, and not before", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     let asked = 0;
     const failing = () => {
@@ -152,7 +153,7 @@ describe("a shared count that has failed", () => {
     expect([await askedAfter(0), await askedAfter(4_999), await askedAfter(1)]).toEqual([1, 1, 2]);
   });
 
-  it("is told of in the log once a minute", async () => {
+  it("a failed shared count is logged once a minute", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const log = recordedLog();
     let now = T0;
@@ -167,16 +168,16 @@ describe("a shared count that has failed", () => {
 });
 
 describe("who is over a limit", () => {
-  it("is refused without another count until the window ends", async () => {
+  it("an address over its limit is refused without another count until the window ends", async () => {
     const policies = [{ name: "callback", points: 2, windowSeconds: 60 }];
     const shared = createMemoryCounter();
     const hits: string[] = [];
-    const count = rememberingExceeded((key, windowMs, now) => {
+    const count = cacheExceeded((key, windowMs, now) => {
       hits.push(key);
       return shared(key, windowMs, now);
     });
     const isRefused = async (address: string, seconds: number) =>
-      (await limit(policies, address, count, at(seconds))).refusal !== undefined;
+      (await applyRateLimits(policies, address, count, at(seconds))).refusal !== undefined;
     for (let hit = 0; hit < 10; hit += 1) await isRefused("a", 1);
     expect(hits).toHaveLength(3);
     expect([await isRefused("a", 30), await isRefused("b", 30)]).toEqual([true, false]);
@@ -187,9 +188,9 @@ describe("who is over a limit", () => {
 describe("counts that are kept in this process", () => {
   const MOST = 100_000;
 
-  it("of addresses over their limit are bounded in number: the oldest makes room", async () => {
+  it("the number of cached addresses over their limit is bounded, and the oldest makes room", async () => {
     let hits = 0;
-    const over = rememberingExceeded(() => {
+    const over = cacheExceeded(() => {
       hits += 1;
       return { points: 2, resetAt: at(60) };
     });
@@ -201,7 +202,7 @@ describe("counts that are kept in this process", () => {
     expect(hits).toBe(MOST + 2);
   });
 
-  it("are not forgotten where another one of them, whose window is over, begins again", () => {
+  it("an hourly count is kept when an expired one of another key starts again", () => {
     const count = createMemoryCounter(2);
     void count("hour", 3_600_000, at(0));
     void count("minute", 60_000, at(1));
@@ -216,7 +217,7 @@ describe("remote addresses", () => {
     ["::ffff:c000:201", "192.0.2.1"],
     ["2001:DB8::1", "2001:db8::1"],
     ["not an address", "not an address"],
-  ])("have one name each: %s is %s", (given, normal) => {
+  ])("every remote address has one name: %s is %s", (given, normal) => {
     expect(normalAddress(given)).toBe(normal);
   });
 
@@ -227,7 +228,7 @@ describe("remote addresses", () => {
     expect(rateKey("2001:db8:1:2::1")).not.toBe(rateKey("2001:db8:1:3::1"));
   });
 
-  it("are matched against networks and single addresses of both families", () => {
+  it("remote addresses match networks and single addresses of both families", () => {
     const isAllowed = createAllowList(["192.0.2.0/24", "198.51.100.7", "2001:db8::/32", "2001:db7::1"]);
     for (const address of ["192.0.2.200", "198.51.100.7", "2001:db8::9", "2001:db7::1"])
       expect([address, isAllowed(address)]).toEqual([address, true]);
@@ -240,11 +241,11 @@ describe("remote addresses", () => {
     ["[2001:db8::1]:40001", "2001:db8::1"],
     ["[2001:db8::1]", "2001:db8::1"],
     ["2001:db8::1", "2001:db8::1"],
-  ])("are the host's alone where a proxy writes the port too: %s", (written, address) => {
+  ])("a remote address with a port is the host's: %s", (written, address) => {
     expect(normalAddress(written)).toBe(address);
   });
 
-  it("are all allowed without a list", () => {
+  it("every remote address is allowed without a list", () => {
     expect(createAllowList(null)("nonsense")).toBe(true);
   });
 

@@ -30,7 +30,7 @@ async function registered(state: string): Promise<string> {
 
 describe("the redirect of an OAuth flow", () => {
   it.each(["sec-purpose", "purpose", "x-purpose", "x-moz"])(
-    "is answered 503 with Retry-After where a browser only prefetches it, which it says in %s",
+    "a redirect that a browser prefetches, as %s says, returns 503 with Retry-After",
     async (name) => {
       const { status, headers } = await come(`code=c&state=${STATE}`, { [name]: "prefetch" });
       expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
@@ -56,7 +56,7 @@ describe("the redirect of an OAuth flow", () => {
     expect(logged).not.toContain("w".repeat(201));
   });
 
-  it("is answered 503, and spends neither code nor state, while the platform cannot say who it is", async () => {
+  it("a redirect returns 503 and spends neither code nor state while the platform's discovery fails", async () => {
     const state = await registered(`${STATE}-with-an-issuer`);
     for (let turn = 0; turn < 2; turn += 1) {
       const answer = await come(`code=c1&state=${state}&iss=${AWAY}`, {});
@@ -68,7 +68,7 @@ describe("the redirect of an OAuth flow", () => {
     expect(await lent.receiver.count("oncehook_callbacks", where)).toBe(2);
   });
 
-  it("that the platform itself sends and signs must bring a state, from which its event has its id", async () => {
+  it("a redirect that the platform signs needs a state, because its event's id is made from it", async () => {
     const sent = { path: "/api/platform/oauth-callback" };
     for (const body of [{ code: "c1" }, { code: "c1", state: "" }]) {
       const answer = await lent.receiver.send(body, sent);

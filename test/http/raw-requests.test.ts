@@ -45,7 +45,7 @@ describe("requests as they come over the wire", () => {
           `X-Signature: ${signHmac(SECRET, Buffer.from(body))}, ${"a".repeat(64)}`,
         ]) + body,
     ],
-  ])("are refused with %s", (_title, build) =>
+  ])("a request with %s is refused", (_title, build) =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await rawExchange(receiver.publicOrigin, build(JSON.stringify(payment())));
       expect(answer).toMatch(/^HTTP\/1\.1 401 /);
@@ -96,7 +96,7 @@ describe("requests as they come over the wire", () => {
       expect(answer).toContain('{"error":"not found"}');
     }));
 
-  it("are bounded when they come in endless chunks", () =>
+  it("a body of endless chunks returns 413", () =>
     withReceiver("sqlite", async (receiver) => {
       const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
       const answer = await rawExchange(
@@ -106,7 +106,7 @@ describe("requests as they come over the wire", () => {
       expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     }));
 
-  it("are taken in chunks, signed over what the chunks hold", () =>
+  it("a chunked body is accepted with a signature over the chunks' content", () =>
     withReceiver("sqlite", async (receiver) => {
       const body = JSON.stringify(payment());
       const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join("");
@@ -115,7 +115,7 @@ describe("requests as they come over the wire", () => {
       expect(await rawExchange(receiver.publicOrigin, request)).toMatch(/^HTTP\/1\.1 200 /);
     }));
 
-  it("leave no socket behind when a stranger begins one and never closes its side", () =>
+  it("no socket is left when a client starts a request and never closes its side", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -143,7 +143,7 @@ describe("requests as they come over the wire", () => {
       { env: { REQUEST_TIMEOUT_MS: "300", HANDLER_TIMEOUT_MS: "200" } },
     ));
 
-  it("leave no socket behind when a stranger reads no answer to what is no request", async () => {
+  it("no socket is left when a client never reads the response to malformed bytes", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const accepted = once(server, "connection");
@@ -153,10 +153,10 @@ describe("requests as they come over the wire", () => {
     socket.write(Buffer.alloc(33_554_432));
     const errors = createClientErrors({} as never);
     // Its request has begun, so that its own ending is logged.
-    errors.begun(socket);
+    errors.requestStarted(socket);
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     try {
-      errors.answer(new Error("no request"), socket);
+      errors.respond(new Error("no request"), socket);
       expect(socket.destroyed).toBe(false);
       vi.advanceTimersByTime(1_000);
       expect(socket.destroyed).toBe(true);
@@ -169,7 +169,7 @@ describe("requests as they come over the wire", () => {
     }
   });
 
-  it("are answered with Connection: close while the receiver stops, whether they began before that or after", () => {
+  it("every request during a stop gets Connection: close, whether it started before or after", () => {
     const work = { begun: false, end: Promise.withResolvers<void>() };
     const held = defineHandler({
       type: "held",
@@ -212,7 +212,7 @@ describe("requests as they come over the wire", () => {
     );
   });
 
-  it("are cut off when their body does not arrive in time", () =>
+  it("a request whose body does not arrive in time returns 408", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

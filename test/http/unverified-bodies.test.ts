@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { receiveBody } from "../../src/http/receive-body.ts";
+import { readRequestBody } from "../../src/http/read-request-body.ts";
 import { createUnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
@@ -18,7 +18,7 @@ function bounded(most: number, longestBody: number) {
 }
 
 describe("bodies that are not verified yet", () => {
-  it("of an address that holds no more than its share again are ended in their turn, after older ones", () => {
+  it("bodies of an address that is back within its share end in order of age, after older ones", () => {
     const { ended, begin } = bounded(400, 100);
     begin("192.0.2.1", "older").hold(100);
     begin("192.0.2.2", "small").hold(10);
@@ -29,7 +29,7 @@ describe("bodies that are not verified yet", () => {
     expect(ended).toEqual(["older"]);
   });
 
-  it("of an address with one body of the largest size are within its share, however small the bound is", () => {
+  it("an address with one body of the largest size is within its share, however small the bound is", () => {
     const { ended, begin } = bounded(200, 100);
     begin("192.0.2.1", "older").hold(40);
     begin("192.0.2.2", "largest").hold(100);
@@ -37,14 +37,14 @@ describe("bodies that are not verified yet", () => {
     expect(ended).toEqual(["older"]);
   });
 
-  it("are refused more room than there is where they are the oldest themselves, and are not ended by that", () => {
+  it("the oldest body is refused bytes past the bound, and is not ended by that", () => {
     const { ended, begin, bodies } = bounded(100, 100);
     const oldest = begin("192.0.2.1", "oldest");
     expect([oldest.hold(60), oldest.hold(60)]).toEqual([true, false]);
     expect([ended, bodies.bytes]).toEqual([[], 60]);
   });
 
-  it("are not ended for others once they have arrived whole", () => {
+  it("a complete body is not ended to make room for others", () => {
     const { ended, begin } = bounded(100, 100);
     const whole = begin("192.0.2.1", "whole");
     whole.hold(100);
@@ -66,7 +66,7 @@ describe("bodies that are not verified yet", () => {
     expect(bodies.bytes).toBe(0);
   });
 
-  it("are ended for a connection of their own address, the oldest first, or of any", () => {
+  it("the oldest body of an address, or of all of them, ends to make room for a connection", () => {
     const { bodies, ended, begin } = bounded(100, 100);
     for (const [address, name] of [
       ["192.0.2.1", "first"],
@@ -82,12 +82,14 @@ describe("bodies that are not verified yet", () => {
     expect(ended).toEqual(["second", "first"]);
   });
 
-  it("are not the oldest that gives way once they have arrived whole, while they wait for their verification", async () => {
+  it("a complete body that waits for its verification is not ended as the oldest", async () => {
     const bodies = createUnverifiedBodies(1_000, 1_000);
     await withHttpServer(
       async (message, response) => {
-        const body = await receiveBody(message, { most: 1_000, address: "192.0.2.1", unverified: bodies });
-        response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()]));
+        const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
+        readRequestBody(message, limits, (body) =>
+          response.end(JSON.stringify(["bytes" in body, bodies.bytes, bodies.endOldest()])),
+        );
       },
       async (origin) => {
         const answer = await fetch(origin, { method: "POST", body: "x".repeat(600) });

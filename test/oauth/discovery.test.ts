@@ -1,8 +1,8 @@
 import type { RequestListener } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
-import { createDiscovery } from "../../src/oauth/discovery.ts";
 import { createPlatform, type Platform } from "../../src/oauth/index.ts";
+import { createDiscovery } from "../../src/oauth/platform.ts";
 import { withHttpServer, withHttpsServer } from "../support/http-server.ts";
 import { until } from "../support/until.ts";
 

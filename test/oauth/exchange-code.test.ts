@@ -3,9 +3,9 @@ import { text } from "node:stream/consumers";
 import { generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { type CodeGrant, isRejected } from "../../src/handlers/index.ts";
-import { createExchange, createPlatform } from "../../src/oauth/index.ts";
-import { errorText } from "../../src/receive/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { createCodeExchange, createPlatform } from "../../src/oauth/index.ts";
+import { errorText } from "../../src/pipeline/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 const GRANT = {
@@ -30,7 +30,7 @@ async function exchangeAt(
       scope,
     };
     const platform = createPlatform(settings, false);
-    const exchange = createExchange(() => platform, {
+    const exchange = createCodeExchange(() => platform, {
       redirectUri: undefined,
       timeLimitMs,
       log: recordedLog(),
@@ -112,7 +112,7 @@ describe("the code exchange", () => {
     expect(await exchangeAt(tokens({ azp: "somebody else" }), { grant })).toBeInstanceOf(Error);
   });
 
-  it("minds no ID token that it did not ask for", async () => {
+  it("the code exchange ignores an ID token that it did not ask for", async () => {
     const foreign = tokens({ iss: "https://accounts.example" });
     expect(await exchangeAt(foreign, { scope: "profile" })).toMatchObject({ access_token: "a" });
   });
@@ -128,7 +128,7 @@ describe("the code exchange", () => {
     expect(result).toMatchObject({ user_id: "17841405793187218" });
   });
 
-  it("tells of the platform's trouble nothing that its answer holds besides", async () => {
+  it("the code exchange reports the platform's error and nothing else of its response", async () => {
     const told = await exchangeAt(tokens({ nonce: "of-another-flow", email: "ada@example.com" }));
     const asked = await exchangeAt((_request, response) => {
       response.writeHead(400, { "content-type": "application/json" });

@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { browserOf } from "../../src/oauth/browser-cookie.ts";
-import { newFlow, openFlow, secret } from "../../src/oauth/flow.ts";
-import { createSealer } from "../../src/seal/index.ts";
+import { createEncryptor } from "../../src/encryption/index.ts";
+import { browserOf, newFlow, openFlow, randomSecret } from "../../src/oauth/flow.ts";
 import { withReceiver } from "../support/receiver.ts";
 
 const URI = "https://pay.example.com/api/platform/oauth-callback";
 const T0 = new Date("2026-01-01T00:00:00Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1_000);
 const key = randomBytes(32);
-const sealer = createSealer(key);
-const browser = secret();
+const encryptor = createEncryptor(key);
+const browser = randomSecret();
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -24,23 +23,23 @@ function spellingsOf(text: string): string[] {
 
 describe("the state of a flow that was started here", () => {
   it("brings back verifier, nonce and end in its browser, and needs nothing that was kept", () => {
-    const { state, flow } = newFlow(URI, browser, T0, sealer);
-    expect(openFlow(state, URI, browser, { now: at(599), sealer })).toEqual(flow);
+    const { state, flow } = newFlow(URI, browser, T0, encryptor);
+    expect(openFlow(state, URI, browser, { now: at(599), encryptor })).toEqual(flow);
     expect(flow).toMatchObject({ codeVerifier: expect.stringMatching(/^[\w-]{43}$/), endsAt: at(600) });
     expect(flow.nonce).not.toBe(flow.codeVerifier);
   });
 
   it("opens with ENCRYPTION_KEY_PREVIOUS too", () => {
-    const { state, flow } = newFlow(URI, browser, T0, sealer);
-    const rotated = createSealer(randomBytes(32), [key]);
-    expect(openFlow(state, URI, browser, { now: T0, sealer: rotated })).toEqual(flow);
+    const { state, flow } = newFlow(URI, browser, T0, encryptor);
+    const rotated = createEncryptor(randomBytes(32), [key]);
+    expect(openFlow(state, URI, browser, { now: T0, encryptor: rotated })).toEqual(flow);
   });
 
-  it("is unknown under another key, for another redirect address, changed in any character, and after ten minutes", () => {
-    const { state } = newFlow(URI, browser, T0, sealer);
-    const open = (given: string, uri = URI, now = T0, by = sealer) =>
-      openFlow(given, uri, browser, { now, sealer: by });
-    expect(open(state, URI, T0, createSealer(randomBytes(32)))).toBe("unknown");
+  it("a state is unknown under another key, for another redirect address, with a changed character, and after ten minutes", () => {
+    const { state } = newFlow(URI, browser, T0, encryptor);
+    const open = (given: string, uri = URI, now = T0, by = encryptor) =>
+      openFlow(given, uri, browser, { now, encryptor: by });
+    expect(open(state, URI, T0, createEncryptor(randomBytes(32)))).toBe("unknown");
     expect(open(state, `${URI}2`)).toBe("unknown");
     expect(open(state, URI, at(600))).toBe("unknown");
     for (let index = 0; index < state.length; index += 1) {
@@ -53,31 +52,31 @@ describe("the state of a flow that was started here", () => {
       expect(open(given)).toBe("unknown");
   });
 
-  it("is unknown in every other spelling of its bytes, of which the last character alone allows three", () => {
-    const { state } = newFlow(URI, browser, T0, sealer);
+  it("a state is unknown in every other spelling of its bytes, of which the last character allows three", () => {
+    const { state } = newFlow(URI, browser, T0, encryptor);
     const others = spellingsOf(state);
     expect(others).toHaveLength(3);
     for (const other of others)
-      expect(openFlow(other, URI, browser, { now: T0, sealer }), other.slice(-1)).toBe("unknown");
+      expect(openFlow(other, URI, browser, { now: T0, encryptor }), other.slice(-1)).toBe("unknown");
   });
 
   it("does not last longer because the clock was set back", () => {
-    const { state } = newFlow(URI, browser, T0, sealer);
-    expect(openFlow(state, URI, browser, { now: at(-3_600), sealer })).toBe("unknown");
+    const { state } = newFlow(URI, browser, T0, encryptor);
+    expect(openFlow(state, URI, browser, { now: at(-3_600), encryptor })).toBe("unknown");
   });
 
   it.each([
-    ["another one", secret()],
+    ["another one", randomSecret()],
     ["none", undefined],
-  ])("is of another browser where the cookie is %s", (_title, cookie) => {
-    const { state } = newFlow(URI, browser, T0, sealer);
-    expect(openFlow(state, URI, cookie, { now: T0, sealer })).toBe("of another browser");
+  ])("a state belongs to another browser where the cookie is %s", (_title, cookie) => {
+    const { state } = newFlow(URI, browser, T0, encryptor);
+    expect(openFlow(state, URI, cookie, { now: T0, encryptor })).toBe("of another browser");
   });
 });
 
 describe("a cookie", () => {
   it("counts as missing where the browser sends two of its name, in one line or in two", () => {
-    const [one, other] = [`__Host-oncehook-browser=${browser}`, `__Host-oncehook-browser=${secret()}`];
+    const [one, other] = [`__Host-oncehook-browser=${browser}`, `__Host-oncehook-browser=${randomSecret()}`];
     expect(browserOf({ cookie: [`a=b; ${one}`] })).toBe(browser);
     for (const cookie of [[`${one}; ${other}`], [one, other], [one, one]])
       expect(browserOf({ cookie })).toBeUndefined();
@@ -85,7 +84,7 @@ describe("a cookie", () => {
 });
 
 describe("the start of a flow", () => {
-  it("writes no row, however many strangers start one", () =>
+  it("the start of a flow writes no row, however many clients start one", () =>
     withReceiver("sqlite", async (receiver) => {
       for (let count = 0; count < 20; count += 1) {
         const started = await fetch(`${receiver.publicOrigin}/api/platform/oauth-start`, {

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { UserTokensMissing } from "../../src/handlers/index.ts";
-import type { UserTokenStore } from "../../src/store/index.ts";
+import type { UserTokens } from "../../src/store/index.ts";
 import { DIALECTS } from "../support/databases.ts";
+import { overriding } from "../support/overriding.ts";
 import { newTokens, refreshedBeforeLease, type TokenTest, withTokens } from "../support/token-endpoint.ts";
 
 afterEach(() => {
@@ -9,15 +10,14 @@ afterEach(() => {
 });
 
 /** A store whose tokens are leased by another process for ever: each look at it takes four seconds. */
-function leasedElsewhere({ store }: TokenTest): UserTokenStore {
+function leasedElsewhere({ store }: TokenTest): UserTokens {
   vi.useFakeTimers({ toFake: ["performance"] });
-  return {
-    ...store.userTokens,
+  return overriding(store.userTokens, {
     async leaseOne() {
       vi.advanceTimersByTime(4_000);
       return "leased";
     },
-  };
+  });
 }
 
 /** Answers with tokens that live for so long. */
@@ -29,7 +29,7 @@ const livingFor =
   };
 
 describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
-  it("without a refresh token are said to be missing once they have expired, and are not tried again", () =>
+  it("expired tokens without a refresh token are missing, and are not refreshed again", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada", 1, undefined, { refresh_token: undefined });
       const missing = expect.objectContaining({
@@ -41,7 +41,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(0);
     }));
 
-  it("are free again for a revocation where another process had refreshed them before our lease", () =>
+  it("a revocation can lease tokens that another process refreshed before our lease", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const late = refreshedBeforeLease(test);
@@ -51,7 +51,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(lease).toMatchObject({ userId: "ada" });
     }));
 
-  it("of a short life are handed out again until half of it is over", () => {
+  it("short-lived tokens are returned again until half of their life is over", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withTokens(
@@ -70,7 +70,7 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
     );
   });
 
-  it("are revoked here alone where the platform has no address for that", () =>
+  it("tokens are deleted here only where the platform has no revocation address", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
       const keeper = test.keeper(undefined, { revocationUrl: null });
@@ -79,14 +79,14 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       expect(test.asked).toBe(0);
     }));
 
-  it("are refreshed no further in a round that is told to stop", () =>
+  it("a refresh round refreshes no further tokens once it is asked to stop", () =>
     withTokens(dialect, async (test) => {
       for (let number = 0; number < 20; number += 1) await test.expired(`user-${number}`, number);
       expect(await test.keeper().refreshDue(() => true)).toBe(8);
       expect(test.asked).toBe(8);
     }));
 
-  it("that were stored by a clock an hour ahead are refreshed when they are due by the clock of now", () =>
+  it("tokens stored by a clock an hour ahead are refreshed when the current clock says they are due", () =>
     withTokens(
       dialect,
       async (test) => {
@@ -97,10 +97,10 @@ describe.each(DIALECTS)("the tokens of users on %s", (dialect) => {
       { now: () => new Date(60_000) },
     ));
 
-  it("are handed out although the user has authorized us meanwhile, which the log says", () =>
+  it("refreshed tokens are returned, with a warning, although the user authorized again meanwhile", () =>
     withTokens(dialect, async (test) => {
       await test.expired("ada");
-      const overtaken: UserTokenStore = { ...test.store.userTokens, save: async () => false };
+      const overtaken = overriding(test.store.userTokens, { save: async () => false });
       expect(await test.keeper(overtaken).for("ada")).toMatchObject({ accessToken: "new-1" });
       expect(test.log.lines).toMatchObject([{ level: "warn", fields: { user_id: "ada" } }]);
     }));
@@ -119,19 +119,18 @@ describe("the wait for tokens that another process refreshes", () => {
     }),
   );
 
-  it("of a rotated refresh token for the database ends after fifteen seconds, with the database's error", () =>
+  it("saving a rotated refresh token fails with the database's error after fifteen seconds", () =>
     withTokens("sqlite", async (test) => {
       await test.expired("ada");
       vi.useFakeTimers({ toFake: ["performance"] });
       let tried = 0;
-      const away: UserTokenStore = {
-        ...test.store.userTokens,
+      const away = overriding(test.store.userTokens, {
         async save() {
           tried += 1;
           vi.advanceTimersByTime(6_000);
           throw new Error("the database is away");
         },
-      };
+      });
       await expect(test.keeper(away).for("ada")).rejects.toThrow("the database is away");
       expect(tried).toBe(3);
     }));

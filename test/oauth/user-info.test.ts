@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CodeGrant } from "../../src/handlers/index.ts";
-import { createExchange, createPlatform, type PlatformSettings } from "../../src/oauth/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import { createCodeExchange, createPlatform, type PlatformSettings } from "../../src/oauth/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
@@ -50,7 +50,7 @@ function exchangeAt(
       userInfo: { url: `${origin}/user`, ...(idField === undefined ? {} : { idField }) },
     };
     const platform = createPlatform(settings, false);
-    const exchange = createExchange(() => platform, { redirectUri: undefined, timeLimitMs, log });
+    const exchange = createCodeExchange(() => platform, { redirectUri: undefined, timeLimitMs, log });
     return exchange({ code: "the-code", ...grant });
   });
 }
@@ -71,7 +71,7 @@ describe("a token answer that names no user", () => {
       "2244994945",
     ],
   ])(
-    "has its user from the userinfo endpoint, asked with the access token: %s",
+    "the userinfo endpoint, asked with the access token, names the user: %s",
     async (_, answer, idField, user) => {
       const tokens = await exchangeAt(PLAIN, [json(answer)], idField === undefined ? {} : { idField });
       expect(tokens).toMatchObject({ access_token: "the-access-token", user_id: user });
@@ -82,7 +82,7 @@ describe("a token answer that names no user", () => {
     },
   );
 
-  it("is asked about three times where the endpoint is away for a moment", async () => {
+  it("an unavailable userinfo endpoint is asked up to three times", async () => {
     const away = json({}, 503);
     expect(await exchangeAt(PLAIN, [away, json({}, 429), json({ id: 1 })])).toMatchObject({ user_id: "1" });
     expect(paths()).toEqual(["/token", "/user", "/user", "/user"]);
@@ -116,7 +116,7 @@ describe("the userinfo endpoint", () => {
   it.each<[string, object, Partial<CodeGrant>]>([
     ["the token answer names the user", { ...PLAIN, user_id: 42 }, {}],
     ["the event names the user", PLAIN, { isUserKnown: true }],
-  ])("is not asked where %s", async (_, tokens, grant) => {
+  ])("the userinfo endpoint is not asked where %s", async (_, tokens, grant) => {
     expect(await exchangeAt(tokens, [], { grant })).toMatchObject({ access_token: "the-access-token" });
     expect(paths()).toEqual(["/token"]);
   });

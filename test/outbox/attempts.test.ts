@@ -3,15 +3,16 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/domain/index.ts";
 import {
   type Channel,
-  createOutboxLoop,
-  DeliveryPostponed,
-  DeliveryRefused,
+  createOutboxPoller,
+  DeliveryPostponedError,
   logChannel,
+  PermanentDeliveryError,
 } from "../../src/outbox/index.ts";
-import type { OutboxStore, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import type { Outbox, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
+import { overriding } from "../support/overriding.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(T0.getTime() + seconds * 1000);
@@ -32,7 +33,7 @@ type Deliver = (notification: StoredNotification, signal: AbortSignal) => Promis
 const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
   name: "shop",
   destinations: ["shop"],
-  atOnce: 16,
+  concurrency: 16,
   timeLimitMs: 20_000,
   deliver,
   ...over,
@@ -40,13 +41,14 @@ const channelOf = (deliver: Deliver, over: Partial<Channel> = {}): Channel => ({
 
 function loopOf(
   channel: Channel,
-  outbox: OutboxStore,
-  over: Partial<Parameters<typeof createOutboxLoop>[0]> = {},
+  { outbox, deliveries }: Pick<Store, "outbox" | "deliveries">,
+  over: Partial<Parameters<typeof createOutboxPoller>[0]> = {},
 ) {
   const log = recordedLog();
   const counted: string[] = [];
-  const loop = createOutboxLoop({
+  const loop = createOutboxPoller({
     outbox,
+    deliveries,
     channels: [channel],
     policy: { attempts: 3, firstDelaySeconds: 5 },
     clock: systemClock,
@@ -58,8 +60,8 @@ function loopOf(
   return { loop, log, counted };
 }
 
-async function deliveries(outbox: OutboxStore): Promise<StoredDelivery[]> {
-  return (await outbox.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
+async function storedDeliveries({ notifications }: Store): Promise<StoredDelivery[]> {
+  return (await notifications.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
 }
 
 /** Every notification fails with the next of these errors; without one it is taken. */
@@ -75,7 +77,7 @@ describe("a round", () => {
       await notify(store, 251);
       const { loop, counted } = loopOf(
         logChannel(recordedLog(), (payload) => payload),
-        store.outbox,
+        store,
       );
       await loop.round();
       expect(counted).toHaveLength(251);
@@ -83,15 +85,15 @@ describe("a round", () => {
 });
 
 describe("an attempt", () => {
-  it("is counted and logged by how it ended", () =>
+  it("an attempt is counted and logged by its outcome", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 3);
-      const errors = [new Error("down"), new DeliveryRefused("gone")];
-      const { loop, log, counted } = loopOf(channelOf(failing(errors)), store.outbox);
+      const errors = [new Error("down"), new PermanentDeliveryError("gone")];
+      const { loop, log, counted } = loopOf(channelOf(failing(errors)), store);
       await loop.round();
       expect(counted.toSorted()).toEqual(["shop dead", "shop delivered", "shop failed"]);
       expect(log.lines.map(({ level }) => level).toSorted()).toEqual(["debug", "error", "warn"]);
-      const ended = (await deliveries(store.outbox)).map(({ state, error }) => [state, error]);
+      const ended = (await storedDeliveries(store)).map(({ state, error }) => [state, error]);
       expect(ended.toSorted()).toEqual([
         ["dead", "described: gone"],
         ["delivered", null],
@@ -103,78 +105,78 @@ describe("an attempt", () => {
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const clock = { now: () => T0 };
-      const channel = channelOf(failing([new DeliveryPostponed("later", 120)]));
-      await loopOf(channel, store.outbox, { clock }).loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
+      const channel = channelOf(failing([new DeliveryPostponedError("later", 120)]));
+      await loopOf(channel, store, { clock }).loop.round();
+      expect(await storedDeliveries(store)).toMatchObject([{ nextAttemptAt: at(120).toISOString() }]);
     }));
 
-  it("is not made again before the first delay where its process ends during it", () =>
+  it("an attempt whose process ends during it is not repeated before the first delay", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const during: StoredDelivery[] = [];
-      const channel = channelOf(async () => void during.push(...(await deliveries(store.outbox))));
+      const channel = channelOf(async () => void during.push(...(await storedDeliveries(store))));
       const clock = { now: () => T0 };
-      await loopOf(channel, store.outbox, { clock }).loop.round();
+      await loopOf(channel, store, { clock }).loop.round();
       expect(during).toMatchObject([{ attempts: 1, nextAttemptAt: at(5).toISOString() }]);
     }));
 
-  it("on a receiver that hangs ends with the time limit of its channel, and counts", () =>
+  it("an attempt on a receiver that hangs ends with its channel's time limit, and counts", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const hanging: Deliver = (_notification, signal) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-      const { loop } = loopOf(channelOf(hanging, { timeLimitMs: 20 }), store.outbox);
+      const { loop } = loopOf(channelOf(hanging, { timeLimitMs: 20 }), store);
       await loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([
+      expect(await storedDeliveries(store)).toMatchObject([
         { state: "waiting", attempts: 1, error: expect.stringContaining("timeout") },
       ]);
     }));
 
-  it("that fails without a reason has not delivered anything", () =>
+  it("an attempt that fails without a reason does not count as delivered", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
-      await loopOf(channelOf(failing([undefined])), store.outbox).loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([
+      await loopOf(channelOf(failing([undefined])), store).loop.round();
+      expect(await storedDeliveries(store)).toMatchObject([
         { state: "waiting", error: "described: the channel failed without a reason" },
       ]);
     }));
 
-  it("whose end cannot be stored is logged, and ends no round", () =>
+  it("an attempt whose outcome cannot be stored is logged and does not stop the round", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
-      const outbox = { ...store.outbox, delivered: () => Promise.reject(away) };
+      const deliveries = overriding(store.deliveries, { markDelivered: () => Promise.reject(away) });
       const { loop, log } = loopOf(
         channelOf(async () => {}),
-        outbox,
+        { ...store, deliveries },
       );
       await loop.round();
       expect(log.lines).toMatchObject([{ level: "error", fields: { err: away, channel: "shop" } }]);
     }));
 
-  it("is none where no attempt is left: the delivery is dead, with the error of the last one", () =>
+  it("a delivery without attempts left is dead, with the error of the last attempt", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       let now = T0;
       const clock = { now: () => now };
       const channel = channelOf(failing([new Error("down")]));
-      await loopOf(channel, store.outbox, { clock }).loop.round();
+      await loopOf(channel, store, { clock }).loop.round();
       now = at(60);
       const policy = { attempts: 1, firstDelaySeconds: 5 };
-      const { loop, log, counted } = loopOf(channel, store.outbox, { clock, policy });
+      const { loop, log, counted } = loopOf(channel, store, { clock, policy });
       await loop.round();
-      expect(await deliveries(store.outbox)).toMatchObject([
+      expect(await storedDeliveries(store)).toMatchObject([
         { state: "dead", attempts: 1, error: expect.stringMatching(/the attempt before: described: down$/) },
       ]);
       expect([counted, log.lines.map(({ level }) => level)]).toEqual([["shop dead"], ["error"]]);
     }));
 
-  it("is not put off by a clock that was set back since the one before failed", () =>
+  it("an attempt is not delayed by a clock that was set back since the previous failure", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       let now = at(3_600);
       const channel = channelOf(failing([new Error("down")]));
-      const { loop, counted } = loopOf(channel, store.outbox, { clock: { now: () => now } });
+      const { loop, counted } = loopOf(channel, store, { clock: { now: () => now } });
       for (const seconds of [3_600, 0, 6]) {
         now = at(seconds);
         await loop.round();
@@ -195,34 +197,40 @@ describe("the attempts of a channel", () => {
       await gate.promise;
       seen.underWay -= 1;
     };
-    return { channel: channelOf(deliver, { atOnce }), seen, full: full.promise, open: gate.resolve };
+    return {
+      channel: channelOf(deliver, { concurrency: atOnce }),
+      seen,
+      full: full.promise,
+      open: gate.resolve,
+    };
   }
 
   it.each(["before", "during"])(
-    "are never more at once than it takes, where other processes end %s a round and another one begins",
+    "a channel never has more attempts at once than its bound, where other processes end %s a round",
     (when) =>
       withStore("sqlite", async (store) => {
         await notify(store, 6);
-        await store.outbox.spread(["shop"], T0, 9);
-        const leave = () => store.outbox.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
+        await store.outbox.fanOut(["shop"], T0, 9);
+        const leave = () => store.deliveries.leaseDue(["shop"], { owner: "ended", now: T0, until: T0 }, 2);
         if (when === "before") await leave();
         const { channel, seen, full, open } = crowded(2);
         const asked: Promise<unknown>[] = [];
         const spread = Promise.withResolvers<void>();
         let isFull = false;
-        const outbox: OutboxStore = {
-          ...store.outbox,
-          async spread(...given) {
+        const outbox = overriding(store.outbox, {
+          async fanOut(...given) {
             if (isFull) setImmediate(spread.resolve);
-            return store.outbox.spread(...given);
+            return store.outbox.fanOut(...given);
           },
-          leaseLeft(...given) {
-            const left = store.outbox.leaseLeft(...given);
+        });
+        const deliveries = overriding(store.deliveries, {
+          leaseExpired(...given) {
+            const left = store.deliveries.leaseExpired(...given);
             asked.push(left);
             return left;
           },
-        };
-        const { loop } = loopOf(channel, outbox);
+        });
+        const { loop } = loopOf(channel, { outbox, deliveries });
         const first = loop.round();
         await full;
         if (when === "during") await leave();
@@ -236,37 +244,37 @@ describe("the attempts of a channel", () => {
         await Promise.all([first, second]);
         await loop.round();
         expect(seen.most).toBe(2);
-        const states = (await deliveries(store.outbox)).map(({ state }) => state);
+        const states = (await storedDeliveries(store)).map(({ state }) => state);
         expect(states).toEqual(Array(6).fill("delivered"));
       }),
   );
 
-  it("begin for all notifications of a round, also for more than are passed on at a time", () =>
+  it("the attempts of a round start for all its notifications, also for more than one batch", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 251);
       const log = recordedLog();
       const { loop, counted } = loopOf(
         logChannel(log, (payload) => payload),
-        store.outbox,
+        store,
       );
       await loop.round();
       expect(log.lines).toHaveLength(251);
       expect(counted).toEqual(Array(251).fill("log delivered"));
     }));
 
-  it("begin with the next round where the database was away during one, which is logged", () =>
+  it("attempts continue with the next round after the database was unavailable during one, which is logged", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const away = new Error("the database is away");
       const delivered = Promise.withResolvers<void>();
       let asked = 0;
-      const spread: OutboxStore["spread"] = (...given) => {
+      const spread: Outbox["fanOut"] = (...given) => {
         asked += 1;
-        return asked === 1 ? Promise.reject(away) : store.outbox.spread(...given);
+        return asked === 1 ? Promise.reject(away) : store.outbox.fanOut(...given);
       };
       const { loop, log } = loopOf(
         channelOf(async () => delivered.resolve()),
-        { ...store.outbox, spread },
+        { ...store, outbox: overriding(store.outbox, { fanOut: spread }) },
       );
       loop.start(1);
       await delivered.promise;
@@ -274,15 +282,15 @@ describe("the attempts of a channel", () => {
       expect(log.lines[0]).toMatchObject({ level: "error", fields: { err: away, channel: "shop" } });
     }));
 
-  it("have ended when the outbox has stopped, then its channels are closed, and no timer is left", () =>
+  it("a stopped outbox has ended its attempts, closed its channels and left no timer", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
       const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
       const { channel, full, open } = crowded(1);
       const closed: string[] = [];
       const close = async () =>
-        void closed.push(...(await deliveries(store.outbox)).map(({ state }) => state));
-      const { loop } = loopOf({ ...channel, timeLimitMs: 1, close }, store.outbox);
+        void closed.push(...(await storedDeliveries(store)).map(({ state }) => state));
+      const { loop } = loopOf({ ...channel, timeLimitMs: 1, close }, store);
       loop.start(1);
       await full;
       const before = timers();

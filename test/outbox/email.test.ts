@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { createAllowedAddresses, DeliveryRefused, emailChannel } from "../../src/outbox/index.ts";
+import { createAllowedAddresses, emailChannel, PermanentDeliveryError } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
 import { certificate } from "../support/certificate.ts";
 import { MAIL_USER, type MailServer, mailLogin, withMailServer } from "../support/notified.ts";
@@ -77,7 +77,7 @@ describe("the e-mail channel", () => {
       expect(server.mails).toEqual([]);
     }));
 
-  it("trusts no certificate that nobody vouches for", () =>
+  it("the e-mail channel refuses a certificate that no authority signed", () =>
     withMailServer({ secure: true }, async ({ port }) => {
       const channel = emailChannel({
         url: `smtps://127.0.0.1:${port}`,
@@ -129,15 +129,15 @@ describe("the e-mail channel", () => {
         { responseCode: 552, message: "too large for this mailbox" },
       );
       const later = await deliver(server).catch((error: unknown) => error);
-      expect(later).not.toBeInstanceOf(DeliveryRefused);
-      await expect(deliver(server)).rejects.toBeInstanceOf(DeliveryRefused);
+      expect(later).not.toBeInstanceOf(PermanentDeliveryError);
+      await expect(deliver(server)).rejects.toBeInstanceOf(PermanentDeliveryError);
       const login = await deliver(server, { password: "wrong" }).catch((error: unknown) => error);
       expect(login).toMatchObject({ code: "EAUTH" });
       await deliver(server);
       expect(server.mails).toHaveLength(1);
     }));
 
-  it("has a delivery for each recipient, whoever is named twice", () => {
+  it("the e-mail channel has one delivery for each recipient, also for one named twice", () => {
     const to = ["a@example.com", "b@example.com", "a@example.com"];
     const channel = emailChannel({ url: "smtps://x", from: "c@example.com", to, addresses: LOOPBACK });
     expect(channel.destinations).toEqual(["email:a@example.com", "email:b@example.com"]);

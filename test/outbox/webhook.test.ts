@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import {
   createAllowedAddresses,
-  DeliveryPostponed,
-  DeliveryRefused,
+  DeliveryPostponedError,
+  PermanentDeliveryError,
   webhookChannel,
 } from "../../src/outbox/index.ts";
 import type { StoredNotification } from "../../src/store/index.ts";
@@ -68,9 +68,9 @@ describe("the webhook channel", () => {
         { status: 302, headers: { location: receiver.url } },
         { status: 500 },
       );
-      await expect(deliver(receiver)).rejects.toBeInstanceOf(DeliveryRefused);
+      await expect(deliver(receiver)).rejects.toBeInstanceOf(PermanentDeliveryError);
       const postponed = await deliver(receiver).catch((error: unknown) => error);
-      expect(postponed).toBeInstanceOf(DeliveryPostponed);
+      expect(postponed).toBeInstanceOf(DeliveryPostponedError);
       expect(postponed).toMatchObject({ seconds: 120 });
       await expect(deliver(receiver)).rejects.toThrow(
         "answered 302, expected 2xx; redirects are not followed",
@@ -108,7 +108,7 @@ describe("the webhook channel", () => {
     );
   });
 
-  it("trusts no certificate that nobody vouches for", () =>
+  it("the webhook channel refuses a certificate that no authority signed", () =>
     withWebhookReceiver(async (receiver) => {
       const addresses = LOOPBACK;
       const channel = webhookChannel({ url: receiver.url, secret: WEBHOOK_SECRET, addresses });
@@ -217,14 +217,14 @@ describe("a destination", () => {
     "[4000::1]",
     "[100::1]",
     "localhost",
-  ])("that is not public is refused before anything is sent: %s", async (host) => {
+  ])("a destination that is not public is refused before anything is sent: %s", async (host) => {
     const error = await deliver(url(host), { addresses: nowhere }).catch((caught: unknown) => caught);
     expect(String(error)).toContain(
       "is not a public address; where that is meant, name its network in NOTIFY_ALLOW_ADDRESSES",
     );
   });
 
-  it("is connected to at the address that was checked", async () => {
+  it("a webhook connects to the address that was checked", async () => {
     const seen: unknown[] = [];
     const { lookup } = createAllowedAddresses(["127.0.0.1"]);
     await new Promise<void>((resolve) =>
@@ -236,7 +236,7 @@ describe("a destination", () => {
     expect(seen).toEqual([null, [{ address: "127.0.0.1", family: 4 }]]);
   });
 
-  it("that has no address is an error of the attempt alone", async () => {
+  it("a destination without an address fails only that attempt", async () => {
     const unknown = new Error("getaddrinfo ENOTFOUND");
     const resolver = vi
       .spyOn(dns, "lookup")
@@ -253,7 +253,7 @@ describe("a destination", () => {
     }
   });
 
-  it("with public and private addresses under one name is connected to at the public ones", async () => {
+  it("a webhook connects to the public addresses of a name that also has private ones", async () => {
     const found = [
       { address: "127.0.0.1", family: 4 },
       { address: "93.184.216.34", family: 4 },

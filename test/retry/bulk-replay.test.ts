@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createBulkReplayLoop } from "../../src/retry/index.ts";
-import { type Store, StoreFault } from "../../src/store/index.ts";
+import { createBulkReplayPoller } from "../../src/retry/index.ts";
+import { type Store, StoreError } from "../../src/store/index.ts";
 import { type Target, withStore } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
+import { overriding } from "../support/overriding.ts";
 import { completeElsewhere, failInline, rooms, T0, TIMING } from "../support/retry-rooms.ts";
 import { until } from "../support/until.ts";
 
@@ -14,10 +15,10 @@ async function replayAll(store: Store, { receiver }: Rooms, count = 1) {
   const now = receiver.clock.now();
   const ids: number[] = [];
   for (let index = 0; index < count; index += 1) {
-    const bulk = { filter: {}, perSecond: 100, by: "token" };
-    ids.push((await store.bulkReplays.begin(bulk, now)).id);
+    const bulk = { filter: {}, perSecond: 100, createdBy: "token" };
+    ids.push((await store.bulkReplays.create(bulk, now)).id);
   }
-  const loop = createBulkReplayLoop(receiver, TIMING);
+  const loop = createBulkReplayPoller(receiver, TIMING);
   loop.start(1);
   const ended = async () => {
     const bulks = await Promise.all(ids.map((id) => store.bulkReplays.get(id)));
@@ -37,15 +38,15 @@ async function replayAll(store: Store, { receiver }: Rooms, count = 1) {
 
 /** A store in which one part's operations are others. */
 function withBulk(store: Store, over: (own: Store["bulkReplays"]) => Partial<Store["bulkReplays"]>): Store {
-  return { ...store, bulkReplays: { ...store.bulkReplays, ...over(store.bulkReplays) } };
+  return { ...store, bulkReplays: overriding(store.bulkReplays, over(store.bulkReplays)) };
 }
 
 /** Notes how many failures each batch had. */
 const counting =
   (batches: number[]) =>
-  ({ next }: Store["bulkReplays"]): Partial<Store["bulkReplays"]> => ({
+  (own: Store["bulkReplays"]): Partial<Store["bulkReplays"]> => ({
     async next(bulk, limit) {
-      const due = await next(bulk, limit);
+      const due = await own.next(bulk, limit);
       batches.push(due.length);
       return due;
     },
@@ -66,15 +67,15 @@ describe("the loop of bulk replays", () => {
       const free = Promise.withResolvers<void>();
       let leases = 0;
       const inner = rooms(
-        withBulk(store, ({ lease, next }) => ({
+        withBulk(store, (own) => ({
           async lease(given) {
             leases += 1;
-            return lease(given);
+            return own.lease(given);
           },
           async next(bulk, limit) {
             begun.add(bulk.id);
             await free.promise;
-            return next(bulk, limit);
+            return own.next(bulk, limit);
           },
         })),
         { times: 0 },
@@ -89,11 +90,11 @@ describe("the loop of bulk replays", () => {
   it("goes on with a bulk replay that an error interrupted, and logs the error", () =>
     onSqlite(async (store) => {
       let looked = 0;
-      const interrupted = withBulk(store, ({ next }) => ({
+      const interrupted = withBulk(store, (own) => ({
         async next(bulk, limit) {
           looked += 1;
-          if (looked === 1) throw new StoreFault("unavailable", "the database is away", undefined);
-          return next(bulk, limit);
+          if (looked === 1) throw new StoreError("unavailable", "the database is away", undefined);
+          return own.next(bulk, limit);
         },
       }));
       const inner = rooms(interrupted, { times: 1 });
@@ -113,8 +114,11 @@ describe("the loop of bulk replays", () => {
         await mayEnd.promise;
       });
       await failInline(inner);
-      const { id } = await store.bulkReplays.begin({ filter: {}, perSecond: 100, by: "token" }, new Date(T0));
-      const loop = createBulkReplayLoop(inner.receiver, TIMING);
+      const { id } = await store.bulkReplays.create(
+        { filter: {}, perSecond: 100, createdBy: "token" },
+        new Date(T0),
+      );
+      const loop = createBulkReplayPoller(inner.receiver, TIMING);
       loop.start(1);
       await atWork.promise;
       let isStopped = false;
@@ -130,7 +134,7 @@ describe("the loop of bulk replays", () => {
       expect(await store.bulkReplays.get(id)).toMatchObject({ state: "running", succeeded: 1 });
     }));
 
-  it("begins eight replays at a time at most, whatever its rate", () =>
+  it("a bulk replay runs at most eight replays at a time, whatever its rate", () =>
     onSqlite(async (store) => {
       const batches: number[] = [];
       const inner = rooms(withBulk(store, counting(batches)), { times: 9 });
@@ -143,11 +147,11 @@ describe("the loop of bulk replays", () => {
     onSqlite(async (store) => {
       const looked: number[] = [];
       const inner = rooms(
-        withBulk(store, ({ next }) => ({
+        withBulk(store, (own) => ({
           async next(bulk, limit) {
             looked.push(performance.now());
-            if (looked.length === 2) await store.failures.release(due, "another");
-            return next(bulk, limit);
+            if (looked.length === 2) await store.failureLeases.release(due, "another");
+            return own.next(bulk, limit);
           },
         })),
         { times: 1 },
@@ -155,7 +159,7 @@ describe("the loop of bulk replays", () => {
       const due = { source: "platform", eventId: "e1" };
       await failInline(inner);
       const now = new Date(T0);
-      await store.failures.leaseOne(due, {
+      await store.failureLeases.leaseOne(due, {
         owner: "another",
         now,
         until: new Date(T0 + 1_000),
@@ -190,7 +194,7 @@ describe("a bulk replay", () => {
       const inner = rooms(withBulk(store, counting(batches)), { times: 3 }, async (id) => void ran.push(id));
       await failedEvents(inner, 3);
       const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      expect(await store.failures.leaseDue(dead, 2)).toHaveLength(2);
+      expect(await store.failureLeases.leaseDue(dead, 2)).toHaveLength(2);
       inner.time.seconds = 90;
       expect(await (await replayAll(store, inner)).done()).toMatchObject([{ succeeded: 3 }]);
       expect(ran).toEqual(["e3", "e1", "e2"]);
@@ -201,17 +205,17 @@ describe("a bulk replay", () => {
     onSqlite(async (store, target) => {
       let atItsEnd: unknown;
       const inner = rooms(
-        withBulk(store, ({ get, finish }) => ({
+        withBulk(store, (own) => ({
           async finish(id, ...given) {
-            atItsEnd = await get(id);
-            return finish(id, ...given);
+            atItsEnd = await own.get(id);
+            return own.finish(id, ...given);
           },
         })),
         { times: 1 },
       );
       await failInline(inner);
       await completeElsewhere(store, target);
-      const counts = { total: 1, succeeded: 0, already: 1, failed: 0 };
+      const counts = { total: 1, succeeded: 0, alreadyHandled: 1, failed: 0 };
       expect(await (await replayAll(store, inner)).done()).toMatchObject([counts]);
       expect(atItsEnd).toMatchObject(counts);
     }));
@@ -221,7 +225,7 @@ describe("a bulk replay", () => {
     ["the database was away", { get: false, once: true }],
   ])("tries a replay again where %s, and counts it once", (_title, faults) =>
     onSqlite(async (store) => {
-      const fault = () => new StoreFault("unavailable", "the database is away", undefined);
+      const fault = () => new StoreError("unavailable", "the database is away", undefined);
       const left = { ...faults };
       const get: Store["failures"]["get"] = async (key) => {
         if (left.get && key.eventId === "e1") {
@@ -232,14 +236,12 @@ describe("a bulk replay", () => {
       };
       const inner = rooms(store, { times: 2 });
       await failedEvents(inner, 2);
-      const once: Store["once"] = async (record, ...given) => {
-        if (left.once && record.eventId === "e1") {
-          left.once = false;
-          throw fault();
-        }
-        return store.once(record, ...given);
+      const submit: Store["submit"] = (event) => {
+        if (!left.once || event.record.eventId !== "e1") return store.submit(event);
+        left.once = false;
+        event.fail(fault());
       };
-      const away = rooms({ ...store, once, failures: { ...store.failures, get } }, { times: 0 });
+      const away = rooms({ ...store, submit, failures: overriding(store.failures, { get }) }, { times: 0 });
       expect(await (await replayAll(store, away)).done()).toMatchObject([{ succeeded: 2, failed: 0 }]);
       expect(away.lines.filter(({ level }) => level === 50)).toHaveLength(faults.get ? 1 : 0);
     }),
@@ -251,7 +253,7 @@ describe("a bulk replay", () => {
       await failedEvents(inner, 2);
       await (await replayAll(store, inner)).done();
       expect(inner.lines.filter(({ msg }) => msg === "a bulk replay is done")).toMatchObject([
-        { bulk_replay: 1, total: 2, succeeded: 1, already: 0, failed: 1 },
+        { bulk_replay: 1, total: 2, succeeded: 1, already_handled: 0, failed: 1 },
       ]);
     }));
 });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Receiver } from "../../src/receive/index.ts";
-import { createBulkReplayLoop, createRetryLoop, discard, replay } from "../../src/retry/index.ts";
+import type { Receiver } from "../../src/pipeline/index.ts";
+import { createBulkReplayPoller, createRetryPoller, discard, replay } from "../../src/retry/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { overriding } from "../support/overriding.ts";
 import { CONFIG, failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
 /** The rooms with a failed event that is leased from second 60 to 90 by a process that has ended. */
@@ -11,13 +12,13 @@ async function leasedByAnEndedProcess(store: Store) {
   const inner = rooms(store, { times: 1 });
   await failInline(inner);
   const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-  expect(await store.failures.leaseDue(dead, 1)).toHaveLength(1);
+  expect(await store.failureLeases.leaseDue(dead, 1)).toHaveLength(1);
   return inner;
 }
 
 describe("a failure whose process ended during its attempt", () => {
   const again: [string, (receiver: Receiver) => Promise<unknown>][] = [
-    ["a retry", (receiver) => createRetryLoop(receiver, TIMING).round()],
+    ["a retry", (receiver) => createRetryPoller(receiver, TIMING).round()],
     ["a replay", (receiver) => replay(workOf("e1").key, TIMING, receiver)],
   ];
 
@@ -30,26 +31,26 @@ describe("a failure whose process ended during its attempt", () => {
         gate.resolve();
       });
       await failInline(inner);
-      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
+      await execute(target, "UPDATE oncehook_failures SET crashes = 1");
       inner.time.seconds = 60;
-      const { turns } = inner.receiver;
+      const { runLock } = inner.receiver;
       // The other run ends once this one waits, or has run.
-      const alone: typeof turns.alone = (work) => {
-        const waiting = turns.alone(work);
+      const alone: typeof runLock.exclusive = (work) => {
+        const waiting = runLock.exclusive(work);
         gate.resolve();
         return waiting;
       };
-      const other = turns.beside(async () => {
+      const other = runLock.shared(async () => {
         await gate.promise;
         order.push("another run has ended");
       });
-      await run({ ...inner.receiver, turns: { ...turns, alone } });
+      await run({ ...inner.receiver, runLock: { ...runLock, exclusive: alone } });
       await other;
       expect(order).toEqual(["another run has ended", "e1"]);
     }),
   );
 
-  it("is discarded once the lease is over, also where no other process has looked at it", () =>
+  it("an abandoned failure can be discarded once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
@@ -58,36 +59,44 @@ describe("a failure whose process ended during its attempt", () => {
       expect(await discard(workOf("e1").key, TIMING, inner.receiver)).toBe("discarded");
     }));
 
-  it("is replayed once the lease is over, also where no other process has looked at it", () =>
+  it("an abandoned failure can be replayed once its lease is over, although no other process has seen it", () =>
     withStore("sqlite", async (store) => {
       const inner = await leasedByAnEndedProcess(store);
       inner.time.seconds = 89;
       expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toBe("leased");
       inner.time.seconds = 90;
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "success" });
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "success" });
     }));
 
   it.each([
     ["replay", 0, false, undefined],
     ["replay", 1, true, undefined],
     ["bulk", 0, false, 1],
-  ])("is known by the kind of its attempt, and by whether that ran alone: %s after %i ends", (...given) =>
-    withStore("sqlite", async (store, target) => {
-      const [kind, uncleanEnds, isAlone, bulkReplayId] = given;
-      // A process that ends is one that leases, and settles nothing.
-      const leaseOne: typeof store.failures.leaseOne = async (...lease) => {
-        await store.failures.leaseOne(...lease);
-        return "leased";
-      };
-      const inner = rooms({ ...store, failures: { ...store.failures, leaseOne } }, { times: 1 });
-      await failInline(inner);
-      await execute(target, `UPDATE oncehook_failures SET unclean_ends = ${uncleanEnds}`);
-      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, inner.receiver.clock.now());
-      await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
-      const later = new Date(T0 + TIMING.leaseMs);
-      const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
-      expect(await store.failures.recover(recovery)).toMatchObject([{ kind, isAlone }]);
-    }),
+  ])(
+    "an abandoned failure shows the kind of its attempt, and whether that ran alone: %s after %i ends",
+    (...given) =>
+      withStore("sqlite", async (store, target) => {
+        const [kind, crashes, isAlone, bulkReplayId] = given;
+        // A process that ends is one that leases, and settles nothing.
+        const leaseOne: typeof store.failureLeases.leaseOne = async (...lease) => {
+          await store.failureLeases.leaseOne(...lease);
+          return "leased";
+        };
+        const inner = rooms(
+          { ...store, failureLeases: overriding(store.failureLeases, { leaseOne }) },
+          { times: 1 },
+        );
+        await failInline(inner);
+        await execute(target, `UPDATE oncehook_failures SET crashes = ${crashes}`);
+        await store.bulkReplays.create(
+          { filter: {}, perSecond: 10, createdBy: "token" },
+          inner.receiver.clock.now(),
+        );
+        await replay(workOf("e1").key, TIMING, inner.receiver, bulkReplayId);
+        const later = new Date(T0 + TIMING.leaseMs);
+        const recovery = { now: later, leaseMs: TIMING.leaseMs, policy: CONFIG.retry };
+        expect(await store.failureRecovery.recover(recovery)).toMatchObject([{ kind, isAlone }]);
+      }),
   );
 });
 
@@ -103,9 +112,15 @@ describe("the loop of bulk replays", () => {
         await store.bulkReplays.release(...given);
         order.push("released");
       };
-      const inner = rooms({ ...store, bulkReplays: { ...store.bulkReplays, release } }, { times: 0 });
-      await store.bulkReplays.begin({ filter: {}, perSecond: 10, by: "token" }, inner.receiver.clock.now());
-      const loop = createBulkReplayLoop(inner.receiver, TIMING);
+      const inner = rooms(
+        { ...store, bulkReplays: overriding(store.bulkReplays, { release }) },
+        { times: 0 },
+      );
+      await store.bulkReplays.create(
+        { filter: {}, perSecond: 10, createdBy: "token" },
+        inner.receiver.clock.now(),
+      );
+      const loop = createBulkReplayPoller(inner.receiver, TIMING);
       loop.start(1);
       await releasing.promise;
       const stopping = loop.stop().then(() => order.push("stopped"));
@@ -123,7 +138,7 @@ describe("the end of an attempt that cannot be stored", () => {
   const KEPT_LEASES = `CREATE TRIGGER kept_leases BEFORE UPDATE ON oncehook_failures WHEN NEW.lease_owner IS NULL
     BEGIN SELECT RAISE(ABORT, 'no lease ends'); END`;
 
-  it("is offered once for a replay, which reports the error", { timeout: 10_000 }, () =>
+  it("a replay tries once to store the end of its attempt, and reports the error", { timeout: 10_000 }, () =>
     withStore("sqlite", async (store, target) => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
@@ -132,7 +147,7 @@ describe("the end of an attempt that cannot be stored", () => {
     }),
   );
 
-  it("is offered no more when the process stops", { timeout: 10_000 }, () =>
+  it("a stop ends the retries to store the end of an attempt", { timeout: 10_000 }, () =>
     withStore("sqlite", async (store, target) => {
       const begun = Promise.withResolvers<void>();
       const gate = Promise.withResolvers<void>();
@@ -143,7 +158,7 @@ describe("the end of an attempt that cannot be stored", () => {
       await failInline(inner);
       await execute(target, KEPT_LEASES);
       inner.time.seconds = 60;
-      const loop = createRetryLoop(inner.receiver, { ...TIMING, leaseMs: 600_000 });
+      const loop = createRetryPoller(inner.receiver, { ...TIMING, leaseMs: 600_000 });
       loop.start(1);
       await begun.promise;
       const stopping = loop.stop();

@@ -1,21 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { refused } from "../../src/domain/index.ts";
 import { Rejected } from "../../src/index.ts";
-import { createRetryLoop, replay } from "../../src/retry/index.ts";
-import { type Store, StoreFault } from "../../src/store/index.ts";
+import { createRetryPoller, replay } from "../../src/retry/index.ts";
+import { type Store, StoreError } from "../../src/store/index.ts";
 import { withStore } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
+import { overriding } from "../support/overriding.ts";
 import { failInline, rooms, T0, TIMING, workOf } from "../support/retry-rooms.ts";
 
-const away = () => new StoreFault("unavailable", "the database is away", undefined);
+const away = () => new StoreError("unavailable", "the database is away", undefined);
 const historyOf = (store: Store, eventId = "e1") =>
   store.attempts.list(workOf(eventId).key, { after: 0, limit: 9 });
 
-/** A store whose failures have other operations. */
-const withFailures = (store: Store, over: Partial<Store["failures"]>): Store => ({
+/** A store whose failures' leases have other operations. */
+const withLeases = (store: Store, over: Partial<Store["failureLeases"]>): Store => ({
   ...store,
-  failures: { ...store.failures, ...over },
+  failureLeases: overriding(store.failureLeases, over),
 });
 
 describe("a round of retries", () => {
@@ -28,7 +29,7 @@ describe("a round of retries", () => {
       expect([await loop.round(), await loop.round(), await loop.round()]).toEqual([8, 1, 0]);
     }));
 
-  it("begins no other suspect when the process stops", () =>
+  it("a round starts no other suspect when the process stops", () =>
     withStore("sqlite", async (store, target) => {
       const ran: string[] = [];
       const inner = rooms(store, { times: 2 }, async (eventId) => {
@@ -36,7 +37,7 @@ describe("a round of retries", () => {
         void loop.stop();
       });
       for (const id of ["e1", "e2"]) await failInline(inner, id);
-      await execute(target, "UPDATE oncehook_failures SET unclean_ends = 1");
+      await execute(target, "UPDATE oncehook_failures SET crashes = 1");
       inner.time.seconds = 60;
       const loop = inner.loop();
       expect(await loop.round()).toBe(1);
@@ -58,22 +59,22 @@ describe("a round of retries", () => {
       for (const id of ["e1", "suspect"]) await failInline(inner, id);
       await execute(
         target,
-        "UPDATE oncehook_failures SET unclean_ends = 1, next_attempt_at = NULL, state = 'exhausted' WHERE event_id = 'suspect'",
+        "UPDATE oncehook_failures SET crashes = 1, next_attempt_at = NULL, state = 'exhausted' WHERE event_id = 'suspect'",
       );
       inner.time.seconds = 60;
       const round = inner.loop().round();
       await begun.promise;
-      const { turns } = inner.receiver;
+      const { runLock } = inner.receiver;
       const waits = Promise.withResolvers<void>();
-      const alone: typeof turns.alone = (work) => {
-        const run = turns.alone(async () => {
+      const exclusive: typeof runLock.exclusive = (work) => {
+        const run = runLock.exclusive(async () => {
           order.push("the suspect's turn");
           return work();
         });
         waits.resolve();
         return run;
       };
-      const receiver = { ...inner.receiver, turns: { ...turns, alone } };
+      const receiver = { ...inner.receiver, runLock: { ...runLock, exclusive } };
       const replayed = replay(workOf("suspect").key, TIMING, receiver);
       await waits.promise;
       await new Promise((resolve) => setImmediate(resolve));
@@ -85,12 +86,12 @@ describe("a round of retries", () => {
   it("offers the end of a retry to the database again while its lease lasts", () =>
     withStore("sqlite", async (store) => {
       let offered = 0;
-      const reschedule: Store["failures"]["reschedule"] = async (...given) => {
+      const reschedule: Store["failureLeases"]["reschedule"] = async (...given) => {
         offered += 1;
         if (offered === 1) throw away();
-        return store.failures.reschedule(...given);
+        return store.failureLeases.reschedule(...given);
       };
-      const inner = rooms(withFailures(store, { reschedule }), { times: 2 });
+      const inner = rooms(withLeases(store, { reschedule }), { times: 2 });
       await failInline(inner);
       inner.time.seconds = 60;
       expect(await inner.loop().round()).toBe(1);
@@ -100,15 +101,15 @@ describe("a round of retries", () => {
 
   it("goes on with the others where the end of a retry cannot be stored, and logs which one it was", () =>
     withStore("sqlite", async (store) => {
-      const reschedule: Store["failures"]["reschedule"] = async (key, ...given) => {
+      const reschedule: Store["failureLeases"]["reschedule"] = async (key, ...given) => {
         if (key.eventId === "e1") throw away();
-        return store.failures.reschedule(key, ...given);
+        return store.failureLeases.reschedule(key, ...given);
       };
-      const inner = rooms(withFailures(store, { reschedule }), { times: 99 });
+      const inner = rooms(withLeases(store, { reschedule }), { times: 99 });
       for (const id of ["e1", "e2"]) await failInline(inner, id);
       inner.time.seconds = 60;
       // A lease so short that the end is offered once.
-      const loop = createRetryLoop(inner.receiver, { ...TIMING, leaseMs: 100 });
+      const loop = createRetryPoller(inner.receiver, { ...TIMING, leaseMs: 100 });
       expect(await loop.round()).toBe(2);
       expect((await store.failures.get(workOf("e2").key))?.leasedUntil).toBeNull();
       expect(inner.lines.filter(({ level }) => level === 50)).toMatchObject([
@@ -137,7 +138,7 @@ describe("a round of retries", () => {
       const inner = rooms(store, { times: 1 });
       await failInline(inner);
       const dead = { owner: "dead", now: new Date(T0 + 60_000), until: new Date(T0 + 90_000) };
-      await store.failures.leaseDue(dead, 1);
+      await store.failureLeases.leaseDue(dead, 1);
       inner.time.seconds = 90;
       await inner.loop().round();
       expect(inner.lines).toMatchObject([
@@ -147,12 +148,12 @@ describe("a round of retries", () => {
 });
 
 describe("a replay", () => {
-  it("that fails leaves the schedule of the retries as it was", () =>
+  it("a replay that fails leaves the schedule of the retries unchanged", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 2 });
       await failInline(inner);
       inner.time.seconds = 30;
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "failed" });
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "failed" });
       expect(await store.failures.get(workOf("e1").key)).toMatchObject({
         state: "waiting",
         attempts: 2,
@@ -161,35 +162,38 @@ describe("a replay", () => {
       });
     }));
 
-  it("holds up the deliveries of its event in this process, which then look the event up again", () =>
+  it("holds up the deliveries of its event in this process", () =>
     withStore("sqlite", async (store) => {
-      const waited: boolean[] = [];
+      const order: string[] = [];
       const { key, deadline } = workOf("e1");
       const inner: ReturnType<typeof rooms> = rooms(store, { times: 1 }, async () => {
-        delivered = inner.receiver.flights.take(key, deadline, async (hasWaited) => {
-          waited.push(hasWaited);
+        order.push("the replay runs");
+        delivered = inner.receiver.eventLock.run(key, deadline, async () => {
+          order.push("the delivery runs");
           return refused("rejected");
         });
+        await nextTurn();
+        order.push("the replay ends");
       });
       let delivered: Promise<unknown> | undefined;
       await failInline(inner);
       await replay(key, TIMING, inner.receiver);
       await delivered;
-      expect(waited).toEqual([true]);
+      expect(order).toEqual(["the replay runs", "the replay ends", "the delivery runs"]);
     }));
 });
 
 describe("the stored body of an event", () => {
-  it("is handled as no other event's", () =>
+  it("a failure with another event's stored body is not handled", () =>
     withStore("sqlite", async (store, target) => {
       const inner = rooms(store, { times: 2 });
       for (const id of ["e1", "e2"]) await failInline(inner, id);
       await execute(
         target,
-        "UPDATE oncehook_failures SET sealed_body = (SELECT sealed_body FROM oncehook_failures WHERE event_id = 'e2')",
+        "UPDATE oncehook_failures SET encrypted_body = (SELECT encrypted_body FROM oncehook_failures WHERE event_id = 'e2')",
       );
       expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ code: "internal" });
-      expect(await store.listRecords({ limit: 9 }, {})).toEqual([]);
+      expect(await store.records.list({ limit: 9 }, {})).toEqual([]);
     }));
 });
 
@@ -204,30 +208,30 @@ describe("the history of a retried event", () => {
       inner.time.seconds = 60;
       await inner.loop().round();
       const [attempt] = await historyOf(store);
-      expect(attempt?.beganAt).toBe(new Date(T0 + 60_000).toISOString());
-      expect(attempt?.tookMs).toBeGreaterThan(15);
-      expect(attempt?.tookMs).toBeLessThan(5_000);
+      expect(attempt?.startedAt).toBe(new Date(T0 + 60_000).toISOString());
+      expect(attempt?.durationMs).toBeGreaterThan(15);
+      expect(attempt?.durationMs).toBeLessThan(5_000);
     }));
 
   it("lacks an attempt that could not be written down, which takes nothing from its event", () =>
     withStore("sqlite", async (store) => {
       const append = () => Promise.reject(away());
-      const inner = rooms({ ...store, attempts: { ...store.attempts, append } }, { times: 1 });
+      const inner = rooms({ ...store, attempts: overriding(store.attempts, { append }) }, { times: 1 });
       await failInline(inner);
-      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ ending: "success" });
+      expect(await replay(workOf("e1").key, TIMING, inner.receiver)).toMatchObject({ kind: "success" });
       expect(await store.failures.counts()).toEqual({ waiting: 0, exhausted: 0 });
       expect(inner.lines).toMatchObject([
         { level: 40, event_id: "e1", msg: expect.stringContaining("the time line of its event lacks it") },
       ]);
     }));
 
-  it("has the reason where a retry was rejected", () =>
+  it("the history of a rejected retry has its reason", () =>
     withStore("sqlite", async (store) => {
       const inner = rooms(store, { times: 1 }, () => Promise.reject(new Rejected("the order was cancelled")));
       await failInline(inner);
       await replay(workOf("e1").key, TIMING, inner.receiver);
       expect(await historyOf(store)).toMatchObject([
-        { by: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
+        { trigger: "replay", outcome: "rejected", error: expect.stringContaining("the order was cancelled") },
       ]);
     }));
 });

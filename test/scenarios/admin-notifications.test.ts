@@ -64,7 +64,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
       expect(await receiver.count("oncehook_deliveries")).toBe(1);
     }));
 
-  it("replays what is dead, and is told of what stays dead", () =>
+  it("an operator replays dead deliveries, and learns which ones stay dead", () =>
     withDead(dialect, async (receiver, path) => {
       await execute(
         receiver.target,
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
       expect(answer.body).toEqual({ deliveries: 1, not_configured: ["email:gone@example.com"] });
     }));
 
-  it("is told that a dead delivery is of a channel that is no longer configured", () =>
+  it("a replay of a dead delivery returns 409 when its channel is no longer configured", () =>
     withDead(dialect, async (receiver, path) => {
       await execute(receiver.target, "UPDATE oncehook_deliveries SET channel = 'email:gone@example.com'");
       const answer = await receiver.admin(`${path}/replay`, { method: "POST" });
@@ -85,7 +85,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
       expect(answer.body.error).toContain("not configured: email:gone@example.com");
     }));
 
-  it("is told at the start which channels have deliveries that nobody serves", () =>
+  it("the start warns of channels that have deliveries but are not configured", () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, { env: UNREACHABLE });
       await first.send(payment());
@@ -102,7 +102,7 @@ describe.each(DIALECTS)("an operator of notifications on %s", (dialect) => {
       );
     }));
 
-  it("is told what is wrong with an id or a name that the database cannot hold", () =>
+  it("an id or a name that the database cannot hold returns an error that says why", () =>
     withReceiver(dialect, async (receiver) => {
       const wrong = [
         ["POST", "/api/v1/notifications/99999999999999999999/replay"],

@@ -207,7 +207,7 @@ describe("the admin listener", () => {
     "http://x/api/v1/events",
     "//api/v1/events",
     "/api/v1/none",
-  ])("is closed without the token, however the address is written: %s", (path) =>
+  ])("the admin listener returns 401 without the token, in every spelling of the address: %s", (path) =>
     withReceiver("sqlite", async (receiver) => {
       for (const method of ["GET", "POST", "DELETE"])
         expect([method, await raw(receiver, method, path)]).toEqual([method, 401]);
@@ -247,7 +247,7 @@ describe("the admin listener", () => {
     "/api/v1/failures/s/e/replay",
     "/api/v1/oauth/states",
     "/api/v1/none",
-  ])("is closed without the token: %s", (path) =>
+  ])("the admin listener returns 401 without the token: %s", (path) =>
     withReceiver("sqlite", async (receiver) => {
       for (const authorization of ["", "Bearer wrong", "Basic dGVzdA==", "Bearer "]) {
         const answer = await receiver.admin(path, { headers: { authorization } });

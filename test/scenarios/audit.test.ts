@@ -42,7 +42,7 @@ async function entries(receiver: TestReceiver, query = ""): Promise<Entry[]> {
 }
 
 describe.each(DIALECTS)("the audit log on %s", (dialect) => {
-  it("tells who did what to what, from where, and how it ended", () =>
+  it("the audit log records actor, action, target, address and outcome", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -52,10 +52,10 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         await receiver.admin(FAILURE, { method: "DELETE" });
         await receiver.admin(FAILURE, { method: "DELETE" });
         const common = {
-          who: "token",
+          actor: "token",
           role: "operator",
           remote_address: "127.0.0.1",
-          subject: "platform/f/1",
+          target: "platform/f/1",
         };
         expect(await entries(receiver)).toMatchObject([
           { ...common, action: "failure.discard", detail: null, outcome: "refused" },
@@ -63,14 +63,14 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
           { ...common, action: "failure.replay", detail: { dry_run: false }, outcome: "done" },
           { ...common, action: "failure.dry_run", detail: { dry_run: true }, outcome: "done" },
         ]);
-        expect(await entries(receiver, "?action=failure.dry_run&who=token")).toHaveLength(1);
-        expect(await entries(receiver, "?action=failure.replay&who=token&limit=1")).toHaveLength(1);
-        expect(await entries(receiver, "?who=ada@example.com")).toEqual([]);
+        expect(await entries(receiver, "?action=failure.dry_run&actor=token")).toHaveLength(1);
+        expect(await entries(receiver, "?action=failure.replay&actor=token&limit=1")).toHaveLength(1);
+        expect(await entries(receiver, "?actor=ada@example.com")).toEqual([]);
       },
       { handlers },
     ));
 
-  it("has a change before it is made, and its outcome although nobody waits for the answer", () =>
+  it("the audit log records a change before it is made, and its outcome although the client has left", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -106,7 +106,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       { handlers },
     ));
 
-  it("says so too of a sign-in, and lets nobody in whose session is not kept", () =>
+  it("a sign-in whose session cannot be stored returns 503, and is failed in the audit log", () =>
     withReceiver(dialect, async (receiver) => {
       await execute(receiver.target, "DROP TABLE oncehook_sessions");
       const refused = await new OwnPage(receiver.adminOrigin).signIn(TOKEN);
@@ -114,7 +114,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
       expect(await entries(receiver)).toMatchObject([{ action: "session.begin", outcome: "failed" }]);
     }));
 
-  it("keeps back a change that it cannot write down, and lets nobody in", () =>
+  it("a change or a sign-in is refused where the audit log cannot be written", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -143,7 +143,7 @@ const BODIES: Readonly<Record<string, object>> = {
 const BY_ITSELF: ReadonlySet<string> = new Set(["/api/v1/session"]);
 
 describe("the audit log", () => {
-  it("has every change that a route of the admin API makes, under a name of its own", () =>
+  it("the audit log records every change by an admin route, under a name of its own", () =>
     withReceiver("sqlite", async (receiver) => {
       const routes = (await routesOf(idleListener())).filter(({ method }) => method !== "GET");
       expect(routes.length).toBeGreaterThan(5);
@@ -166,7 +166,7 @@ describe("the audit log", () => {
       expect(names.size).toBe(routes.length - BY_ITSELF.size);
     }));
 
-  it("is named by every route that changes something, or the listener is not made", () => {
+  it("a route that changes something without naming its audit action fails at start", () => {
     const app = idleListener();
     expect(() => app.post("/api/v1/anything", async () => ({}))).toThrow(
       "POST /api/v1/anything: its operation names no action for the audit log",
@@ -180,22 +180,28 @@ describe("the audit log", () => {
       const headers = { "content-type": "application/json" };
       await receiver.admin("/api/v1/oauth/states", { method: "POST", body, headers });
       expect(await entries(receiver)).toMatchObject([
-        { action: "oauth_state.expect", subject: null, detail: { expires_in: 60 }, outcome: "done" },
+        { action: "oauth_state.expect", target: null, detail: { expires_in: 60 }, outcome: "done" },
       ]);
     }));
 
-  it("has who signed in and out, by the cookie and not by the token that is still there", () =>
+  it("the audit log records a sign-in and a sign-out under the session, and not under the token beside it", () =>
     withReceiver("sqlite", async (receiver) => {
       const page = new OwnPage(receiver.adminOrigin);
       await page.signIn(TOKEN);
       await page.ask("DELETE", "/api/v1/session");
       expect(await entries(receiver)).toMatchObject([
-        { action: "session.end", who: "token", role: "operator", outcome: "done" },
-        { action: "session.begin", who: "token", role: "operator", detail: { by: "token" }, outcome: "done" },
+        { action: "session.end", actor: "token", role: "operator", outcome: "done" },
+        {
+          action: "session.begin",
+          actor: "token",
+          role: "operator",
+          detail: { by: "token" },
+          outcome: "done",
+        },
       ]);
     }));
 
-  it("has nothing of callbacks, nor of those who only look", () =>
+  it("the audit log records neither callbacks nor reads", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(payment());
       await receiver.admin("/api/v1/callbacks");

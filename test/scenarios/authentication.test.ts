@@ -22,7 +22,7 @@ const jwt = () =>
     .sign(Buffer.from(JWT_SECRET));
 
 describe.each(DIALECTS)("authentication on %s", (dialect) => {
-  it("by token lets in who brings it, whatever the signature, and nobody else", () =>
+  it("a callback with the token is accepted whatever its signature, and one without it returns 401", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -39,7 +39,7 @@ describe.each(DIALECTS)("authentication on %s", (dialect) => {
       env({ AUTH_METHOD: "token", CALLBACK_TOKEN: TOKEN }),
     ));
 
-  it("by JWT lets in who is named in it, and logs neither token nor claim", () =>
+  it("a callback with a valid JWT is accepted, and neither token nor claims are logged", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -54,7 +54,7 @@ describe.each(DIALECTS)("authentication on %s", (dialect) => {
       env(JWT_ENV),
     ));
 
-  it("by both refuses who brings one of them", () =>
+  it("a callback with only one of two required credentials returns 401", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -99,7 +99,7 @@ describe("authentication", () => {
       env({ AUTH_METHOD: "token", CALLBACK_TOKEN: TOKEN, CALLBACK_TOKEN_HEADER: "X-Partner" }),
     ));
 
-  it("that cannot be told is answered 503, so that the platform sends again", () =>
+  it("a callback whose authentication cannot be decided returns 503, so that the platform sends it again", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {

@@ -74,7 +74,7 @@ describe.each(DIALECTS)("a bulk replay on %s whose processes are killed", (diale
       const { body } = await receiver.admin(`/api/v1/bulk-replays/${id}`);
       expect(body).toMatchObject({ state: "done", total: EVENTS, done: EVENTS, failed: 0 });
       // What a process that died had replayed and not yet counted is found to be gone.
-      expect(body.already).toBeLessThanOrEqual(DEATHS.length * 8);
+      expect(body.already_handled).toBeLessThanOrEqual(DEATHS.length * 8);
       const effects = await rowsOf(target, "SELECT event_id, count(*) AS n FROM effects GROUP BY event_id");
       expect(effects.map(({ n }) => Number(n))).toEqual(Array.from({ length: EVENTS }, () => 1));
       expect(await countOf(target, "oncehook_records")).toBe(EVENTS);

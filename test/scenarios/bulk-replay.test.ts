@@ -8,7 +8,7 @@ import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
 import { conforms } from "../support/openapi.ts";
 import {
-  type Answer,
+  type CallbackResponse,
   event,
   type ReceiverOptions,
   startReceiver,
@@ -31,7 +31,7 @@ const handlers = [
   }),
 ];
 const EXHAUSTED: ReceiverOptions = { handlers, bulkPollMs: POLL, env: { RETRY_MAX: "0" } };
-const bulkOf = ({ body }: Answer) => body as unknown as BulkReplayView;
+const bulkOf = ({ body }: CallbackResponse) => body as unknown as BulkReplayView;
 
 /** So many failed events; what fails from then on is in the plan. */
 async function failures(receiver: TestReceiver, count: number): Promise<string[]> {
@@ -69,7 +69,7 @@ async function ended(receiver: TestReceiver, id: number): Promise<BulkReplayView
   return look(receiver, id);
 }
 
-async function change(receiver: TestReceiver, id: number, action: string): Promise<Answer> {
+async function change(receiver: TestReceiver, id: number, action: string): Promise<CallbackResponse> {
   const answer = await receiver.admin(`/api/v1/bulk-replays/${id}/${action}`, { method: "POST" });
   conforms(`/api/v1/bulk-replays/{id}/${action}`, "post", answer);
   return answer;
@@ -88,29 +88,35 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
           `UPDATE oncehook_failures SET source = 'oauth' WHERE event_id = '${other}'`,
         );
         const bulk = await start(receiver, { state: "exhausted", source: "platform" });
-        expect(bulk).toMatchObject({ total: 11, done: 0, per_second: 100, by: "token", ended_at: null });
+        expect(bulk).toMatchObject({
+          total: 11,
+          done: 0,
+          per_second: 100,
+          created_by: "token",
+          ended_at: null,
+        });
         expect(await ended(receiver, bulk.id)).toMatchObject({
           filter: { state: "exhausted", source: "platform" },
           state: "done",
           total: 11,
           done: 11,
           succeeded: 10,
-          already: 0,
+          already_handled: 0,
           failed: 1,
         });
         expect(plan.ran.toSorted()).toEqual([broken, ...rest].toSorted());
         const attempts = "attempts = 2 AND state = 'exhausted'";
         expect(await receiver.count("oncehook_failures", `event_id = '${broken}' AND ${attempts}`)).toBe(1);
         expect(await receiver.count("oncehook_failures", `event_id = '${other}'`)).toBe(1);
-        expect(await receiver.count("oncehook_attempts", "made_by = 'bulk' AND outcome = 'success'")).toBe(
-          10,
-        );
+        expect(
+          await receiver.count("oncehook_attempts", "triggered_by = 'bulk' AND outcome = 'success'"),
+        ).toBe(10);
         expect(await receiver.count("oncehook_attempts", "outcome = 'handler_failed'")).toBe(1);
       },
       EXHAUSTED,
     ));
 
-  it("begins no other replay while it is paused, goes on when told to, and ends when it is cancelled", () =>
+  it("a bulk replay starts no replay while paused, continues when resumed, and ends when cancelled", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -135,7 +141,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("begins no more replays in a second than it may", () =>
+  it("a bulk replay starts no more replays a second than its rate", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -149,7 +155,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("waits for a failure that somebody else is running, without holding the others up", () =>
+  it("a bulk replay waits for a failure that another run has leased, without delaying the others", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -161,7 +167,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
         expect(plan.ran.toSorted()).toEqual(others.toSorted());
         expect(await look(receiver, id)).toMatchObject({ state: "running" });
         await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
-        expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already: 0, failed: 0 });
+        expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already_handled: 0, failed: 0 });
         expect(plan.ran).toHaveLength(20);
       },
       EXHAUSTED,
@@ -177,7 +183,12 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
         await receiver.admin(`/api/v1/failures/platform/${ids.at(-1)}`, { method: "DELETE" });
         await execute(receiver.target, "UPDATE oncehook_bulk_replays SET per_second = 100");
         await change(receiver, id, "resume");
-        expect(await ended(receiver, id)).toMatchObject({ total: 12, done: 12, succeeded: 11, already: 1 });
+        expect(await ended(receiver, id)).toMatchObject({
+          total: 12,
+          done: 12,
+          succeeded: 11,
+          already_handled: 1,
+        });
       },
       EXHAUSTED,
     ));
@@ -192,7 +203,12 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       const before = plan.ran.length;
       expect(before).toBeLessThan(20);
       const second = await startReceiver(target, EXHAUSTED);
-      expect(await ended(second, id)).toMatchObject({ state: "done", succeeded: 20, already: 0, failed: 0 });
+      expect(await ended(second, id)).toMatchObject({
+        state: "done",
+        succeeded: 20,
+        already_handled: 0,
+        failed: 0,
+      });
       expect(plan.ran).toHaveLength(20);
       await second.stop();
     }));
@@ -228,7 +244,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
           receiver.target,
           `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${ids[0]}'`,
         );
-        expect(await ended(receiver, id)).toMatchObject({ succeeded: 1, already: 0, failed: 9 });
+        expect(await ended(receiver, id)).toMatchObject({ succeeded: 1, already_handled: 0, failed: 9 });
         expect(plan.ran).toHaveLength(10);
         const again = await start(receiver, {});
         expect(await ended(receiver, again.id)).toMatchObject({ total: 9, failed: 9 });
@@ -236,7 +252,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("is refused without a filter, with one that does not exist, and faster than it may be", () =>
+  it("a bulk replay is refused without a filter, with an unknown one, and above the permitted rate", () =>
     withReceiver(dialect, async (receiver) => {
       const bodies = [{}, { filter: { status: "waiting" } }, { filter: {}, per_second: 101 }, { filter: 1 }];
       for (const body of bodies) {
@@ -272,7 +288,12 @@ describe("a bulk replay on postgres", () => {
           expect(await look(receiver, begun.id)).toMatchObject({ state: "running", done: 0 });
           return begun.id;
         });
-        expect(await ended(receiver, id)).toMatchObject({ total: 1, succeeded: 1, already: 0, failed: 0 });
+        expect(await ended(receiver, id)).toMatchObject({
+          total: 1,
+          succeeded: 1,
+          already_handled: 0,
+          failed: 0,
+        });
         expect(plan.ran).toEqual([eventId]);
         expect(await receiver.count("oncehook_attempts")).toBe(1);
       },
@@ -286,7 +307,12 @@ describe("a bulk replay on postgres", () => {
       await first.stop();
       const second = await startReceiver(target, { ...EXHAUSTED, handlers: [] });
       const { id } = await start(second, {});
-      expect(await ended(second, id)).toMatchObject({ total: 2, succeeded: 0, already: 0, failed: 2 });
+      expect(await ended(second, id)).toMatchObject({
+        total: 2,
+        succeeded: 0,
+        already_handled: 0,
+        failed: 2,
+      });
       expect(await second.count("oncehook_failures", "attempts = 1")).toBe(2);
       expect(await second.count("oncehook_attempts")).toBe(0);
       await second.stop();

@@ -41,7 +41,7 @@ describe.each(DIALECTS)("duplicates on %s", (dialect) => {
       expect(body.text).toContain("oncehook_body_mismatch_total 1");
     }));
 
-  it("does not reveal a processed event to somebody without the secret", () =>
+  it("a processed event is not revealed to a sender without the secret", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       await receiver.send(sent);

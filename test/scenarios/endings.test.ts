@@ -358,7 +358,7 @@ describe.each(DIALECTS)("the answer on %s", (dialect) => {
     ["everything unauthenticated", unauthenticated],
     ["everything malformed", malformed],
     ["what is refused at the door", atTheDoor],
-  ])("is right for %s, and leaves exactly the rows it should", (_title, scenarios) =>
+  ])("the response is right for %s, and the database has exactly the expected rows", (_title, scenarios) =>
     withReceiver(
       dialect,
       async (receiver) => {

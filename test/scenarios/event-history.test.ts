@@ -53,7 +53,7 @@ const told = ({ timeline }: EventHistoryView) =>
   });
 
 describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
-  it("tells the callback, retries and replays, the record and its notification, in their order", () =>
+  it("the timeline has the callback, retries and replays, the record and its notification, in order", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -95,7 +95,7 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
       RETRYING,
     ));
 
-  it("has of an attempt its error with the stack, secrets masked, and how long it took", () =>
+  it("the timeline has an attempt's duration and its error with the stack, secrets masked", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
         );
         expect(attempts).toHaveLength(2);
         for (const attempt of attempts) {
-          expect(attempt).toMatchObject({ outcome: "handler_failed", took_ms: expect.any(Number) });
+          expect(attempt).toMatchObject({ outcome: "handler_failed", duration_ms: expect.any(Number) });
           expect(attempt).toMatchObject({
             error: expect.stringMatching(/^Error: down, token=\[masked\]\n +at /),
           });
@@ -121,7 +121,7 @@ describe.each(DIALECTS)("the time line of an event on %s", (dialect) => {
       RETRYING,
     ));
 
-  it("tells a run that the handler rejected from a callback that never came to one", () =>
+  it("the timeline distinguishes a run that the handler rejected from a callback that never reached one", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -18,7 +18,7 @@ const leaky = defineHandler({
 });
 
 describe.each(DIALECTS)("the callback log on %s", (dialect) => {
-  it("has every field of SPEC 1.8 for a success, in the store and as one line", () =>
+  it("the log has every field of SPEC 1.8 for a success, in the store and as one line", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       const answer = await receiver.send(sent, { path: "/api/v1/platform/callback?a=1" });
@@ -47,7 +47,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
       expect(lines).toMatchObject([{ ...expected, status: 200, level: 30 }]);
     }));
 
-  it("has one row and one line for each callback, refused ones with their reason", () =>
+  it("the log has one entry and one line for each callback, refused ones with their reason", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = payment();
       await receiver.send(sent);
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("the callback log on %s", (dialect) => {
       });
     }));
 
-  it("has a row and a line for what came to no callback address, once they are due", () =>
+  it("the log has an entry and a line for requests to unknown addresses, once these are due", () =>
     withDatabase(dialect, async (target) => {
       const receiver = await startReceiver(target);
       try {

@@ -104,9 +104,11 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
               expect(mail.mails[0]?.from).toBe("oncehook@localhost");
               expect(JSON.stringify(receiver.lines)).not.toMatch(/p%40ss|p@ss word/);
               const text = String((await receiver.admin("/metrics")).body.text);
-              expect(text).toContain('oncehook_delivery_attempts_total{channel="webhook",ending="failed"} 1');
               expect(text).toContain(
-                'oncehook_delivery_attempts_total{channel="email",ending="delivered"} 1',
+                'oncehook_delivery_attempts_total{channel="webhook",outcome="failed"} 1',
+              );
+              expect(text).toContain(
+                'oncehook_delivery_attempts_total{channel="email",outcome="delivered"} 1',
               );
             },
             { env, outboxPollMs: POLL },
@@ -115,7 +117,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       );
     }));
 
-  it("that nobody takes end as dead, are seen, and are delivered after a replay", () =>
+  it("notifications that the webhook refuses end as dead, are listed, and are delivered after a replay", () =>
     inFolder((folder) =>
       withWebhookReceiver(async (webhook) => {
         webhook.answers.push({ status: 410 });
@@ -159,7 +161,7 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       ),
     ));
 
-  it("are shared by two processes: each goes out once", () =>
+  it("two processes share the notifications and send each one once", () =>
     inFolder((folder) =>
       withWebhookReceiver(async (webhook) => {
         const options: ReceiverOptions = { env: await webhookEnv(folder, webhook), outboxPollMs: POLL };

@@ -83,7 +83,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("have all their digits in a replay as well", async () => {
+  it("a number has all its digits in a replay as well", async () => {
     const { status, event_id } = await send("later", `{"id":${BEYOND}}`);
     expect(status).toBe(500);
     const path = `/api/v1/failures/platform/${event_id}/replay`;
@@ -93,7 +93,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("are never rounded for a schema that takes numbers alone: the event is kept until it can be read", async () => {
+  it("a number is never rounded for a schema of plain numbers, and the event is kept as a failure", async () => {
     const { status, event_id } = await send("counted", `{"count":${BEYOND}}`);
     expect(status).toBe(500);
     const [failure] = await rowsOf(
@@ -107,7 +107,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     });
   });
 
-  it("are named in the error of such a failure, the first three of them", async () => {
+  it("the error about rounded numbers names the first three of them", async () => {
     const { event_id } = await send("counted", `{"count":${BEYOND},"more":[1e401,1e402,1e403]}`);
     const [failure] = await rowsOf(
       receiver.target,
@@ -116,13 +116,13 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     expect(failure?.error).toContain(`holds (${BEYOND}, 1e401, 1e402) reach`);
   });
 
-  it("that are wrong for another reason than their digits are refused for good", async () => {
+  it("a value that is wrong for another reason than its digits is refused for good", async () => {
     const answer = await send("counted", `{"count":"many","id":${BEYOND}}`);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining("data.count") } });
   });
 
   it.each([BEYOND, "1e400", "123456789012345678901234567890"])(
-    "are kept as a failure that names their digits where the schema takes integers alone: %s",
+    "a large number is kept as a failure that names it where the schema takes integers alone: %s",
     async (sent) => {
       const { status, event_id } = await send("whole", `{"count":${sent}}`);
       expect(status).toBe(500);
@@ -140,18 +140,18 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     ["a fraction for an integer", '{"count":0.12345678901234567890}'],
     ["a negative number for a positive one", `{"count":-${BEYOND}}`],
     ["another field that is wrong", `{"count":${BEYOND},"note":5}`],
-  ])("that no digits would make valid are refused for good: %s", async (_title, data) => {
+  ])("a number that no digits would make valid is refused for good: %s", async (_title, data) => {
     expect(await send("whole", data)).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining("data.") },
     });
   });
 
-  it("that no schema reads may have any digits", async () => {
+  it("a number that no schema reads may have any digits", async () => {
     expect((await send("counted", `{"count":1,"id":${BEYOND}}`)).status).toBe(200);
   });
 
-  it("are in the log with the digits that were sent", async () => {
+  it("the log has a number with the digits that were sent", async () => {
     const { event_id } = await send("exact", `{"id":${BEYOND}}`);
     const [row] = await rowsOf(
       receiver.target,
@@ -169,29 +169,23 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     ["a number beyond a double", `${BEYOND}.25`, `${BEYOND}.25`],
     ["a number in scientific notation", "1e21", "1000000000000000000000"],
     ["a small number", "1e-7", "0.0000001"],
-  ])(
-    "of the built-in payment_notify may be %s as amount, and keep its digits",
-    async (_title, sent, kept) => {
-      const answer = await pay(`{"order_id":"order-${events}","amount":${sent}}`);
-      expect(answer.status).toBe(200);
-      expect(String((await orderOf(answer.event_id))?.amount)).toBe(kept);
-    },
-  );
+  ])("the amount of payment_notify may be %s, and keeps its digits", async (_title, sent, kept) => {
+    const answer = await pay(`{"order_id":"order-${events}","amount":${sent}}`);
+    expect(answer.status).toBe(200);
+    expect(String((await orderOf(answer.event_id))?.amount)).toBe(kept);
+  });
 
   it.each([
     ["an integer", "123", 123],
     ["an integer beyond a double", BEYOND, BEYOND],
     ["a string", '"o-1"', "o-1"],
-  ])(
-    "of the built-in payment_notify may be %s as order_id, which is answered",
-    async (_title, sent, answered) => {
-      const answer = await pay(`{"order_id":${sent},"amount":1}`);
-      expect(answer).toMatchObject({ status: 200, body: { data: { order_id: answered } } });
-      expect((await orderOf(answer.event_id))?.order_id).toBe(String(answered));
-    },
-  );
+  ])("the order_id of payment_notify may be %s, and is returned", async (_title, sent, answered) => {
+    const answer = await pay(`{"order_id":${sent},"amount":1}`);
+    expect(answer).toMatchObject({ status: 200, body: { data: { order_id: answered } } });
+    expect((await orderOf(answer.event_id))?.order_id).toBe(String(answered));
+  });
 
-  it("of the built-in payment_notify name one order, as a number and as a string", async () => {
+  it("order_id of payment_notify names one order, as a number and as a string", async () => {
     await pay('{"order_id":"777","amount":1}');
     const { event_id } = await pay('{"order_id":777,"amount":2}');
     expect(await receiver.count("orders", "order_id = '777'")).toBe(1);
@@ -199,7 +193,7 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
   });
 
   it.each(["true", "null", '"ten"', '"NaN"', '"1e9999"', '""', "{}", '"1,5"'])(
-    "of the built-in payment_notify are refused as amount: %s",
+    "a wrong amount of payment_notify is refused: %s",
     async (sent) => {
       expect(await pay(`{"order_id":"o","amount":${sent}}`)).toMatchObject({
         status: 400,

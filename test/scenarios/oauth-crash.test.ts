@@ -78,7 +78,7 @@ async function comeBack({ agent, back }: Crash): Promise<unknown> {
 }
 
 const SIGNED_IN = { status: "success", data: { user_id: "ada" } };
-const prepared = (target: Target) => countOf(target, "oncehook_preparations", "sealed_result IS NOT NULL");
+const prepared = (target: Target) => countOf(target, "oncehook_preparations", "encrypted_result IS NOT NULL");
 
 async function oneUserOneExchange({ target, platform }: Crash): Promise<void> {
   expect(platform.grants.authorization_code).toBe(1);
@@ -109,7 +109,7 @@ describe("two processes on one PostgreSQL", () => {
 
 describe("a process that is killed in the middle of a sign-in", () => {
   it(
-    "before the exchange: the code is exchanged by the next one",
+    "a process killed before the exchange leaves the code to the next one",
     () =>
       withArrival(async (crash) => {
         const { platform, agent, back, server } = crash;
@@ -133,7 +133,7 @@ describe("a process that is killed in the middle of a sign-in", () => {
   );
 
   it(
-    "after the exchange and before the commit: same user, no second exchange",
+    "a process killed between exchange and commit leaves the same user, without a second exchange",
     () =>
       withArrival(async (crash) => {
         const { target, agent, back, server, platform } = crash;
@@ -154,7 +154,7 @@ describe("a process that is killed in the middle of a sign-in", () => {
   );
 
   it(
-    "after the commit: the browser that comes back is told what happened",
+    "a browser that comes back gets the result although the process was killed after the commit",
     () =>
       withArrival(async (crash) => {
         const { target, agent, back, server } = crash;

@@ -18,7 +18,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
       expect(await receiver.count("users", "user_id = 'ada'")).toBe(1);
       const [row] = await rowsOf(target, "SELECT * FROM oncehook_user_tokens");
       expect(row).toMatchObject({ user_id: "ada", error: null });
-      expect(Buffer.from(row?.sealed_tokens as Uint8Array).includes("token")).toBe(false);
+      expect(Buffer.from(row?.encrypted_tokens as Uint8Array).includes("token")).toBe(false);
       expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
       const { searchParams } = new URL(back);
       const everything = JSON.stringify([
@@ -69,7 +69,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
         expect((await agent.request(back)).status).toBe(500);
         slow.resolve(undefined);
         await until(
-          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
         );
         expect((await agent.request(back)).status).toBe(303);
         expect(platform.grants).toEqual({ authorization_code: 1, refresh_token: 0, refused: 0 });
@@ -77,7 +77,7 @@ describe.each(DIALECTS)("an OAuth flow with a real authorization server on %s", 
       { env: { HANDLER_TIMEOUT_MS: "300" } },
     ));
 
-  it("goes on without the browser: one that left is signed in all the same", () =>
+  it("a flow completes without the browser, and a user that left is signed in", () =>
     withFlow(dialect, async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();
       const asked = Promise.withResolvers<void>();
@@ -165,7 +165,7 @@ describe("the start of an OAuth flow", () => {
       { env: { OAUTH_ISSUER: "http://127.0.0.1:1" } },
     ));
 
-  it("is not served where the platform has no address to start at", () =>
+  it("the start of a flow returns 404 where the platform has no authorization address", () =>
     withFlow(
       "sqlite",
       async ({ startUrl }) => {
@@ -198,7 +198,7 @@ describe("the start of an OAuth flow", () => {
 });
 
 describe("the redirect of an OAuth flow", () => {
-  it("is refused in another browser, which does not spend the code", () =>
+  it("a redirect in another browser is refused, which does not spend the code", () =>
     withFlow("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive();
       const stranger = await new UserAgent().request(back);
@@ -230,7 +230,7 @@ describe("the redirect of an OAuth flow", () => {
       (url: URL) => url.searchParams.set("iss", `${url.searchParams.get("iss")}/`),
     ],
     ["no issuer, which the platform promises", (url: URL) => url.searchParams.delete("iss")],
-  ])("is refused with %s, before the code is sent anywhere", (_title, change) =>
+  ])("a redirect with %s is refused before the code is sent anywhere", (_title, change) =>
     withFlow("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive();
       const url = new URL(back);
@@ -241,7 +241,7 @@ describe("the redirect of an OAuth flow", () => {
     }),
   );
 
-  it("that the platform started is refused with another issuer, which spends neither its code nor its state", () =>
+  it("a flow that the platform started is refused with another issuer, which spends neither code nor state", () =>
     withFlow("sqlite", async ({ receiver, platform, redirectUri }) => {
       const state = "a-state-that-the-platform-made-up";
       const init = {
@@ -259,7 +259,7 @@ describe("the redirect of an OAuth flow", () => {
       expect(platform.grants.refused).toBe(1);
     }));
 
-  it("that the platform started may leave its issuer out, though the platform names it in others", () =>
+  it("a flow that the platform started may omit its issuer, though the platform sends it in others", () =>
     withFlow("sqlite", async ({ receiver, platform, redirectUri }) => {
       const state = "a-state-that-the-platform-made-up";
       const headers = { "content-type": "application/json" };
@@ -270,7 +270,7 @@ describe("the redirect of an OAuth flow", () => {
       expect([answer.status, platform.grants.refused]).toEqual([400, 1]);
     }));
 
-  it("with an error ends the flow, is logged with the platform's words and shows none of them", () =>
+  it("a redirect with an error ends the flow, logs the platform's text and shows none of it", () =>
     withFlow("sqlite", async ({ arrive, platform, receiver }) => {
       const { agent, back } = await arrive();
       const refusal = new URL(back);
@@ -286,7 +286,7 @@ describe("the redirect of an OAuth flow", () => {
       expect(platform.grants.authorization_code).toBe(0);
     }));
 
-  it("with a code that the platform refuses ends the flow", () =>
+  it("a redirect with a code that the platform refuses ends the flow", () =>
     withFlow("sqlite", async ({ arrive, platform }) => {
       const { agent, back } = await arrive();
       const forged = new URL(back);
@@ -296,7 +296,7 @@ describe("the redirect of an OAuth flow", () => {
       expect((await agent.request(back)).status).toBe(401);
     }));
 
-  it("does not accept the code of somebody else's flow", () =>
+  it("a redirect with the code of another user's flow is refused", () =>
     withFlow("sqlite", async ({ arrive, platform, receiver }) => {
       const [victim, attacker] = [await arrive("ada"), await arrive("mallory")];
       const injected = new URL(attacker.back);

@@ -6,7 +6,7 @@ import { event, withReceiver } from "../support/receiver.ts";
 const OWN_ID = /^usr_[0-9a-f]{32}$/;
 
 describe("a plain OAuth 2 platform", () => {
-  it("has its tokens kept under an id of our own, which the answer names, where nothing names the user", () =>
+  it("tokens are stored under an id of our own, which the response names, where nothing names the user", () =>
     withFlow(
       "sqlite",
       async ({ arrive, receiver, platform }) => {
@@ -27,7 +27,7 @@ describe("a plain OAuth 2 platform", () => {
       { env: { OAUTH_SCOPE: "profile" } },
     ));
 
-  it("is asked at OAUTH_USERINFO_URL whose tokens they are, also for codes that the platform sends itself", () =>
+  it("the receiver asks OAUTH_USERINFO_URL for the user of the tokens, also when the platform sends the code", () =>
     withHttpServer(
       (request, response) => {
         response.setHeader("content-type", "text/plain");

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { DIALECTS } from "../support/databases.ts";
-import { type Answer, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
+import { type CallbackResponse, payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
 const STATE = "state-of-at-least-128-bits";
 const PATH = "/api/platform/oauth-callback";
 
-async function expectState(receiver: TestReceiver, state = STATE): Promise<Answer> {
+async function expectState(receiver: TestReceiver, state = STATE): Promise<CallbackResponse> {
   return receiver.admin("/api/v1/oauth/states", {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -60,7 +60,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(await receiver.count("oncehook_records")).toBe(1);
     }));
 
-  it("repeats the answer of a flow that was not started here to nobody who brings another code", () =>
+  it("the answer of a platform-started flow is repeated only with the same code", () =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       expect((await redirect(receiver, `?code=c1&state=${STATE}`)).status).toBe(200);
@@ -131,7 +131,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(await receiver.count("oncehook_failures", "state = 'waiting' AND lease_owner IS NULL")).toBe(1);
     }));
 
-  it("is authenticated by the platform's signature as well, which counts as a use of the secret", () =>
+  it("the platform's signature also authenticates a redirect, which counts as a use of the secret", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = { code: "c1", state: "anything" };
       expect((await receiver.send(sent, { path: PATH })).status).toBe(200);
@@ -140,7 +140,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect((await receiver.send(sent, { path: PATH, secret: "f".repeat(32) })).status).toBe(401);
     }));
 
-  it("that is signed without the time that is asked for is refused, whatever state it brings", () =>
+  it("a redirect signed without the required timestamp is refused, whatever its state", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -162,7 +162,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       400,
       "the platform refused the authorization",
     ],
-  ])("is refused with %s", (_title, query, status, error) =>
+  ])("a redirect with %s is refused", (_title, query, status, error) =>
     withReceiver(dialect, async (receiver) => {
       await expectState(receiver);
       expect(await redirect(receiver, query)).toEqual({ status, body: { error } });
@@ -190,7 +190,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(await receiver.count("users")).toBe(0);
     }));
 
-  it("refuses a body of thirty thousand parameters like any other stranger's, and reads none of them", () =>
+  it("a body of thirty thousand parameters is refused without being parsed", () =>
     withReceiver(dialect, async (receiver) => {
       const form = `code=c1&state=${STATE}&${"a&".repeat(30_000)}`;
       expect((await redirect(receiver, "", form)).status).toBe(401);
@@ -200,7 +200,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(row?.body).toContain('"truncated":true');
     }));
 
-  it("that is signed and has a body of more than 16 KiB is refused with the bound", () =>
+  it("a signed redirect with a body of more than 16 KiB is refused with the bound", () =>
     withReceiver(dialect, async (receiver) => {
       const sent = { code: "c1", state: "anything", more: "" };
       sent.more = "a".repeat(16_385 - JSON.stringify(sent).length);
@@ -232,7 +232,7 @@ describe.each(DIALECTS)("the OAuth redirect on %s", (dialect) => {
       expect(everything.includes("canary-code") || everything.includes(STATE)).toBe(false);
     }));
 
-  it("is served under OAUTH_SCOPE_PATH, several segments allowed", () =>
+  it("the redirect is served under an OAUTH_SCOPE_PATH of several segments", () =>
     withReceiver(
       dialect,
       async (receiver) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { checkOAuth } from "../../src/app/doctor/check-oauth.ts";
+import { checkOAuth } from "../../src/app/doctor/run-doctor.ts";
 import { defineHandler, Rejected } from "../../src/index.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
@@ -38,7 +38,7 @@ const warning = (words: string) =>
   expect.objectContaining({ level: 40, msg: expect.stringContaining(words) });
 
 describe("the OAuth redirect beside a database in trouble", () => {
-  it("with the platform's refusal is answered all the same where its state cannot be marked as used", () =>
+  it("a redirect with the platform's refusal is answered although its state cannot be marked as used", () =>
     withReceiver("sqlite", async (receiver) => {
       await expectState(receiver);
       for (const operation of ["UPDATE", "DELETE"] as const)
@@ -47,7 +47,7 @@ describe("the OAuth redirect beside a database in trouble", () => {
       expect(receiver.lines).toContainEqual(warning("a used OAuth state could not be marked as spent"));
     }));
 
-  it("with a refused code is answered all the same where its earlier failure cannot be removed", () => {
+  it("a redirect with a refused code is answered although its earlier failure cannot be removed", () => {
     let isDown = true;
     const refusing = defineHandler({
       type: "user_authorized",
@@ -71,7 +71,7 @@ describe("the OAuth redirect beside a database in trouble", () => {
     );
   });
 
-  it("is answered 503 at the request's deadline where the look-up of its state waits for a lock", () =>
+  it("a redirect whose state look-up waits for a lock returns 503 at the request's deadline", () =>
     withReceiver(
       "postgres",
       async (receiver) => {
@@ -103,7 +103,7 @@ describe("errors that a stranger's requests bring about", () => {
   };
   const timesAtOnce = <T>(ask: () => Promise<T>) => Promise.all(Array.from({ length: 20 }, ask));
 
-  it("have one line a minute: a failing discovery, a sign-in without its provider, a session that cannot be read", () =>
+  it("errors that a stranger can cause are logged once a minute, for discovery, sign-in and sessions", () =>
     withReceiver(
       "sqlite",
       async ({ publicOrigin, adminOrigin, target, lines }) => {
@@ -122,7 +122,7 @@ describe("errors that a stranger's requests bring about", () => {
         const errors = lines.filter(({ level, err }) => level === 50 && err !== undefined);
         expect(errors.map(({ msg }) => msg)).toEqual([
           "an OAuth flow could not be started",
-          "nobody can sign in by OpenID Connect: the provider could not be asked",
+          "OpenID Connect sign-in failed: the provider did not respond",
           "an admin request failed",
         ]);
       },
@@ -131,7 +131,7 @@ describe("errors that a stranger's requests bring about", () => {
 });
 
 describe("the start of an OAuth flow without a handler for user_authorized", () => {
-  it("is refused before the user consents, and says what to do, as JSON and as a page", () =>
+  it("a flow without a handler is refused before the user consents, with the remedy, as JSON and as a page", () =>
     withReceiver(
       "sqlite",
       async ({ publicOrigin }) => {
@@ -149,9 +149,9 @@ describe("the start of an OAuth flow without a handler for user_authorized", () 
   it.each([
     ["payment_notify", {}, "ok"],
     ["payment_notify", CLIENT, "warning"],
-  ])("is named by doctor, with HANDLERS=%s and %j", async (HANDLERS, env, verdict) => {
+  ])("doctor names the missing handler with HANDLERS=%s and %j", async (HANDLERS, env, level) => {
     const config = testConfig({ dialect: "sqlite", url: "sqlite:./none.db" }, { HANDLERS, ...env });
-    const named = { verdict, says: expect.stringContaining("no handler receives user_authorized") };
+    const named = { level, message: expect.stringContaining("no handler receives user_authorized") };
     expect(await checkOAuth(config, [])).toContainEqual(expect.objectContaining(named));
     const own = defineHandler({ type: "user_authorized", data: z.object({}), handle: () => ({}) });
     expect(await checkOAuth(config, [own])).not.toContainEqual(expect.objectContaining(named));

@@ -9,7 +9,7 @@ import { UserAgent } from "../support/user-agent.ts";
 
 const SESSION = "/api/v1/session";
 
-const STRANGER = "a browser came back from the provider without a flow that was begun here";
+const STRANGER = "a browser returned from the provider without a flow of this receiver";
 
 /** A browser that brings something in the place of a flow, whatever the port. */
 function withFlowCookie(value: string): Pick<UserAgent, "request"> {
@@ -25,7 +25,7 @@ async function audit({ receiver }: OperatorsTest): Promise<Record<string, unknow
 }
 
 describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s", (dialect) => {
-  it("lets an operator in, who is known by the mail address in everything done", () =>
+  it("an operator signs in, and every action names the mail address", () =>
     withOperators(dialect, async (test) => {
       const { base, receiver, platform } = test;
       const { agent, answer } = await test.signIn("ada");
@@ -33,11 +33,11 @@ describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s
       expect([answer.status, html]).toEqual([200, expect.stringContaining('content="0;url=/"')]);
       const page = new OwnPage(base, agent);
       expect((await page.ask("GET", SESSION)).body).toMatchObject({
-        who: "ada@example.com",
+        actor: "ada@example.com",
         role: "operator",
       });
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(404);
-      const common = { who: "ada@example.com", role: "operator" };
+      const common = { actor: "ada@example.com", role: "operator" };
       expect(await audit(test)).toMatchObject([
         { ...common, action: "failure.discard", outcome: "refused" },
         { ...common, action: "session.begin", detail: { by: "oidc" }, outcome: "done" },
@@ -48,7 +48,7 @@ describe.each(DIALECTS)("signing in by OpenID Connect with a real provider on %s
 });
 
 describe("signing in by OpenID Connect", () => {
-  it("is offered where it is configured, under the provider's name", () =>
+  it("sign-in by OpenID Connect is offered under the provider's name where it is configured", () =>
     withOperators("sqlite", async ({ receiver, platform }) => {
       const { body } = await receiver.admin("/api/v1/sign-in", { headers: { authorization: "" } });
       expect(body).toEqual({
@@ -58,11 +58,11 @@ describe("signing in by OpenID Connect", () => {
       });
     }));
 
-  it("makes a viewer of who is on that list", () =>
+  it("a mail address on the list of viewers signs in as a viewer", () =>
     withOperators("sqlite", async ({ signIn, base }) => {
       const page = new OwnPage(base, (await signIn("vera")).agent);
       expect((await page.ask("GET", SESSION)).body).toMatchObject({
-        who: "vera@example.com",
+        actor: "vera@example.com",
         role: "viewer",
       });
       expect((await page.ask("DELETE", "/api/v1/failures/platform/none")).status).toBe(403);
@@ -79,7 +79,10 @@ describe("signing in by OpenID Connect", () => {
       async (test) => {
         // The ID token names ada, unverified; userinfo has an address of trudy's own, verified.
         expect((await test.signIn("trudy")).answer.status).toBe(403);
-        expect((await audit(test))[0]).toMatchObject({ action: "session.refused", who: "trudy@example.com" });
+        expect((await audit(test))[0]).toMatchObject({
+          action: "session.refused",
+          actor: "trudy@example.com",
+        });
       },
       { oidc: { claimsInIdToken: true } },
     ));
@@ -90,7 +93,7 @@ describe("signing in by OpenID Connect", () => {
       expect((await audit(test)).filter(({ action }) => action === "session.begin")).toEqual([]);
     }));
 
-  it("lets nobody in by an address that only looks like an operator's", () =>
+  it("a mail address that only resembles an operator's is refused", () =>
     withOperators(
       "sqlite",
       async (test) => {
@@ -105,7 +108,7 @@ describe("signing in by OpenID Connect", () => {
     ["is on neither list", "mallory", "mallory@example.com"],
     ["has an address that the provider has not verified", "eve", "sub:eve"],
     ["has an address of which the provider says so in a text", "erin", "sub:erin"],
-  ])("does not let in who %s", (_title, login, who) =>
+  ])("an account that %s is refused", (_title, login, actor) =>
     withOperators("sqlite", async (test) => {
       const { agent, answer } = await test.signIn(login);
       expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("on neither list")]);
@@ -114,7 +117,7 @@ describe("signing in by OpenID Connect", () => {
       expect(await audit(test)).toMatchObject([
         {
           action: "session.refused",
-          who,
+          actor,
           role: null,
           detail: { reason: "on neither list" },
           outcome: "refused",
@@ -128,7 +131,7 @@ describe("signing in by OpenID Connect", () => {
       "sqlite",
       async ({ signIn, base }) => {
         const page = new OwnPage(base, (await signIn("ada")).agent);
-        expect((await page.ask("GET", SESSION)).body).toMatchObject({ who: "ada@example.com" });
+        expect((await page.ask("GET", SESSION)).body).toMatchObject({ actor: "ada@example.com" });
       },
       { oidc: { claimsInIdToken: true } },
     ));
@@ -138,7 +141,7 @@ describe("signing in by OpenID Connect", () => {
       "sqlite",
       async ({ signIn, base }) => {
         const page = new OwnPage(base, (await signIn("vera")).agent);
-        expect((await page.ask("GET", SESSION)).body).toMatchObject({ who: "sub:vera", role: "viewer" });
+        expect((await page.ask("GET", SESSION)).body).toMatchObject({ actor: "sub:vera", role: "viewer" });
         const operator = new OwnPage(base, (await signIn("ada")).agent);
         expect((await operator.ask("GET", SESSION)).body).toMatchObject({ role: "operator" });
       },
@@ -211,7 +214,7 @@ describe("the way back from the provider", () => {
     ["without the issuer, which the provider promises", (url: URL) => url.searchParams.delete("iss")],
     ["with two codes", (url: URL) => url.searchParams.append("code", "another")],
     ["without a code", (url: URL) => url.searchParams.delete("code")],
-  ])("lets nobody in %s, and sends the code nowhere", (_title, change) =>
+  ])("a sign-in is refused %s, and sends the code nowhere", (_title, change) =>
     withOperators("sqlite", async (test) => {
       const { agent, back } = await test.arrive("ada");
       const url = new URL(back);
@@ -220,7 +223,7 @@ describe("the way back from the provider", () => {
       expect([answer.status, answer.headers.getSetCookie().length]).toEqual([401, 1]);
       expect(test.platform.grants).toEqual({ authorization_code: 0, refresh_token: 0, refused: 0 });
       await until(async () => (await audit(test)).length === 1);
-      expect(await audit(test)).toMatchObject([{ action: "session.refused", who: null }]);
+      expect(await audit(test)).toMatchObject([{ action: "session.refused", actor: null }]);
     }),
   );
 
@@ -228,7 +231,7 @@ describe("the way back from the provider", () => {
     ["in another browser", () => new UserAgent()],
     ["with a flow that was not begun here", () => withFlowCookie("A".repeat(400))],
   ])(
-    "lets nobody in %s, and writes nothing of it into the audit log, as any page can send a browser there",
+    "a sign-in is refused %s without an audit entry, because any page can send a browser there",
     (_title, stranger) =>
       withOperators("sqlite", async (test) => {
         const { receiver, platform } = test;
@@ -242,7 +245,7 @@ describe("the way back from the provider", () => {
       }),
   );
 
-  it("keeps out nobody who has a token, however often a page sends a browser there without a flow", () =>
+  it("redirects without a flow never lock out an operator with a token", () =>
     withOperators("sqlite", async (test) => {
       const { base, receiver, signIn } = test;
       for (let turn = 0; turn < 70; turn += 1) {
@@ -256,7 +259,7 @@ describe("the way back from the provider", () => {
       expect(receiver.lines.filter(({ msg }) => msg === STRANGER)).toHaveLength(60);
     }));
 
-  it("lets nobody in with the code of somebody else's flow", () =>
+  it("a sign-in with the code of another user's flow is refused", () =>
     withOperators("sqlite", async ({ arrive, platform, base }) => {
       const [victim, attacker] = [await arrive("ada"), await arrive("mallory")];
       const injected = new URL(attacker.back);
@@ -266,7 +269,7 @@ describe("the way back from the provider", () => {
       expect((await new OwnPage(base, attacker.agent).ask("GET", SESSION)).status).toBe(401);
     }));
 
-  it("shows no word of what the provider, or anybody else, wrote into the address", () =>
+  it("a refusal shows no text from the provider or from the address", () =>
     withOperators("sqlite", async ({ arrive }) => {
       const { agent, back } = await arrive("ada");
       const refusal = new URL(back);
@@ -287,7 +290,7 @@ describe("the way back from the provider", () => {
       });
     }));
 
-  it("is open for ten minutes", () => {
+  it("the redirect from the provider is accepted for ten minutes", () => {
     const time = { offset: 0 };
     return withOperators(
       "sqlite",
@@ -301,7 +304,7 @@ describe("the way back from the provider", () => {
     );
   });
 
-  it("may be tried ten times in a minute with what is not right, each time in a flow that was begun here", () =>
+  it("a wrong redirect can be tried ten times a minute, each time in a flow that was started here", () =>
     withOperators("sqlite", async ({ base, arrive }) => {
       for (let turn = 0; turn < 10; turn += 1) {
         const guesser = new UserAgent();
@@ -313,7 +316,7 @@ describe("the way back from the provider", () => {
       expect((await agent.request(back)).status).toBe(429);
     }));
 
-  it("goes on to where somebody wanted to go, be it a page with a filter", () =>
+  it("a sign-in leads to the page that was asked for, with its filter", () =>
     withOperators("sqlite", async ({ base, receiver }) => {
       const to = "/failures?event_id=a%26b%22%3E&state=exhausted#x";
       const agent = new UserAgent();
@@ -357,7 +360,7 @@ describe("the way back from the provider", () => {
         expect(JSON.stringify(receiver.lines)).not.toContain(searchParams.get(name));
     }));
 
-  it("begins nowhere while the provider is away, and the token still signs in", () =>
+  it("a sign-in does not start while the provider is unavailable, and the token still signs in", () =>
     withOperators(
       "sqlite",
       async ({ base, receiver }) => {

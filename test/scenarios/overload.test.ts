@@ -57,7 +57,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("tells a forged callback nothing else than an authentic one", () => {
+  it("a forged callback gets the same response as an authentic one at a full receiver", () => {
     const holder = holding();
     return withReceiver(
       dialect,
@@ -71,7 +71,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("lets in no more than the bound of those who come at the same moment", () => {
+  it("simultaneous callbacks are admitted up to the bound and no further", () => {
     const { hold, handler } = holding();
     return withReceiver(
       dialect,
@@ -166,7 +166,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("runs a replay all the same", () => {
+  it("a replay runs although the receiver is full", () => {
     const holder = holding();
     let runs = 0;
     const failing = defineHandler({
@@ -193,7 +193,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
     );
   });
 
-  it("counts who waits and who was turned away, and logs them as refused callbacks are logged", () => {
+  it("waiting and rejected requests are counted, and logged as refused callbacks are", () => {
     const holder = holding();
     return withReceiver(
       dialect,
@@ -215,7 +215,7 @@ describe.each(DIALECTS)("a receiver that is full, on %s", (dialect) => {
 });
 
 describe("requests that wait to be turned away", () => {
-  it("are let in where there is a place again when their turn comes", () => {
+  it("a request that waits for its rejection is admitted when a place is free in its turn", () => {
     const holder = holding();
     return withReceiver(
       "sqlite",

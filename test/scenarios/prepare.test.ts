@@ -35,15 +35,15 @@ function exchanging(plan: Plan) {
 }
 
 describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
-  it("is done once although its transaction fails twice, and its result serves the retry", () => {
+  it("the prepare step runs once although its transaction fails twice, and its result serves the retry", () => {
     const plan: Plan = { prepared: 0, failing: 2 };
     return withReceiver(
       dialect,
       async (receiver) => {
         const sent = event("exchange", {});
         expect((await receiver.send(sent)).status).toBe(500);
-        const [row] = await rowsOf(receiver.target, "SELECT sealed_result FROM oncehook_preparations");
-        expect(Buffer.from(row?.sealed_result as Uint8Array).includes("canary")).toBe(false);
+        const [row] = await rowsOf(receiver.target, "SELECT encrypted_result FROM oncehook_preparations");
+        expect(Buffer.from(row?.encrypted_result as Uint8Array).includes("canary")).toBe(false);
         await until(async () => (await receiver.count("oncehook_records")) === 1);
         expect(plan.prepared).toBe(1);
         expect(await receiver.count("oncehook_preparations")).toBe(0);
@@ -53,7 +53,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("is done once for simultaneous deliveries to two processes", () =>
+  it("the prepare step runs once for simultaneous deliveries to two processes", () =>
     withDatabase(dialect, async (target) => {
       const plan: Plan = { prepared: 0, prepare: () => sleep(100) };
       const receivers = [
@@ -153,7 +153,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("is told through its signal when its time limit is over, and may still give nothing then", () => {
+  it("the prepare step's signal aborts at its time limit, and the step may then return nothing", () => {
     const handler = defineHandler({
       type: "exchange",
       data: z.object({}),
@@ -169,7 +169,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         const sent = event("exchange", {});
         expect((await receiver.send(sent)).status).toBe(500);
         await until(
-          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
         );
         expect((await receiver.send(sent)).body).toEqual({ status: "success", data: { prepared: null } });
       },
@@ -190,7 +190,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("that ends after its time limit is not begun again, and serves the next delivery", () => {
+  it("a prepare step that ends after its time limit does not run again, and serves the next delivery", () => {
     const released = Promise.withResolvers<void>();
     const plan: Plan = { prepared: 0, prepare: () => released.promise };
     return withReceiver(
@@ -201,7 +201,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
         expect((await receiver.send(sent)).status).toBe(503);
         released.resolve();
         await until(
-          async () => (await receiver.count("oncehook_preparations", "sealed_result IS NOT NULL")) === 1,
+          async () => (await receiver.count("oncehook_preparations", "encrypted_result IS NOT NULL")) === 1,
         );
         expect((await receiver.send(sent)).body).toMatchObject({ status: "success" });
         expect(plan.prepared).toBe(1);
@@ -213,7 +213,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("that fails after its time limit gives up its lease, and is done again by the next delivery", () => {
+  it("a prepare step that fails after its time limit gives up its lease, and the next delivery runs it again", () => {
     const released = Promise.withResolvers<void>();
     const plan: Plan = { prepared: 0, prepare: () => released.promise };
     return withReceiver(
@@ -231,7 +231,7 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("is never done by a dry run, which uses a stored result or says that there is none", () => {
+  it("a dry run never runs the prepare step, and uses a stored result or reports that none exists", () => {
     const plan: Plan = { prepared: 0, failing: 1 };
     return withReceiver(
       dialect,

@@ -144,7 +144,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       retrying({ times: 99, error: new Rejected("no such order") }),
     ));
 
-  it("is exhausted at once when a retry is rejected", () =>
+  it("a rejected retry exhausts the retries at once", () =>
     withDatabase(dialect, async (target) => {
       const failing: { times: number; error?: Error } = { times: 99 };
       const receiver = await startReceiver(target, retrying(failing));
@@ -161,7 +161,7 @@ describe.each(DIALECTS)("failures and retries on %s", (dialect) => {
       async (receiver) => {
         const sent = event("unreliable", {}, { canary: "canary-in-the-body" });
         await receiver.send(sent);
-        const stored = Buffer.from((await failure(receiver.target))?.sealed_body as Uint8Array);
+        const stored = Buffer.from((await failure(receiver.target))?.encrypted_body as Uint8Array);
         expect(stored.length).toBeGreaterThan(50);
         expect(stored.includes("canary")).toBe(false);
       },

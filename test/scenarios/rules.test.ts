@@ -21,12 +21,12 @@ function signed(sent: object, lines: readonly string[], path = "/api/platform/ca
 const paid = { status: "success", data: { order_id: "o1" } };
 
 describe("where the event type stands", () => {
-  it("is the body alone with EVENT_TYPE_FROM=body", async () => {
+  it("the event type comes from the body alone with EVENT_TYPE_FROM=body", async () => {
     const sending = { headers: { "x-event-type": "nobody_knows" } };
     expect(await answerOf({ EVENT_TYPE_FROM: "body" }, payment(), sending)).toEqual(paid);
   });
 
-  it("is the header alone with EVENT_TYPE_FROM=header", () =>
+  it("the event type comes from the header alone with EVENT_TYPE_FROM=header", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -37,14 +37,14 @@ describe("where the event type stands", () => {
       { env: { EVENT_TYPE_FROM: "header" } },
     ));
 
-  it("is the body where the X-Event-Type header is empty, as if it were absent", async () => {
+  it("the event type comes from the body where the X-Event-Type header is empty", async () => {
     expect(await answerOf({}, payment(), { headers: { "x-event-type": "" } })).toEqual(paid);
     expect(await answerOf({}, payment({ event_type: "" }), { headers: { "x-event-type": "" } })).toEqual({
       error: "the event type is missing: expected event_type in the body",
     });
   });
 
-  it("is refused where the X-Event-Type header stands twice", () =>
+  it("a callback with two X-Event-Type headers returns 400", () =>
     withReceiver("sqlite", async (receiver) => {
       const answer = await rawExchange(
         receiver.publicOrigin,
@@ -65,7 +65,7 @@ describe("where the event type stands", () => {
     });
   });
 
-  it("is reported when the two differ and the header decides", () =>
+  it("a warning names both event types when they differ and the header decides", () =>
     withReceiver("sqlite", async (receiver) => {
       await receiver.send(event("payment_notify", { message: "m" }), {
         headers: { "x-event-type": "webhook_message" },
@@ -96,7 +96,7 @@ describe("the version of a callback", () => {
       ["X-API-Version: v2", "X-API-Version: v2"],
       400,
     ],
-  ])("is %s", (_title, path, lines, status) =>
+  ])("the version of a callback is %s", (_title, path, lines, status) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -173,7 +173,7 @@ describe("RECORD_RETENTION_DAYS", () => {
 });
 
 describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
-  it("at COMMIT is answered 500, kept for a retry, and leaves nothing", () => {
+  it("a database error at COMMIT returns 500, is kept for a retry, and leaves no effects", () => {
     const handler = defineHandler({
       type: "breaks_commit",
       data: z.object({}),
@@ -196,7 +196,7 @@ describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
     );
   });
 
-  it("that makes it unavailable is answered 503 with Retry-After, and the redelivery is handled", () =>
+  it("an unavailable database returns 503 with Retry-After, and the redelivery is handled", () =>
     withDatabase(dialect, async (target) => {
       const env = { REQUEST_TIMEOUT_MS: "400", HANDLER_TIMEOUT_MS: "300" };
       const receiver = await startReceiver(target, { env });
@@ -212,7 +212,7 @@ describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
       await receiver.stop();
     }));
 
-  it("that nobody foresaw is answered 500 and says no more than that", () =>
+  it("an unexpected database error returns 500 without any detail", () =>
     withReceiver(dialect, async (receiver) => {
       await execute(receiver.target, "ALTER TABLE oncehook_records RENAME TO elsewhere");
       const answer = await receiver.send(payment());
@@ -224,7 +224,7 @@ describe.each(DIALECTS)("a fault of the database on %s", (dialect) => {
       await execute(receiver.target, "ALTER TABLE elsewhere RENAME TO oncehook_records");
     }));
 
-  it("that keeps a failure from being stored is answered 500 all the same, and logged", () => {
+  it("a handler's error returns 500, and is logged, although its failure cannot be stored", () => {
     const handler = defineHandler({
       type: "fails",
       data: z.object({}),

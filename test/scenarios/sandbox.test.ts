@@ -34,7 +34,7 @@ async function send(receiver: TestReceiver, body: object) {
 }
 
 describe.each(DIALECTS)("the sandbox on %s", (dialect) => {
-  it("has a sample of each type and version that is handled when it is sent", () =>
+  it("the sandbox has a sample of each type and version that is handled when it is sent", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -67,7 +67,7 @@ describe.each(DIALECTS)("the sandbox on %s", (dialect) => {
     withReceiver(dialect, async (receiver) => {
       const answer = await receiver.admin("/api/v1/sandbox/oauth", { method: "POST" });
       conforms("/api/v1/sandbox/oauth", "post", answer);
-      const { signed_in, steps } = await clientOf(receiver).sandbox.oauth();
+      const { signed_in, steps } = await clientOf(receiver).sandbox.runOAuthFlow();
       expect(signed_in).toBe(true);
       expect(steps.map(({ method, status, url }) => [method, status, new URL(url).pathname])).toEqual([
         ["GET", 303, "/api/platform/oauth-start"],
@@ -213,7 +213,7 @@ describe("the sandbox", () => {
           expect(receiver.publicOrigin).toMatch(/^https:\/\/127\.0\.0\.1:/);
           const { body } = await send(receiver, { body: payment("evt_1") });
           expect(body).toMatchObject({ response: { status: 200 } });
-          const { signed_in, steps } = await clientOf(receiver).sandbox.oauth();
+          const { signed_in, steps } = await clientOf(receiver).sandbox.runOAuthFlow();
           expect([signed_in, steps[0]?.url]).toEqual([
             true,
             "https://pay.example.com/api/platform/oauth-start",
@@ -252,9 +252,9 @@ describe("the sandbox", () => {
     withReceiver(
       "sqlite",
       async (receiver) => {
-        const { signed_in, steps } = await clientOf(receiver).sandbox.oauth();
+        const { signed_in, steps } = await clientOf(receiver).sandbox.runOAuthFlow();
         expect([signed_in, steps.length, steps[0]?.status]).toEqual([false, 1, 404]);
-        expect(steps[0]?.says).toBe("The receiver starts no flow; its answer says what to do.");
+        expect(steps[0]?.message).toBe("The receiver starts no flow; its answer says what to do.");
         expect(steps[0]?.body).toContain("user_authorized");
       },
       { env: { HANDLERS: "payment_notify" } },
@@ -281,7 +281,7 @@ describe("the sandbox", () => {
       },
     ));
 
-  it("is not there in production", () =>
+  it("the sandbox returns 404 in production", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -289,7 +289,7 @@ describe("the sandbox", () => {
         const absent = { status: 404, message: "there is no sandbox in production" };
         await expect(sandbox.get()).rejects.toMatchObject(absent);
         await expect(sandbox.send({ body: payment("evt_1") })).rejects.toMatchObject(absent);
-        await expect(sandbox.oauth()).rejects.toBeInstanceOf(AdminError);
+        await expect(sandbox.runOAuthFlow()).rejects.toBeInstanceOf(AdminError);
         expect((await receiver.admin("/api/v1/sandbox/oauth", { method: "POST" })).status).toBe(404);
         expect(await receiver.count("oncehook_callbacks")).toBe(0);
       },

@@ -27,7 +27,7 @@ const handlers = [failing];
 const failOne = (receiver: TestReceiver) => receiver.send(event("failing", {}, { event_id: "f1" }));
 
 describe.each(DIALECTS)("a session on %s", (dialect) => {
-  it("is begun with the token, in a cookie for the receiver's own page alone, and kept as a hash", () =>
+  it("the token starts a session, in a cookie for the receiver's own page alone, stored as a hash", () =>
     withReceiver(
       dialect,
       async ({ adminOrigin, target }) => {
@@ -36,7 +36,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
         const begun = await page.signIn(TOKEN);
         conforms(SESSION, "post", begun);
         expect(begun.body).toMatchObject({
-          who: "token",
+          actor: "token",
           role: "operator",
           environment: "test",
           sandbox: true,
@@ -76,7 +76,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
       await Promise.all([first.stop(), second.stop()]);
     }));
 
-  it("ends with its time, and with the token that it was begun with", () =>
+  it("a session ends with its time, and with the token that started it", () =>
     withDatabase(dialect, async (target) => {
       const time = { offset: 0 };
       const clock = { now: () => new Date(Date.now() + time.offset) };
@@ -116,13 +116,13 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
       await Promise.all([receiver.stop(), changed.stop()]);
     }));
 
-  it("of a viewer looks at everything and changes nothing, by cookie and by token; it may sign out", () =>
+  it("a viewer's session reads everything and changes nothing, by cookie and by token, and may sign out", () =>
     withReceiver(
       dialect,
       async (receiver) => {
         await failOne(receiver);
         const page = new OwnPage(receiver.adminOrigin);
-        expect((await page.signIn(VIEWER)).body).toMatchObject({ who: "token", role: "viewer" });
+        expect((await page.signIn(VIEWER)).body).toMatchObject({ actor: "token", role: "viewer" });
         const bearer = { headers: { authorization: `Bearer ${VIEWER}` } };
         for (const path of ["/api/v1/failures", "/api/v1/callbacks", "/api/v1/audit", SESSION]) {
           expect((await page.ask("GET", path)).status).toBe(200);
@@ -138,7 +138,7 @@ describe.each(DIALECTS)("a session on %s", (dialect) => {
         expect(await receiver.count("oncehook_failures")).toBe(1);
         await until(async () => (await receiver.count("oncehook_audit", "action = 'failure.discard'")) === 2);
         const { items } = (await receiver.admin("/api/v1/audit?action=failure.discard&limit=1")).body;
-        expect(items).toMatchObject([{ role: "viewer", subject: "platform/f1", outcome: "refused" }]);
+        expect(items).toMatchObject([{ role: "viewer", target: "platform/f1", outcome: "refused" }]);
         expect((await page.ask("DELETE", SESSION)).status).toBe(204);
       },
       { handlers, env: { ADMIN_VIEWER_TOKEN: VIEWER } },
@@ -195,7 +195,7 @@ async function withCookie(
 }
 
 describe("a browser's session", () => {
-  it.each(PROVEN)("changes things for the receiver's own page, told by %s", (_by, headers) =>
+  it.each(PROVEN)("a session changes things for the receiver's own page, identified by %s", (_by, headers) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -221,7 +221,7 @@ describe("a browser's session", () => {
       ),
   );
 
-  it.each(FOREIGN)("is not begun by %s, even with the right token", (_from, headers) =>
+  it.each(FOREIGN)("a request from %s starts no session, even with the right token", (_from, headers) =>
     withReceiver("sqlite", async (receiver) => {
       const response = await fetch(receiver.adminOrigin + SESSION, {
         method: "POST",
@@ -233,7 +233,7 @@ describe("a browser's session", () => {
     }),
   );
 
-  it("is known by the address that operators use, where a proxy hands another Host on", () =>
+  it("a browser's origin is compared with ADMIN_BASE_URL where a proxy passes another Host on", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -244,7 +244,7 @@ describe("a browser's session", () => {
       { handlers, env: HTTPS },
     ));
 
-  it("is not looked at beside a wrong token, and no page's origin matters beside a right one", () =>
+  it("a cookie is ignored beside a wrong token, and no origin matters beside a right token", () =>
     withReceiver("sqlite", async (receiver) => {
       const authorization = "Bearer wrong-and-of-any-length";
       expect(await withCookie(receiver, "GET", SESSION, { authorization })).toBe(401);
@@ -276,7 +276,7 @@ describe("a session's cookie", () => {
     ["https://admin.example.com", "__Host-oncehook-session"],
     ["https://admin.example.com:8443", "__Host-oncehook-session-8443"],
     ["https://admin.example.com:9443", "__Host-oncehook-session-9443"],
-  ])("has the port of ADMIN_BASE_URL in its name where it is not 443: %s", (base, name) =>
+  ])("the session cookie's name has the port of ADMIN_BASE_URL where it is not 443: %s", (base, name) =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -299,7 +299,7 @@ describe("the admin listener", () => {
     "localhost.evil.example",
     "a b",
     "192.0.2.1",
-  ])("on a loopback address answers nobody who came by another name: %s", (host) =>
+  ])("a loopback admin listener returns 421 for another name: %s", (host) =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
       for (const path of ["/metrics", "/api/v1/sign-in", SESSION, "/sandbox/oauth/authorize"])
         expect(await statusFor(adminOrigin, path, { host })).toBe(421);
@@ -336,7 +336,7 @@ describe("the admin listener", () => {
       { env: { ADMIN_HOST: "0.0.0.0" } },
     ));
 
-  it("lets no answer be framed, guessed at, read by another site, or tell where it was", () =>
+  it("no admin response can be framed, guessed at, read by another site, or reveal its address", () =>
     withReceiver("sqlite", async (receiver) => {
       for (const [path, status] of [
         ["/healthz", 200],
@@ -360,7 +360,7 @@ describe("the admin listener", () => {
       }
     }));
 
-  it("is open at these addresses and at no other", () =>
+  it("the admin listener is open without sign-in at the listed addresses and no other", () =>
     withReceiver("sqlite", async (receiver) => {
       const routes = await routesOf(
         idleListener({ sandbox: { redirectUri: "http://127.0.0.1:1" } as never }),

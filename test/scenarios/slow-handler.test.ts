@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
 import {
-  type Answer,
+  type CallbackResponse,
   event,
   payment,
   type ReceiverOptions,
@@ -102,9 +102,9 @@ describe("while a handler holds the writer", () => {
       { env: { MAX_WAITING_CALLBACKS: "1" } },
     ));
 
-  it("a prepare step that has begun ends, and its event is handled with the step's result", async () => {
+  it("a prepare step that has started ends, and its event is handled with the step's result", async () => {
     const { step, preparing } = heldStep();
-    let answer: Promise<Answer> | undefined;
+    let answer: Promise<CallbackResponse> | undefined;
     await whileWriterIsHeld(
       async ({ send }) => {
         answer = send(event("prepare", {}));
@@ -136,7 +136,7 @@ it("outside work holds no place in the writer: other events are handled meanwhil
   );
 });
 
-it("a handler is told through its signal when its time limit is over", () => {
+it("a handler's signal aborts when its time limit is over", () => {
   let told = false;
   const waiting = defineHandler({
     type: "wait",

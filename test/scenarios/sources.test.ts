@@ -10,7 +10,7 @@ import { conforms } from "../support/openapi.ts";
 import { payment, startReceiver, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 
-const REACH = "/api/v1/sources/platform/reach";
+const REACH = "/api/v1/sources/platform/check";
 const CHECK_HEADER = "x-oncehook-endpoint-check";
 const OLD_SECRET = "the-signing-secret-before-this-one";
 const parcels = defineHandler({
@@ -26,12 +26,12 @@ const clientOf = ({ adminOrigin }: TestReceiver) => createAdminClient({ origin: 
 async function check(receiver: TestReceiver) {
   const answer = await receiver.admin(REACH, { method: "POST" });
   expect(answer.status).toBe(200);
-  conforms("/api/v1/sources/{source}/reach", "post", answer);
-  return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["reach"]>>;
+  conforms("/api/v1/sources/{source}/check", "post", answer);
+  return answer.body as unknown as Awaited<ReturnType<ReturnType<typeof clientOf>["sources"]["check"]>>;
 }
 
 describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
-  it("is told with the types of each address, and how handlers stand", () =>
+  it("the sources list has the types of each address and the state of the handlers", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -72,7 +72,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       },
     ));
 
-  it("is told with the last use of each secret, and never with the secret", () =>
+  it("the sources list has the last use of each secret, and never the secret", () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -102,12 +102,14 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       { env: { SIGNING_SECRET_PREVIOUS: OLD_SECRET } },
     ));
 
-  it("is reached where it leads to the receiver itself, with a warning that nobody outside gets there", () =>
+  it("an address that leads to the receiver itself is reached, with a warning that outsiders cannot reach it", () =>
     withReceiver(dialect, async (receiver) => {
       const found = await check(receiver);
       const url = `${receiver.publicOrigin}/api/platform/callback`;
       expect(found).toMatchObject({ url, reached: true, status: 401 });
-      expect(found.says).toBe("Reached: the receiver refused the unsigned request with 401, as it should.");
+      expect(found.message).toBe(
+        "Reached: the receiver refused the unsigned request with 401, as it should.",
+      );
       expect(found.warning).toMatch(/127\.0\.0\.1, an address of this machine .*cannot reach it/);
       expect(found.addresses.map((one) => [one.reached, one.status])).toEqual([
         [true, 401],
@@ -132,7 +134,7 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
       expect([mixed.status, mixed.body.error]).toEqual([400, expect.stringMatching(/^outcome: got /)]);
     }));
 
-  it("is reached where another process on the same database answers", () =>
+  it("an address is reached where another process on the same database responds", () =>
     withDatabase(dialect, async (target) => {
       const other = await startReceiver(target);
       const receiver = await startReceiver(target, { env: { CALLBACK_BASE_URL: other.publicOrigin } });
@@ -147,12 +149,12 @@ describe.each(DIALECTS)("what platforms are to register, on %s", (dialect) => {
 
 describe("the check of the registered addresses", () => {
   it("reaches the redirect address of OAuth as well, where it is one", async () => {
-    const oauth = "/api/v1/sources/oauth/reach";
+    const oauth = "/api/v1/sources/oauth/check";
     const port = await freePort();
     await withReceiver(
       "sqlite",
       async (receiver) => {
-        expect(await clientOf(receiver).sources.reach("oauth")).toMatchObject({
+        expect(await clientOf(receiver).sources.check("oauth")).toMatchObject({
           url: `http://127.0.0.1:${port}/api/platform/oauth-callback`,
           reached: true,
           status: 401,
@@ -169,7 +171,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("keeps a refused callback among the refused ones, whatever a stranger sends that looks like a check", async () => {
+  it("a refused callback stays among the refused ones, although it imitates a check", async () => {
     const seen: string[] = [];
     let now = Date.now();
     await withHttpServer(
@@ -213,14 +215,14 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("tells a receiver of another database from this one", () =>
+  it("the check distinguishes a receiver with another database from this one", () =>
     withReceiver("sqlite", (other) =>
       withReceiver(
         "sqlite",
         async (receiver) => {
           const found = await check(receiver);
           expect(found).toMatchObject({ reached: false, status: 401 });
-          expect(found.says).toMatch(/it is a receiver of another database \(another environment's\?\)/);
+          expect(found.message).toMatch(/it is a receiver of another database \(another environment's\?\)/);
         },
         { env: { CALLBACK_BASE_URL: other.publicOrigin } },
       ),
@@ -234,7 +236,7 @@ describe("the check of the registered addresses", () => {
         expect(reached).toBe(true);
         expect(addresses.map(({ status }) => status).sort()).toEqual([401, 429, 429]);
         const refused = addresses.find(({ status }) => status === 429);
-        expect(refused?.says).toMatch(
+        expect(refused?.message).toMatch(
           /^Reached, but answered 429: the receiver's own limit .* Try again in \d+ s\.$/,
         );
       },
@@ -246,7 +248,9 @@ describe("the check of the registered addresses", () => {
       "sqlite",
       async (receiver) => {
         expect(await check(receiver)).toMatchObject({ reached: true, status: 401 });
-        expect(await receiver.count("oncehook_callbacks", "request_headers LIKE '%oncehook-reach%'")).toBe(0);
+        expect(
+          await receiver.count("oncehook_callbacks", "request_headers LIKE '%\"oncehook-endpoint-check %'"),
+        ).toBe(0);
       },
       { env: { MASK_HEADERS: "User-Agent" } },
     ));
@@ -258,20 +262,22 @@ describe("the check of the registered addresses", () => {
         expect(await check(receiver)).toMatchObject({
           reached: true,
           status: 403,
-          says: expect.stringContaining("IP_ALLOW_LIST does not name 127.0.0.1, from where this check came"),
+          message: expect.stringContaining(
+            "IP_ALLOW_LIST does not name 127.0.0.1, from where this check came",
+          ),
         });
       },
       { env: { IP_ALLOW_LIST: "10.0.0.0/8" } },
     ));
 
-  it("says that the proxy does not tell of HTTPS", () =>
+  it("the check reports that the proxy does not announce HTTPS", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
         expect(await check(receiver)).toMatchObject({
           reached: false,
           status: 403,
-          says: expect.stringContaining("arrived at the receiver as plain HTTP"),
+          message: expect.stringContaining("arrived at the receiver as plain HTTP"),
         });
       },
       { env: { TRUST_PROXY: "10.0.0.0/8", HOST: "127.0.0.1" } },
@@ -295,7 +301,7 @@ describe("the check of the registered addresses", () => {
             expect(await check(receiver)).toMatchObject({
               reached: false,
               status: 502,
-              says: expect.stringMatching(
+              message: expect.stringMatching(
                 /^The request arrived at the receiver, which answered 401, but what came back is 502 of a server that calls itself "a-proxy"/,
               ),
             });
@@ -305,7 +311,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("is made once at a time", async () => {
+  it("one check of the registered addresses runs at a time", async () => {
     const held = Promise.withResolvers<void>();
     const asked: string[] = [];
     await withHttpServer(
@@ -320,7 +326,7 @@ describe("the check of the registered addresses", () => {
             const first = check(receiver);
             await until(() => asked.length === 3);
             const second = await receiver.admin(REACH, { method: "POST" });
-            conforms("/api/v1/sources/{source}/reach", "post", second);
+            conforms("/api/v1/sources/{source}/check", "post", second);
             expect(second.status).toBe(409);
             held.resolve();
             expect(await first).toMatchObject({ reached: false, status: 301 });
@@ -331,13 +337,13 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("knows no other source, and takes no address from whoever asks", () =>
+  it("the check knows no other source, and takes no address from its caller", () =>
     withHttpServer(
       () => expect.unreachable("nobody may be called but the configured address"),
       (origin) =>
         withReceiver("sqlite", async (receiver) => {
-          const stranger = await receiver.admin("/api/v1/sources/stripe/reach", { method: "POST" });
-          conforms("/api/v1/sources/{source}/reach", "post", stranger);
+          const stranger = await receiver.admin("/api/v1/sources/stripe/check", { method: "POST" });
+          conforms("/api/v1/sources/{source}/check", "post", stranger);
           expect([stranger.status, stranger.body.error]).toEqual([404, "there is no source of this name"]);
           const body = JSON.stringify({ url: origin });
           const headers = { "content-type": "application/json" };

@@ -49,7 +49,7 @@ const ask = async (receiver: TestReceiver, user_id = "ada") =>
   (await receiver.send(event("call_platform", { user_id }))).body.data as Record<string, string>;
 
 describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
-  it("are handed to a handler while they are valid", () =>
+  it("valid tokens are returned to a handler without a refresh", () =>
     withSignedIn(dialect, async ({ receiver, platform }) => {
       const [first, second] = [await ask(receiver), await ask(receiver)];
       expect(first).toMatchObject({ accessToken: expect.any(String), tokenType: "Bearer" });
@@ -57,7 +57,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
       expect(platform.grants.refresh_token).toBe(0);
     }));
 
-  it("are refreshed once for two processes that need them at once, and again with the rotated token", () =>
+  it("two processes that need tokens at once refresh them once, and later with the rotated token", () =>
     withSignedIn(dialect, async ({ receiver, platform, target, env }, time) => {
       const clock = { now: () => new Date(Date.now() + time.offset) };
       const second = await startReceiver(target, { env: { ...env, PORT: "0" }, handlers: [calling], clock });
@@ -74,7 +74,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
       await second.stop();
     }));
 
-  it("are refreshed ahead of time, without anybody asking", () =>
+  it("tokens are refreshed ahead of time, although no handler asks", () =>
     withSignedIn(
       dialect,
       async ({ platform, target }, time) => {
@@ -108,7 +108,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
       expect((await rowsOf(target, "SELECT refresh_at FROM oncehook_user_tokens"))[0]?.refresh_at).toBeNull();
     }));
 
-  it("are revoked at the platform and here on an operator's word", () =>
+  it("an operator's revocation revokes the tokens at the platform and here", () =>
     withSignedIn(dialect, async ({ receiver }) => {
       const revoke = () => receiver.admin("/api/v1/users/ada/tokens", { method: "DELETE" });
       expect((await revoke()).status).toBe(204);
@@ -130,9 +130,7 @@ describe.each(DIALECTS)("the tokens of a user on %s", (dialect) => {
         resealPollMs: 20,
       });
       expect((await ask(second)).accessToken).toBe(before.accessToken);
-      await until(() =>
-        second.lines.some(({ msg }) => String(msg).startsWith("nothing is left to encrypt anew")),
-      );
+      await until(() => second.lines.some(({ msg }) => String(msg).startsWith("re-encryption is complete")));
       await second.stop();
       const third = await startReceiver(target, {
         env: { ...env, ...rotated, ENCRYPTION_KEY_PREVIOUS: "", PORT: "0" },

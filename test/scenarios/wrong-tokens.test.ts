@@ -23,7 +23,7 @@ async function guess(receiver: TestReceiver, count: number, address?: string): P
 }
 
 describe("wrong tokens", () => {
-  it("are ten in a minute for one address: then nobody there is let in by a token, not even by the right one", () => {
+  it("ten wrong tokens a minute lock an address out, even with the right token", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(
@@ -51,7 +51,7 @@ describe("wrong tokens", () => {
     );
   });
 
-  it("keep nobody out for longer because the clock was set back", () => {
+  it("a lock after wrong tokens lasts no longer because the clock was set back", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(
@@ -82,7 +82,7 @@ describe("wrong tokens", () => {
       BEHIND,
     ));
 
-  it("count once each, so that a script with a token of yesterday keeps nobody out", () =>
+  it("a wrong token counts once, so that a script with an old token locks no operator out", () =>
     withReceiver("sqlite", async (receiver) => {
       for (let turn = 0; turn < 30; turn += 1)
         expect(
@@ -91,7 +91,7 @@ describe("wrong tokens", () => {
       expect((await receiver.admin(SESSION)).status).toBe(200);
     }));
 
-  it("end nobody's session, whose address it may be", () =>
+  it("wrong tokens end no session from the same address", () =>
     withReceiver(
       "sqlite",
       async (receiver) => {
@@ -106,7 +106,7 @@ describe("wrong tokens", () => {
 });
 
 describe.each(DIALECTS)("the audit log on %s", (dialect) => {
-  it("has those who were not let in, without what they sent, bounded, and says how many it left out", () => {
+  it("the audit log records wrong tokens in bounded number, without what was sent, and counts those it left out", () => {
     const time = { offset: 0 };
     const clock = { now: () => new Date(Date.now() + time.offset) };
     return withReceiver(
@@ -117,7 +117,7 @@ describe.each(DIALECTS)("the audit log on %s", (dialect) => {
         await until(async () => (await rows()) === 60);
         const { body } = await receiver.admin("/api/v1/audit?action=session.refused&limit=1");
         expect(body.items).toMatchObject([
-          { who: null, role: null, detail: { reason: "wrong token" }, outcome: "refused" },
+          { actor: null, role: null, detail: { reason: "wrong token" }, outcome: "refused" },
         ]);
         time.offset = 3_601_000;
         await guess(receiver, 1, "203.0.113.9");

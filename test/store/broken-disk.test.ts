@@ -24,11 +24,11 @@ it("a store on SQLite whose disk did not take a commit says so, is not ready, an
     const mend = await failFlushes(path);
     try {
       const lost = store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing());
-      await expect(lost).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+      await expect(lost).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       expect(await store.broken).toMatchObject({ cause: { message: "EIO: i/o error, fdatasync" } });
-      await expect(store.ping()).rejects.toThrow("the disk did not take what was committed");
+      await expect(store.ping()).rejects.toThrow("fsync of the WAL failed");
       await expect(store.find(newRecord("e1"), performance.now() + 1_000)).rejects.toThrow(
-        "the disk did not",
+        "fsync of the WAL failed",
       );
     } finally {
       mend();

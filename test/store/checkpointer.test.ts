@@ -5,13 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import {
-  CHECKPOINT_RULES,
+  CHECKPOINT_DEFAULTS,
   Checkpointer,
-  type CheckpointRules,
-  type Rest,
+  type CheckpointOptions,
+  type PauseWriter,
 } from "../../src/store/sqlite/checkpointer.ts";
-import { Connection, KEPT_LOG_BYTES } from "../../src/store/sqlite/connection.ts";
-import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
+import { Connection, WAL_SIZE_LIMIT_BYTES } from "../../src/store/sqlite/connection.ts";
+import { Flusher, openWal } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
 const LONG_LOG = 500;
@@ -29,25 +29,25 @@ interface Parts {
 async function withWriter(
   use: (parts: Parts) => Promise<void>,
   path = "x.db",
-  rules: Partial<CheckpointRules> = {},
+  rules: Partial<CheckpointOptions> = {},
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-checkpointer-"));
   const file = join(folder, "x.db");
   const connection = new Connection(file);
   connection.database.exec("CREATE TABLE t (data blob)");
-  const flusher = new Flusher(logFileOf(file));
+  const flusher = new Flusher(openWal(file));
   let rests = 0;
-  const rest: Rest = (during) => {
+  const rest: PauseWriter = (during) => {
     rests += 1;
-    return writer.rest(during);
+    return writer.pause(during);
   };
-  const checkpointer = new Checkpointer(join(folder, path), rest, (cause) => void flusher.failed(cause), {
-    ...CHECKPOINT_RULES,
+  const checkpointer = new Checkpointer(join(folder, path), rest, (cause) => void flusher.markFailed(cause), {
+    ...CHECKPOINT_DEFAULTS,
     afterMs: 10,
-    longLog: LONG_LOG,
+    restartFrames: LONG_LOG,
     ...rules,
   });
-  const writer = new Writer(connection, flusher, () => checkpointer.committed());
+  const writer = new Writer(connection, flusher, () => checkpointer.onCommit());
   try {
     await use({ path: file, writer, connection, rests: () => rests });
   } finally {
@@ -60,7 +60,7 @@ async function withWriter(
 }
 
 /** A thread that does this at each message. */
-function threadThat(does: string): Pick<CheckpointRules, "code"> {
+function threadThat(does: string): Pick<CheckpointOptions, "code"> {
   const code = `import { parentPort } from "node:worker_threads"; parentPort.on("message", () => { ${does} });`;
   return { code: new URL(`data:text/javascript,${encodeURIComponent(code)}`) };
 }
@@ -83,7 +83,7 @@ function rowsIn(path: string): number {
 }
 
 describe("the write-ahead log of SQLite", () => {
-  it("begins anew under writes that never stop", () =>
+  it("the WAL starts again under writes that never stop", () =>
     withWriter(async (parts) => {
       const longest = 20 * LONG_LOG * PAGE;
       let written = 0;
@@ -94,23 +94,23 @@ describe("the write-ahead log of SQLite", () => {
       expect((await stat(`${parts.path}-wal`)).size).toBeLessThan(longest);
     }));
 
-  it("gives back the room that it took for a reader who kept it from beginning anew", () =>
+  it("the WAL shrinks to its limit after a reader kept it from starting again", () =>
     withWriter(async (parts) => {
       const size = async () => (await stat(`${parts.path}-wal`)).size;
       const reader = new DatabaseSync(parts.path, { readOnly: true });
       try {
         reader.exec("BEGIN");
         reader.prepare("SELECT count(*) FROM t").get();
-        while ((await size()) <= KEPT_LOG_BYTES) await write(parts, 2_000_000);
+        while ((await size()) <= WAL_SIZE_LIMIT_BYTES) await write(parts, 2_000_000);
         reader.exec("ROLLBACK");
       } finally {
         reader.close();
       }
       const writeAndMeasure = () => write(parts).then(size);
-      await expect.poll(writeAndMeasure, { timeout: 10_000 }).toBeLessThanOrEqual(KEPT_LOG_BYTES);
+      await expect.poll(writeAndMeasure, { timeout: 10_000 }).toBeLessThanOrEqual(WAL_SIZE_LIMIT_BYTES);
     }));
 
-  it("is copied into the database soon after a commit, with nobody writing any more", () =>
+  it("the WAL is copied into the database soon after a commit, without further writes", () =>
     withWriter(async (parts) => {
       await write(parts);
       await expect.poll(async () => (await stat(parts.path)).size).toBeGreaterThan(5 * PAGE);
@@ -125,7 +125,7 @@ describe("the write-ahead log of SQLite", () => {
       expect(rowsIn(parts.path)).toBe(2);
     }, "folder-that-is-missing/x.db"));
 
-  it("holds up nobody when its thread ends while the writer rests for it", () =>
+  it("a checkpoint thread that ends while the writer rests for it delays no commit", () =>
     withWriter(
       async (parts) => {
         const writeAndCount = async () => {
@@ -146,13 +146,13 @@ describe("the write-ahead log of SQLite", () => {
         await write(parts);
         await expect
           .poll(() => write(parts).catch((error: unknown) => error))
-          .toMatchObject({ name: "StoreFault", reason: "unavailable" });
+          .toMatchObject({ name: "StoreError", reason: "unavailable" });
       },
       "x.db",
       threadThat('parentPort.postMessage({ frames: 0, left: 0, flushFailed: "disk I/O error" })'),
     ));
 
-  it("is copied no further after a flush of the database failed, so that it cannot begin over what the disk may lack", async () => {
+  it("the WAL is copied no further after a failed flush, so that it cannot overwrite what the disk may lack", async () => {
     const failures: Error[] = [];
     const failed = Promise.withResolvers<void>();
     const checkpointer = new Checkpointer(
@@ -163,14 +163,14 @@ describe("the write-ahead log of SQLite", () => {
         failed.resolve();
       },
       {
-        ...CHECKPOINT_RULES,
+        ...CHECKPOINT_DEFAULTS,
         afterMs: 1,
         ...threadThat(
-          `parentPort.postMessage({ frames: ${CHECKPOINT_RULES.longLog}, left: 0, flushFailed: "disk I/O error" })`,
+          `parentPort.postMessage({ frames: ${CHECKPOINT_DEFAULTS.restartFrames}, left: 0, flushFailed: "disk I/O error" })`,
         ),
       },
     );
-    checkpointer.committed();
+    checkpointer.onCommit();
     await failed.promise;
     await nextTurn();
     // It waits for the passes that have begun.
@@ -182,27 +182,27 @@ describe("the write-ahead log of SQLite", () => {
     // The first answer is of a log that a reader holds; the pass says which one it was.
     const rested = await firstRest("{ frames: LONG + passes, left: passes === 1 ? 5 : 0 }");
     // One for the reader, two of a long log that grows no more, and the one during the rest.
-    expect(rested).toEqual({ frames: CHECKPOINT_RULES.longLog + 4, left: 0 });
+    expect(rested).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 4, left: 0 });
   });
 
   it("stops the writer after five passes over a log that grows as fast as it is copied", async () => {
     const rested = await firstRest("{ frames: LONG + 1_000 * passes, left: 0 }");
-    expect(rested).toEqual({ frames: CHECKPOINT_RULES.longLog + 6_000, left: 0 });
+    expect(rested).toEqual({ frames: CHECKPOINT_DEFAULTS.restartFrames + 6_000, left: 0 });
   });
 });
 
 /** Commits until the writer was stopped once. @param answer of the thread, by its count of passes @returns the answer meanwhile */
 async function firstRest(answer: string): Promise<unknown> {
   const rested = Promise.withResolvers<unknown>();
-  const rest: Rest = async (during) => rested.resolve(await during());
+  const rest: PauseWriter = async (during) => rested.resolve(await during());
   const code = `globalThis.passes = (globalThis.passes ?? 0) + 1; parentPort.postMessage(${answer})`;
-  const rules = threadThat(code.replaceAll("LONG", String(CHECKPOINT_RULES.longLog)));
+  const rules = threadThat(code.replaceAll("LONG", String(CHECKPOINT_DEFAULTS.restartFrames)));
   const checkpointer = new Checkpointer("x.db", rest, () => {}, {
-    ...CHECKPOINT_RULES,
+    ...CHECKPOINT_DEFAULTS,
     afterMs: 1,
     ...rules,
   });
-  const commits = setInterval(() => checkpointer.committed(), 2);
+  const commits = setInterval(() => checkpointer.onCommit(), 2);
   try {
     return await rested.promise;
   } finally {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Connection, KEPT_LOG_BYTES } from "../../src/store/sqlite/connection.ts";
+import { Connection, WAL_SIZE_LIMIT_BYTES } from "../../src/store/sqlite/connection.ts";
 
 const KEPT = 256;
 const prepared: string[] = [];
@@ -27,7 +27,7 @@ it.each([
   ["trusted_schema", 0],
   // A wait inside SQLite would stop every other request.
   ["busy_timeout", 0],
-  ["journal_size_limit", KEPT_LOG_BYTES],
+  ["journal_size_limit", WAL_SIZE_LIMIT_BYTES],
 ])("a connection to SQLite has %s at %s, as durability and the other requests need it", (pragma, value) => {
   const row = connection.database.prepare(`PRAGMA ${pragma}`).get() ?? {};
   expect(Object.values(row)).toEqual([value]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asText, FingerprintSum, type SourceRow } from "../../src/store/index.ts";
+import { FingerprintSum, type SourceRow, toPostgresText } from "../../src/store/index.ts";
 
 const column = (kind: string) => ({ name: "value", kind, type: kind, isGenerated: false });
 
@@ -50,18 +50,18 @@ describe("the comparison at the end of a copy", () => {
     ["text", "1.0", "1"],
     ["text", "", null],
     ["float8", "0.1", "0.1000000000000001"],
-  ])("tells two values of a %s apart: %s and %s", (kind, one, other) => {
+  ])("a copy's comparison distinguishes two values of a %s: %s and %s", (kind, one, other) => {
     expect(fingerprint(kind, one).digest).not.toEqual(fingerprint(kind, other).digest);
   });
 
-  it("heeds no order of rows, and counts each that is there twice", () => {
+  it("a copy's comparison ignores the order of rows, and counts each repeated row", () => {
     expect(fingerprint("text", "a", "b", "c")).toEqual(fingerprint("text", "c", "a", "b"));
     expect(fingerprint("text", "a", "a").digest).not.toEqual(fingerprint("text", "b", "b").digest);
     expect(fingerprint("text", "a", "a").digest).not.toEqual(fingerprint("text").digest);
     expect(fingerprint("text", "a", "b").rows).toBe(2);
   });
 
-  it("heeds which column a value is in", () => {
+  it("a copy's comparison notices which column a value is in", () => {
     const columns = [column("text"), column("text")];
     const [one, other] = [new FingerprintSum(), new FingerprintSum()];
     one.add(["a", "b"], columns);
@@ -79,13 +79,16 @@ describe("a value that is copied", () => {
     ["int8", 9007199254740993n, "9007199254740993"],
     ["float8", 0.1, "0.1"],
     ["text", "\\x00", "\\x00"],
-  ])("of a column of type %s goes as the text that PostgreSQL reads as %s", (kind, value, text) => {
-    expect(asText(value, column(kind))).toBe(text);
-  });
+  ])(
+    "a value of a column of type %s is copied as the text that PostgreSQL reads as %s",
+    (kind, value, text) => {
+      expect(toPostgresText(value, column(kind))).toBe(text);
+    },
+  );
 
-  it("that PostgreSQL cannot hold is refused with the name of its column", () => {
-    expect(() => asText("a\u0000b", column("text"))).toThrow('column "value" holds a NUL character');
-    expect(() => asText(new Uint8Array(1), column("text"))).toThrow(
+  it("a value that PostgreSQL cannot hold is refused with the name of its column", () => {
+    expect(() => toPostgresText("a\u0000b", column("text"))).toThrow('column "value" holds a NUL character');
+    expect(() => toPostgresText(new Uint8Array(1), column("text"))).toThrow(
       'column "value" holds bytes in SQLite, and its type in PostgreSQL is text',
     );
   });

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
-import { Flusher, type LogFile, logFileOf } from "../../src/store/sqlite/flusher.ts";
+import { Flusher, openWal, type WalFile } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
 /** A disk whose flushes end when the test says so. */
 function slowDisk() {
   const flushes: PromiseWithResolvers<void>[] = [];
-  const file: LogFile = {
+  const file: WalFile = {
     sync() {
       const flush = Promise.withResolvers<void>();
       flushes.push(flush);
@@ -37,7 +37,7 @@ async function withWriter(use: (writer: Writer, disk: ReturnType<typeof slowDisk
 const SOON = () => performance.now() + 10_000;
 
 describe("a commit on SQLite", () => {
-  it("is answered when the disk has it, and not before", () =>
+  it("a commit is confirmed when the disk has it, and not before", () =>
     withWriter(async (writer, { flushes }) => {
       const ended: string[] = [];
       const work = writer.submit("e1", SOON(), () => ({ value: "done", keep: true }));
@@ -71,19 +71,19 @@ describe("a commit on SQLite", () => {
       expect(await Promise.all([second, third])).toEqual([2, 3]);
     }));
 
-  it("that the disk does not take is no success, and nothing is accepted after it", () =>
+  it("a commit that the disk refuses is no success, and later ones are refused", () =>
     withWriter(async (writer, { flushes }) => {
       const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
-      const failed = expect(work).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+      const failed = expect(work).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       await expect.poll(() => flushes.length).toBe(1);
       flushes[0]?.reject(new Error("EIO"));
       await failed;
       const later = writer.submit("e2", SOON(), () => ({ value: 2, keep: true }));
-      await expect(later).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+      await expect(later).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
       await writer.drain();
     }));
 
-  it("has ended for whoever waits for the end of all work when the disk has it, and not before", () =>
+  it("a drain resolves when the disk has the commits, and not before", () =>
     withWriter(async (writer, { flushes }) => {
       const work = writer.submit("e1", SOON(), () => ({ value: 1, keep: true }));
       await expect.poll(() => flushes.length).toBe(1);
@@ -101,7 +101,7 @@ describe("a commit on SQLite", () => {
       expect(ended).toEqual(["drained"]);
     }));
 
-  it("is asked of the disk no second time after a flush that failed, which would find nothing left to fail", () =>
+  it("a failed flush is not repeated, because a second one would report success for lost data", () =>
     withWriter(async (writer, { flushes }) => {
       const submit = (name: string) => writer.submit(name, SOON(), () => ({ value: name, keep: true }));
       const first = expect(submit("e1")).rejects.toMatchObject({ reason: "commit_unknown" });
@@ -118,15 +118,15 @@ describe("a commit on SQLite", () => {
   it("names the first of several failures", async () => {
     const flusher = new Flusher(slowDisk().file);
     const [first, second] = [new Error("EIO"), new Error("of the checkpoint")];
-    flusher.failed(first);
-    expect(flusher.failed(second)).toMatchObject({ cause: first });
+    flusher.markFailed(first);
+    expect(flusher.markFailed(second)).toMatchObject({ cause: first });
     expect(() => flusher.assertIntact()).toThrow(expect.objectContaining({ cause: first }));
     expect(await flusher.broken).toMatchObject({ cause: first });
   });
 
-  it("is not called durable where its log is there and cannot be opened", async () => {
+  it("a commit is not durable where its WAL exists and cannot be opened", async () => {
     const folder = await mkdtemp(join(tmpdir(), "oncehook-flusher-"));
-    const log = logFileOf(join(folder, "x.db"));
+    const log = openWal(join(folder, "x.db"));
     try {
       await log.sync();
       await mkdir(join(folder, "x.db-wal"));

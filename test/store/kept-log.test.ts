@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { addEffect, committing, EFFECTS, newRecord } from "../support/effects.ts";
 import { openTarget } from "../support/open-target.ts";
 
-it("a start beside somebody who reads says that the log of before is kept, and one alone does not", async () => {
+it("a start beside a reader reports that the earlier WAL is kept, and a start alone does not", async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-kept-"));
   const path = join(folder, "x.db");
   const target = { dialect: "sqlite", url: `sqlite:${path}` } as const;

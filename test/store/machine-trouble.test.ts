@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
-import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
+import { Flusher, openWal } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
 let folder = "";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "oncehook-trouble-"));
   connection = new Connection(path());
   connection.database.exec("CREATE TABLE t (n integer)");
-  flusher = new Flusher(logFileOf(path()));
+  flusher = new Flusher(openWal(path()));
 });
 
 afterAll(async () => {
@@ -40,7 +40,7 @@ it.each([
     const writer = new Writer(connection, flusher, () => {});
     const ended = writer.submit("e1", soon(), () => Promise.reject(error));
     await expect(ended).rejects.toMatchObject({
-      name: "StoreFault",
+      name: "StoreError",
       reason: "unavailable",
       cause: { message: name },
     });
@@ -53,7 +53,7 @@ it("a constraint that a statement breaks on SQLite is a failure of its event", a
   await expect(writer.submit("e1", soon(), () => Promise.reject(error))).rejects.toBe(error);
 });
 
-it("events that wait on SQLite hear that the database is unavailable where it takes no transaction", async () => {
+it("events that wait on SQLite fail as unavailable where the database accepts no transaction", async () => {
   const file = join(folder, "y.db");
   const troubled = new Connection(file);
   troubled.close();
@@ -64,7 +64,7 @@ it("events that wait on SQLite hear that the database is unavailable where it ta
     const writer = new Writer(troubled, flusher, () => {});
     const ended = writer.submit("e1", soon(), () => ({ value: 1, keep: true }));
     await expect(ended).rejects.toMatchObject({
-      name: "StoreFault",
+      name: "StoreError",
       reason: "unavailable",
       cause: { errcode: 14 },
     });

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { backupSqlite } from "../../src/store/sqlite/backup.ts";
-import { checkSqlite } from "../../src/store/sqlite/check-invariants.ts";
+import { checkSqlite } from "../../src/store/sqlite/inspect.ts";
 import { restoreSqlite } from "../../src/store/sqlite/restore.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { openTarget, STAMP } from "../support/open-target.ts";
@@ -57,7 +57,7 @@ function change(path: string, statement: string): void {
 }
 
 describe("a restore of an SQLite database", () => {
-  it("is the owner's alone, whoever may read the copy, and leaves what was there free to be opened", async () => {
+  it("a restored database has mode 0600 whatever the copy's mode, and the replaced one can still be opened", async () => {
     chmodSync(at("copy.db"), 0o644);
     expect(await restore()).toMatchObject({ keptAs: at(KEPT), copy: { contents: { records: 1 } } });
     expect(statSync(live()).mode & 0o777).toBe(0o600);
@@ -97,11 +97,11 @@ describe("a restore of an SQLite database", () => {
   it.each([
     ["no page", (file: Buffer) => file.fill(0xff, 100), 1],
     ["no header", (file: Buffer) => file.fill("x"), 1],
-  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, broken) => {
+  ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, count) => {
     writeFileSync(at("copy.db"), spoil(readFileSync(at("copy.db"))));
     expect(checkSqlite(at("copy.db"))).toMatchObject({
       contents: undefined,
-      invariants: [{ name: "file-intact", broken }],
+      invariants: [{ name: "file-intact", violations: count }],
     });
     await expect(restore()).rejects.toThrow("is damaged, or no database at all");
     expect(await records(live())).toBe(2);
@@ -118,19 +118,19 @@ describe("a restore of an SQLite database", () => {
       PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept; PRAGMA writable_schema = RESET`);
     database.close();
     const [intact] = checkSqlite(at("copy.db")).invariants;
-    expect(intact).toMatchObject({ name: "file-intact", broken: 8 });
+    expect(intact).toMatchObject({ name: "file-intact", violations: 8 });
     expect(intact?.examples).toHaveLength(5);
     await expect(restore()).rejects.toThrow(/is damaged.*row 1 missing from index spoiled_a/);
   });
 
-  it("tells of rows that point to nothing, and takes the copy", async () => {
+  it("a restore reports rows that point to nothing, and accepts the copy", async () => {
     change(
       at("copy.db"),
       "PRAGMA foreign_keys = OFF; CREATE TABLE item (id integer PRIMARY KEY, box integer REFERENCES item); INSERT INTO item VALUES (1, 7)",
     );
     const { copy } = await restore();
-    const broken = copy.invariants.filter((one) => one.broken > 0);
-    expect(broken).toMatchObject([{ name: "foreign-keys", broken: 1, examples: ["item 1"] }]);
+    const broken = copy.invariants.filter((one) => one.violations > 0);
+    expect(broken).toMatchObject([{ name: "foreign-keys", violations: 1, examples: ["item 1"] }]);
   });
 
   it("takes a copy of before databases belonged to an environment", async () => {
@@ -139,10 +139,12 @@ describe("a restore of an SQLite database", () => {
     expect(await records(live())).toBe(1);
   });
 
-  it("takes a copy in which an invariant does not hold, and tells which", async () => {
+  it("a restore accepts a copy that violates an invariant, and names the invariant", async () => {
     change(at("copy.db"), "UPDATE oncehook_records SET result = NULL");
     const { copy } = await restore();
-    expect(copy.invariants.filter(({ broken }) => broken > 0)).toMatchObject([{ name: "records-completed" }]);
+    expect(copy.invariants.filter(({ violations }) => violations > 0)).toMatchObject([
+      { name: "records-completed" },
+    ]);
   });
 
   it.each([
@@ -196,7 +198,7 @@ describe("a backup of an SQLite database", () => {
   });
 
   it.each(["EPERM", "ENOTSUP", "ENOSYS"])(
-    "is made on a file system that says %s of a second name",
+    "a backup is made on a file system that answers a hard link with %s",
     async (code) => {
       linking(failing(code));
       await backupSqlite(live(), at("new.db"));
@@ -205,7 +207,7 @@ describe("a backup of an SQLite database", () => {
     },
   );
 
-  it("is given up where the disk fails, and leaves nothing", async () => {
+  it("a backup ends with an error where the disk fails, and leaves no file", async () => {
     linking(failing("EIO"));
     await expect(backupSqlite(live(), at("new.db"))).rejects.toMatchObject({ code: "EIO" });
     expect(names()).toEqual(["copy.db", "live.db"]);

@@ -5,7 +5,7 @@ import { constants, DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../src/store/sqlite/connection.ts";
-import { Flusher, logFileOf } from "../../src/store/sqlite/flusher.ts";
+import { Flusher, openWal } from "../../src/store/sqlite/flusher.ts";
 import { Writer } from "../../src/store/sqlite/writer.ts";
 
 const SOON = () => performance.now() + 5_000;
@@ -24,7 +24,7 @@ async function withWriter(run: (opened: Opened) => Promise<void>, committed = ()
   const path = join(folder, "x.db");
   const connection = new Connection(path);
   connection.database.exec("CREATE TABLE t (n integer)");
-  const flusher = new Flusher(logFileOf(path));
+  const flusher = new Flusher(openWal(path));
   const writer = new Writer(connection, flusher, committed);
   const write = (n: number) =>
     writer.submit(`e${n}`, SOON(), () => ({
@@ -63,17 +63,16 @@ function refuse({ database }: Connection, what: "COMMIT" | "ROLLBACK"): void {
   );
 }
 
-/** Fails in a way that its savepoint cannot undo, so that the group has to be rolled back. */
-function beyondUndo({ connection, writer }: Opened, first: () => void): Promise<unknown> {
+/** Fails after it has written, so that the group has to be rolled back. */
+function failsAfterWriting({ connection, writer }: Opened, first: () => void): Promise<unknown> {
   return writer.submit("e2", SOON(), () => {
-    first();
     connection.run("INSERT INTO t VALUES (2)");
-    connection.database.exec("RELEASE oncehook_member");
+    first();
     throw new Error("of its own");
   });
 }
 
-const BROKEN = { name: "StoreFault", reason: "unavailable", message: /could not be rolled back/ };
+const BROKEN = { name: "StoreError", reason: "unavailable", message: /could not be rolled back/ };
 const STUCK = 1_000;
 /** Iterators that are kept, so that no garbage collection finishes them. */
 const unfinished: Iterator<unknown>[] = [];
@@ -93,7 +92,7 @@ describe("the writer of SQLite", () => {
   it("goes on when what one member wrote cannot be undone by itself, and the others of its group have their end", () =>
     withWriter(async (opened) => {
       const first = opened.write(1);
-      await expect(beyondUndo(opened, () => {})).rejects.toThrow("of its own");
+      await expect(failsAfterWriting(opened, () => {})).rejects.toThrow("of its own");
       expect([await first, await opened.write(3)]).toEqual([1, 1]);
       expect(opened.rows()).toMatchObject([{ n: 1 }, { n: 3 }]);
     }));
@@ -113,7 +112,7 @@ describe("the writer of SQLite", () => {
     withWriter(async (opened) => {
       const begun = performance.now();
       const first = opened.write(1);
-      const second = beyondUndo(opened, () => refuse(opened.connection, "ROLLBACK"));
+      const second = failsAfterWriting(opened, () => refuse(opened.connection, "ROLLBACK"));
       const ends = await Promise.allSettled([first, second, opened.write(3)]);
       const later = await Promise.allSettled([opened.write(4)]);
       for (const end of [...ends, ...later])
@@ -135,7 +134,7 @@ describe("the writer of SQLite", () => {
         refuse(opened.connection, "ROLLBACK");
         return { value: opened.connection.run("INSERT INTO child VALUES (404)").changes, keep: true };
       });
-      await expect(orphan).rejects.toMatchObject({ name: "StoreFault", reason: "commit_unknown" });
+      await expect(orphan).rejects.toMatchObject({ name: "StoreError", reason: "commit_unknown" });
       await expect(opened.write(2)).rejects.toThrow(BROKEN.message);
     }));
 
@@ -180,7 +179,7 @@ describe("the writer of SQLite", () => {
       const ends = await Promise.allSettled([opened.write(2), opened.write(3)]);
       for (const { reason } of ends as PromiseRejectedResult[])
         expect(reason).toMatchObject({
-          name: "StoreFault",
+          name: "StoreError",
           reason: "unavailable",
           message: expect.stringContaining("restart"),
         });
@@ -201,7 +200,7 @@ describe("the writer of SQLite", () => {
         return { value: 2, keep: true };
       });
       for (const one of [first, leaving])
-        await expect(one).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+        await expect(one).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
       expect(flusher.isIntact).toBe(false);
       for (const left of unfinished.splice(0)) left.return?.();
       expect(rows()).toEqual([]);
@@ -231,7 +230,7 @@ describe("the writer of SQLite", () => {
         other.exec("BEGIN IMMEDIATE");
         const late = writer.submit("e1", performance.now(), () => ({ value: undefined, keep: true }));
         await expect(late).rejects.toMatchObject({
-          name: "StoreFault",
+          name: "StoreError",
           reason: "unavailable",
           cause: { message: "database is locked" },
         });
@@ -288,7 +287,7 @@ describe("the writer of SQLite", () => {
       const first = submit("first", work.promise);
       await atWork.promise;
       let next: Promise<string> | undefined;
-      const rest = writer.rest(async () => {
+      const rest = writer.pause(async () => {
         order.push("rest");
         next = submit("next");
         for (let turn = 0; turn < 5; turn += 1) await nextTurn();
@@ -307,7 +306,7 @@ describe("the writer of SQLite", () => {
     withWriter(async ({ writer }) => {
       const failing = writer.submit("e1", SOON(), () => Promise.reject(new Error("of its own")));
       const slow = writer.submit("e2", SOON(), async () => {
-        await expect(late).rejects.toMatchObject({ name: "StoreFault", reason: "unavailable" });
+        await expect(late).rejects.toMatchObject({ name: "StoreError", reason: "unavailable" });
         return { value: "slow", keep: true };
       });
       const late = writer.submit("e1", performance.now() + 5, () => ({ value: undefined, keep: true }));

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
-import { type AdminDeps, createAdminListener } from "../../src/admin/index.ts";
+import { type AdminDependencies, createAdminListener } from "../../src/admin/index.ts";
 
 /** The admin listener of a receiver that is not there: for its routes alone. */
-export function idleListener(over: Partial<AdminDeps> = {}): FastifyInstance {
+export function idleListener(over: Partial<AdminDependencies> = {}): FastifyInstance {
   const access = { tokens: [], provider: null };
   return createAdminListener({
     access,
-    tokenCheck: { known: [] },
+    tokenCheck: { configured: [] },
     store: {},
     sandbox: null,
     ...over,

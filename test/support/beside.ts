@@ -1,4 +1,4 @@
-import { connect } from "../../src/app/open-store.ts";
+import { connectStore } from "../../src/app/open-store.ts";
 import { systemClock } from "../../src/domain/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import type { Target } from "./open-target.ts";
@@ -6,7 +6,7 @@ import { testConfig } from "./receiver.ts";
 
 /** Lends the store of a receiver that serves, as another process of its would open it. */
 export async function withStoreBeside<T>(target: Target, use: (store: Store) => Promise<T>): Promise<T> {
-  const { store } = await connect(testConfig(target), [], systemClock);
+  const { store } = await connectStore(testConfig(target), [], systemClock);
   try {
     return await use(store);
   } finally {

@@ -1,9 +1,9 @@
-import type { CheckedDatabase } from "../../src/store/index.ts";
+import type { IntegrityReport } from "../../src/store/index.ts";
 import { checkPostgres } from "../../src/store/postgres/index.ts";
 import { checkSqlite } from "../../src/store/sqlite/index.ts";
 import type { Target } from "./open-target.ts";
 
 /** What a user's `oncehook verify` would find. */
-export async function checkTarget({ dialect, url }: Target, schema?: string): Promise<CheckedDatabase> {
+export async function checkTarget({ dialect, url }: Target, schema?: string): Promise<IntegrityReport> {
   return dialect === "sqlite" ? checkSqlite(url.slice("sqlite:".length)) : checkPostgres(url, schema);
 }

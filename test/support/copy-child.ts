@@ -2,7 +2,7 @@
  * Copies a database in a process that kills itself. Arguments: the source's file, the target's address, and after how many
  * batches it dies.
  */
-import { copy } from "../../src/app/index.ts";
+import { copyDatabase } from "../../src/app/index.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { EFFECTS, KINDS } from "./effects.ts";
 import { CHILD_ENVIRONMENT } from "./secrets.ts";
@@ -10,7 +10,7 @@ import { CHILD_ENVIRONMENT } from "./secrets.ts";
 const [, , from = "", url = "", dies = "1"] = process.argv;
 let batches = 0;
 
-await copy({
+await copyDatabase({
   from,
   config: loadConfig({ ...CHILD_ENVIRONMENT, DATABASE_URL: url }),
   handlers: [],

@@ -13,7 +13,7 @@ export function newFailure(
     version: "v1",
     code: "handler_failed",
     error: "down",
-    sealedBody: Buffer.of(1),
+    encryptedBody: Buffer.of(1),
     bodySha256: "ab".repeat(32),
     nextAttemptAt,
     ...over,

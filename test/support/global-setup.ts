@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { createOwnDatabase } from "../../src/store/postgres/index.ts";
+import { createScratchDatabase } from "../../src/store/postgres/index.ts";
 import { execute } from "./execute.ts";
 import { openTarget } from "./open-target.ts";
 import { startPostgresProcess } from "./postgres-process.ts";
@@ -42,7 +42,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** Its schema is that of the migrations; whoever opens a copy first gives it its stamp, as with an empty database. */
 async function migratedTemplate(server: string): Promise<{ name: string; drop: () => Promise<void> }> {
-  const { url, drop } = await createOwnDatabase(server);
+  const { url, drop } = await createScratchDatabase(server);
   const { store } = await openTarget({ dialect: "postgres", url });
   await store.close();
   await execute({ dialect: "postgres", url }, "DELETE FROM oncehook_settings");

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
-import { createJwtScheme, type JwtOptions, secretKeys } from "../../src/verify/index.ts";
+import { createJwtScheme, type JwtOptions, secretKeys } from "../../src/sources/index.ts";
 
 export const NOW = new Date("2026-03-04T12:00:00Z");
 export const SECRET = "a-shared-secret-of-32-bytes-or-so";

@@ -1,5 +1,5 @@
 import type { CallbackFilter } from "../../src/domain/index.ts";
-import type { LoggedCallback, Page, Store } from "../../src/store/index.ts";
+import type { Page, Store, StoredCallback } from "../../src/store/index.ts";
 
 /** Longer than any search of a test takes. */
 const BUDGET_MS = 30_000;
@@ -9,6 +9,6 @@ export async function listCallbacks(
   { callbacks }: Pick<Store, "callbacks">,
   page: Page,
   filter: CallbackFilter = {},
-): Promise<readonly LoggedCallback[]> {
+): Promise<readonly StoredCallback[]> {
   return (await callbacks.search(filter, { ...page, budgetMs: BUDGET_MS })).callbacks;
 }

@@ -1,6 +1,6 @@
-import type { CallbackLogRow } from "../../src/domain/index.ts";
+import type { CallbackLogEntry } from "../../src/domain/index.ts";
 
-export function logRow(over: Partial<CallbackLogRow> = {}): CallbackLogRow {
+export function logRow(over: Partial<CallbackLogEntry> = {}): CallbackLogEntry {
   return {
     requestId: "r1",
     receivedAt: "2026-01-02T03:04:05.678Z",

@@ -19,7 +19,7 @@ const endings: string[] = [];
 await Promise.all(
   Array.from({ length: Number(count) }, async (_, index) => {
     const id = `e${index}`;
-    const { ending } = await store.once(
+    const { kind } = await store.once(
       newRecord(id),
       async (scope) => {
         const completion = await addEffect(scope, id);
@@ -29,7 +29,7 @@ await Promise.all(
       committing(20_000),
     );
     if (plan === "crash-after") crash();
-    endings.push(ending);
+    endings.push(kind);
   }),
 );
 await store.close();

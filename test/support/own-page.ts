@@ -1,4 +1,4 @@
-import { type Answer, answerOf } from "../../src/testing/post-callback.ts";
+import { type CallbackResponse, toCallbackResponse } from "../../src/testing/post-callback.ts";
 import { UserAgent } from "./user-agent.ts";
 
 export interface Asking {
@@ -16,7 +16,7 @@ export class OwnPage {
     this.#agent = agent;
   }
 
-  async ask(method: string, path: string, { body, headers }: Asking = {}): Promise<Answer> {
+  async ask(method: string, path: string, { body, headers }: Asking = {}): Promise<CallbackResponse> {
     const response = await this.#agent.request(this.#origin + path, {
       method,
       headers: {
@@ -27,10 +27,10 @@ export class OwnPage {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return answerOf(response);
+    return toCallbackResponse(response);
   }
 
-  signIn(token: string): Promise<Answer> {
+  signIn(token: string): Promise<CallbackResponse> {
     return this.ask("POST", "/api/v1/session", { body: { token } });
   }
 }

@@ -20,33 +20,32 @@ export async function seedRows(target: Target): Promise<void> {
       request_headers, request_body, outcome, response_status, response_body, processing_ms, with_record)
       SELECT 'r', ${time}, ${id}, 'POST', '/', 'a', '{}', '{}', 'success', 200, '{}', 1, 0 FROM g`,
     `${numbers} INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
-      code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
+      code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
       SELECT 'platform', ${id}, 't', 'v1', CASE WHEN n % 50 = 0 THEN 'waiting' ELSE 'exhausted' END, 1, 0,
       'c', 'e', ${bytes}, 'a', ${time}, ${time}, ${time} FROM g`,
-    `${numbers} INSERT INTO oncehook_attempts (source, event_id, began_at, made_by, outcome, took_ms)
+    `${numbers} INSERT INTO oncehook_attempts (source, event_id, started_at, triggered_by, outcome, duration_ms)
       SELECT 'platform', ${id}, ${time}, 'retry', 'success', 1 FROM g`,
-    `${numbers} INSERT INTO oncehook_bulk_replays (filter, per_second, begun_by, state, total, succeeded, already, failed,
-      after_id, up_to_id, begun_at, ended_at) SELECT '{}', 1, 'token', CASE WHEN n % 50 = 0 THEN 'running' ELSE 'done' END,
+    `${numbers} INSERT INTO oncehook_bulk_replays (filter, per_second, created_by, state, total, succeeded, already_handled, failed,
+      after_id, up_to_id, started_at, ended_at) SELECT '{}', 1, 'token', CASE WHEN n % 50 = 0 THEN 'running' ELSE 'done' END,
       1, 1, 0, 0, 1, 1, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_preparations (source, event_id, created_at) SELECT 'platform', ${id}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_notifications (position, source, event_id, topic, payload, created_at,
-      spread_at) SELECT 1, 'platform', ${id}, 't', '{}', ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
+      fanned_out_at) SELECT 1, 'platform', ${id}, 't', '{}', ${time}, CASE WHEN n % 50 = 0 THEN NULL ELSE ${time} END FROM g`,
     `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, next_attempt_at)
       SELECT id, 'webhook', CASE WHEN id % 50 = 0 THEN 'waiting' ELSE 'delivered' END, 1, created_at
       FROM oncehook_notifications WHERE event_id LIKE 'seed-%'`,
     `${numbers} INSERT INTO oncehook_redirect_states (state_sha256, expires_at, created_at)
       SELECT ${id}, ${time}, ${time} FROM g`,
     `${numbers} INSERT INTO oncehook_spent_states (state_sha256, expires_at) SELECT ${id}, ${time} FROM g`,
-    `${numbers} INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, refresh_at, updated_at)
+    `${numbers} INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, refresh_at, updated_at)
       SELECT ${id}, ${bytes}, ${time}, ${time} FROM g`,
-    `${numbers} INSERT INTO oncehook_heard (request_id, received_at, bytes, sealed_request)
+    `${numbers} INSERT INTO oncehook_captured_requests (request_id, received_at, bytes, encrypted_request)
       SELECT ${id}, ${time}, 1, ${bytes} FROM g`,
-    `${numbers} INSERT INTO oncehook_arrivals (source, subject, slot, count) SELECT 'platform', 'type:t', n, 1 FROM g`,
     `${numbers} INSERT INTO oncehook_credential_uses (method, fingerprint) SELECT 'hmac', ${id} FROM g`,
-    `${numbers} INSERT INTO oncehook_sessions (id_sha256, who, role, begun_with, begun_at, expires_at)
+    `${numbers} INSERT INTO oncehook_sessions (id_sha256, actor, role, credential_fingerprint, started_at, expires_at)
       SELECT ${id}, 'a', 'viewer', 'f', ${time}, ${time} FROM g`,
-    `${numbers} INSERT INTO oncehook_audit (at, who, remote_address, action)
-      SELECT ${time}, 'who-' || (n % 100), 'a', 'action-' || (n % 100) FROM g`,
+    `${numbers} INSERT INTO oncehook_audit (at, actor, remote_address, action)
+      SELECT ${time}, 'actor-' || (n % 100), 'a', 'action-' || (n % 100) FROM g`,
     `${numbers} INSERT INTO oncehook_rate_counters (key, points, reset_at_ms) SELECT ${id}, 1, n FROM g`,
   ];
   if (target.dialect === "sqlite") {

@@ -1,18 +1,18 @@
-import { type Running, start } from "../../src/app/index.ts";
+import { type RunningReceiver, start } from "../../src/app/index.ts";
 import { type Config, loadConfig } from "../../src/config/index.ts";
 import type { Clock } from "../../src/domain/index.ts";
 import type { Handler } from "../../src/handlers/index.ts";
 import type { Migration } from "../../src/store/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
-import { type Answer, answerOf, postCallback } from "../../src/testing/post-callback.ts";
-import { testEnvironment } from "../../src/testing/test-environment.ts";
+import { type CallbackResponse, postCallback, toCallbackResponse } from "../../src/testing/post-callback.ts";
+import { testEnvironment } from "../../src/testing/start-test-receiver.ts";
 import { KEY } from "./configuration.ts";
 import { type Dialect, withMigrated } from "./databases.ts";
 import { countOf } from "./effects.ts";
 import type { Target } from "./open-target.ts";
 import { SECRET, TOKEN } from "./secrets.ts";
 
-export type { Answer } from "../../src/testing/post-callback.ts";
+export type { CallbackResponse } from "../../src/testing/post-callback.ts";
 export { SECRET, TOKEN } from "./secrets.ts";
 
 export interface Sending {
@@ -24,12 +24,12 @@ export interface Sending {
 }
 
 /** A receiver that serves, with what a test needs to talk to it and to look behind it. */
-export interface TestReceiver extends Running {
+export interface TestReceiver extends RunningReceiver {
   readonly target: Target;
   /** The lines of the log so far. */
   readonly lines: Record<string, unknown>[];
-  send(event: object, sending?: Sending): Promise<Answer>;
-  admin(path: string, init?: RequestInit): Promise<Answer>;
+  send(event: object, sending?: Sending): Promise<CallbackResponse>;
+  admin(path: string, init?: RequestInit): Promise<CallbackResponse>;
   count(table: string, where?: string): Promise<number>;
 }
 
@@ -124,7 +124,7 @@ export function event(
 export const payment = (over: object = {}, data: object = {}) =>
   event("payment_notify", { order_id: "o1", amount: 10, ...data }, over);
 
-async function send(origin: string, sent: object, sending: Sending = {}): Promise<Answer> {
+async function send(origin: string, sent: object, sending: Sending = {}): Promise<CallbackResponse> {
   const { path = "/api/platform/callback", headers, secret = SECRET, raw } = sending;
   const { event_type } = sent as { event_type?: unknown };
   const type = typeof event_type === "string" ? event_type : undefined;
@@ -132,10 +132,10 @@ async function send(origin: string, sent: object, sending: Sending = {}): Promis
   return postCallback(origin + path, secret, { body, type, headers });
 }
 
-async function admin(origin: string, path: string, init: RequestInit = {}): Promise<Answer> {
+async function admin(origin: string, path: string, init: RequestInit = {}): Promise<CallbackResponse> {
   const response = await fetch(origin + path, {
     ...init,
     headers: { authorization: `Bearer ${TOKEN}`, ...init.headers },
   });
-  return answerOf(response);
+  return toCallbackResponse(response);
 }

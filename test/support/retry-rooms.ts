@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { assemble } from "../../src/app/assemble.ts";
+import { createServices } from "../../src/app/services.ts";
 import { loadConfig } from "../../src/config/index.ts";
+import { createEncryptor } from "../../src/encryption/index.ts";
 import { createRegistry } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { runEvent } from "../../src/receive/index.ts";
-import { keepFailure } from "../../src/receive/keep-failure.ts";
-import { createRetryLoop } from "../../src/retry/index.ts";
-import { createSealer } from "../../src/seal/index.ts";
+import { runEvent } from "../../src/pipeline/index.ts";
+import { storeFailure } from "../../src/pipeline/store-failure.ts";
+import { createRetryPoller } from "../../src/retry/index.ts";
+import { createHmacScheme } from "../../src/sources/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { capturedLog } from "../../src/testing/captured-log.ts";
-import { createHmacScheme } from "../../src/verify/index.ts";
 import { committing, newRecord } from "./effects.ts";
 import { execute } from "./execute.ts";
 import type { Target } from "./open-target.ts";
@@ -46,14 +46,14 @@ export function rooms(
   });
   const { logger, lines } = capturedLog(config);
   const registry = createRegistry([], [handler]);
-  const sealer = createSealer(config.encryptionKey);
+  const encryptor = createEncryptor(config.encryptionKey);
   const scheme = createHmacScheme({ secrets: ["unused"], toleranceSeconds: null, clock });
   const tokens = { for: () => Promise.reject(new Error("no user has authorized us")) };
-  const { receiver } = assemble({
+  const { receiver } = createServices({
     config,
     store,
     registry,
-    sealer,
+    encryptor,
     scheme,
     noteCredential: () => undefined,
     tokens,
@@ -61,7 +61,7 @@ export function rooms(
     logger,
     tracer: undefined,
   });
-  return { time, lines, receiver, loop: () => createRetryLoop(receiver, TIMING) };
+  return { time, lines, receiver, loop: () => createRetryPoller(receiver, TIMING) };
 }
 
 export function workOf(eventId: string) {
@@ -83,14 +83,14 @@ export function workOf(eventId: string) {
 export async function failInline({ receiver }: ReturnType<typeof rooms>, eventId = "e1"): Promise<void> {
   const work = workOf(eventId);
   const outcome = await runEvent(work, receiver);
-  if (outcome.ending !== "failed") throw new Error("the inline attempt should have failed");
-  await keepFailure(work, outcome, receiver);
+  if (outcome.kind !== "failed") throw new Error("the inline attempt should have failed");
+  await storeFailure(work, outcome, receiver);
 }
 
 /** Another process completes the failed event, and this one sees the failure all the same, as if it had looked before. */
 export async function completeElsewhere(store: Store, target: Target, eventId = "e1"): Promise<void> {
   const columns =
-    "source, event_id, event_type, version, state, attempts, retries_done, code, error, sealed_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
+    "source, event_id, event_type, version, state, attempts, retries_done, code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at";
   await execute(target, "CREATE TABLE kept AS SELECT * FROM oncehook_failures");
   await store.once(
     newRecord(eventId, { eventType: "unreliable" }),

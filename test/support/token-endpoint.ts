@@ -1,19 +1,20 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../src/domain/index.ts";
-import { sealTokens } from "../../src/handlers/index.ts";
+import { createEncryptor, type Encryptor } from "../../src/encryption/index.ts";
+import { encryptTokens } from "../../src/handlers/index.ts";
 import {
   createPlatform,
   createUserTokens,
-  type KeptTokens,
   type PlatformSettings,
+  type RenewableTokens,
 } from "../../src/oauth/index.ts";
-import { createSealer, type Sealer } from "../../src/seal/index.ts";
-import type { Store, UserTokenStore } from "../../src/store/index.ts";
-import { recordedLog } from "../observe/recorded-log.ts";
+import type { Store, UserTokens } from "../../src/store/index.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
 import { type Dialect, withStore } from "./databases.ts";
 import { execute } from "./execute.ts";
 import { withHttpServer } from "./http-server.ts";
+import { overriding } from "./overriding.ts";
 
 /** Users' tokens in a store of their own, and a token endpoint that answers as the test says. */
 export interface TokenTest {
@@ -22,9 +23,9 @@ export interface TokenTest {
   /** How many requests the endpoints had. */
   asked: number;
   /** The keeper under test, over this store or one that the test wraps around it. */
-  keeper(userTokens?: UserTokenStore, over?: Partial<PlatformSettings>): KeptTokens;
+  keeper(userTokens?: UserTokens, over?: Partial<PlatformSettings>): RenewableTokens;
   /** Stores tokens that have expired, and that may be refreshed since `second` of the epoch. */
-  expired(userId: string, second?: number, sealer?: Sealer, over?: object): Promise<void>;
+  expired(userId: string, second?: number, encryptor?: Encryptor, over?: object): Promise<void>;
 }
 
 type Respond = (request: IncomingMessage, response: ServerResponse, test: TokenTest) => void | Promise<void>;
@@ -36,7 +37,7 @@ export function withTokens(
   clock: Clock = systemClock,
 ): Promise<void> {
   return withStore(dialect, async (store, target) => {
-    const own = createSealer(randomBytes(32));
+    const own = createEncryptor(randomBytes(32));
     const log = recordedLog();
     let origin = "";
     const test: TokenTest = {
@@ -55,17 +56,17 @@ export function withTokens(
           ...over,
         };
         const platform = createPlatform(settings, false);
-        return createUserTokens({ store: userTokens, platform: () => platform, sealer: own, clock, log });
+        return createUserTokens({ store: userTokens, platform: () => platform, encryptor: own, clock, log });
       },
-      async expired(userId, second = 1, sealer = own, over = {}) {
+      async expired(userId, second = 1, encryptor = own, over = {}) {
         const old = { access_token: "old", refresh_token: `refresh-${userId}`, expires_in: 1, ...over };
-        const { sealed } = sealTokens(old, userId, sealer, new Date(0));
-        const hex = Buffer.from(sealed).toString("hex");
+        const { encrypted } = encryptTokens(old, userId, encryptor, new Date(0));
+        const hex = Buffer.from(encrypted).toString("hex");
         const bytes = dialect === "sqlite" ? `x'${hex}'` : `'\\x${hex}'`;
         const past = `'${new Date(second * 1000).toISOString()}'`;
         await execute(
           target,
-          `INSERT INTO oncehook_user_tokens (user_id, sealed_tokens, expires_at, refresh_at, updated_at)
+          `INSERT INTO oncehook_user_tokens (user_id, encrypted_tokens, expires_at, refresh_at, updated_at)
            VALUES ('${userId}', ${bytes}, ${past}, ${past}, ${past})`,
         );
       },
@@ -89,12 +90,11 @@ export function newTokens(_request: IncomingMessage, response: ServerResponse, {
 }
 
 /** The store of tokens where another process refreshes in the very moment between our look and our lease. */
-export function refreshedBeforeLease({ store: { userTokens }, keeper }: TokenTest): UserTokenStore {
-  return {
-    ...userTokens,
+export function refreshedBeforeLease({ store: { userTokens }, keeper }: TokenTest): UserTokens {
+  return overriding(userTokens, {
     async leaseOne(userId, lease) {
       await keeper().for(userId);
       return userTokens.leaseOne(userId, lease);
     },
-  };
+  });
 }

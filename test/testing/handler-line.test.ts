@@ -48,7 +48,7 @@ describe.each(DIALECTS)("the handler's line on %s", (dialect) => {
   afterAll(() => receiver.close());
 
   it.each(Object.keys(MISTAKES))(
-    "is in the failure of a test, the failures list and a dry run: %s",
+    "the handler's line is in a test's failure, the failures list and a dry run: %s",
     async (mistake) => {
       const { event, failure, status } = await receiver.send({
         event_type: "parcel_shipped",

@@ -20,7 +20,7 @@ const withBody = (path: string) =>
   `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
 
 describe("connections to the admin listener", () => {
-  it("are closed within a minute where no whole request comes", { timeout: 120_000 }, () =>
+  it("an admin connection without a whole request is closed within a minute", { timeout: 120_000 }, () =>
     withReceiver("sqlite", async ({ adminOrigin }) => {
       const begun = [
         withBody("/api/v1/session"),
@@ -40,7 +40,7 @@ describe("connections to the admin listener", () => {
   );
 
   it(
-    "that say nothing lock no operator out: past the bound the one that was idle longest is closed, and callbacks go on",
+    "silent admin connections lock no operator out, because the longest idle one is closed, and callbacks go on",
     {
       timeout: 120_000,
     },

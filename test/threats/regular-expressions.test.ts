@@ -34,12 +34,12 @@ function found(): Found[] {
 describe("a regular expression", () => {
   const all = found();
 
-  it("is found where there is one", () => {
+  it("the search finds the regular expressions of the source", () => {
     expect(all.length).toBeGreaterThan(40);
   });
 
   it.each(all.map((one) => [`${one.where} /${one.source.slice(0, 60)}/`, one] as const))(
-    "is linear in what it is given: %s",
+    "a regular expression is linear in its input: %s",
     (_title, { source, flags }) => {
       expect(checkSync(source, flags, { timeout: 20_000 }).status).toBe("safe");
     },

@@ -53,15 +53,18 @@ describe("a request that two servers read differently", () => {
     ["a header with NUL", ["X-Nul: a\0b"]],
     ["a header without a name", [": nameless"]],
     ["a line that is no header", ["no colon here"]],
-  ])("is refused, and nothing of it is taken for a second one: %s", async (_title, lines) => {
-    const before = await records();
-    const answer = await rawExchange(receiver.publicOrigin, wire(lines, `0\r\n\r\n${hidden()}`));
-    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
-    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expect(await records()).toBe(before);
-  });
+  ])(
+    "an ambiguous request is refused, and nothing of it is taken for a second one: %s",
+    async (_title, lines) => {
+      const before = await records();
+      const answer = await rawExchange(receiver.publicOrigin, wire(lines, `0\r\n\r\n${hidden()}`));
+      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+      expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+      expect(await records()).toBe(before);
+    },
+  );
 
-  it("is refused with chunks that end in a bare line feed", async () => {
+  it("a request with chunks that end in a bare line feed is refused", async () => {
     const body = event();
     const lines = ["Transfer-Encoding: chunked", `X-Signature: ${sign(body)}`];
     const answer = await rawExchange(
@@ -73,14 +76,14 @@ describe("a request that two servers read differently", () => {
 });
 
 describe("a request with Expect", () => {
-  it("is told to go on with 100-continue, and answered", async () => {
+  it("a request with Expect: 100-continue gets 100 Continue and then its response", async () => {
     const body = event();
     const lines = ["Expect: 100-continue", `Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
     const answer = await rawExchange(receiver.publicOrigin, wire(lines, body));
     expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
-  it("is refused with an expectation that nobody knows", async () => {
+  it("a request with an unknown expectation is refused", async () => {
     const answer = await rawExchange(receiver.publicOrigin, wire(["Expect: 200-ok", "Content-Length: 0"]));
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
@@ -98,7 +101,7 @@ describe("a path", () => {
     "//x/api/platform/callback",
     "/metrics",
     "/api/v1/failures",
-  ])("that is not the registered one to the letter is not found: %s", async (path) => {
+  ])("a path that differs from the registered one returns 404: %s", async (path) => {
     const body = event();
     const lines = [`Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
     const request = wire(lines, body).replace("/api/platform/callback", path);
@@ -136,7 +139,7 @@ describe("a signed body", () => {
       '{"event_id":"e","event_type":"constructor","timestamp":1,"data":{}}',
       400,
     ],
-  ])("is refused with %s, and changes nothing", async (_title, body, status) => {
+  ])("a signed body with %s is refused, and changes nothing", async (_title, body, status) => {
     const before = await records();
     const content = Buffer.from(body);
     const head = wire([`Content-Length: ${content.length}`, `X-Signature: ${sign(content)}`]);
@@ -146,7 +149,7 @@ describe("a signed body", () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  it("that names a key twice is taken as its last says, the same for the id and for the handler", async () => {
+  it("a signed body with a repeated key has the key's last value, for the id and for the handler", async () => {
     const id = `twice-${Date.now()}`;
     const body = event().replace(/"event_id":"[^"]*"/, `"event_id":"other","event_id":"${id}"`);
     const lines = [`Content-Length: ${body.length}`, `X-Signature: ${sign(body)}`];
@@ -156,7 +159,7 @@ describe("a signed body", () => {
     expect(await receiver.count("oncehook_records", "event_id = 'other'")).toBe(0);
   });
 
-  it("with ids that only look alike is as many events: no id is normalized", async () => {
+  it("ids that only look alike are different events, because no id is normalized", async () => {
     const alike = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "\u0441af\u00e9", "caf\u00e9 ", "caf\u00e9\u200b"];
     const mark = `alike-${Date.now()}-`;
     for (const id of alike) {
@@ -169,7 +172,7 @@ describe("a signed body", () => {
 
 describe.each(DIALECTS)("a callback on %s", (dialect) => {
   it.each(["x'); DROP TABLE oncehook_records; --", 'x" OR "1"="1', "x\\'; SELECT 1; /*", "$1 ? :a @b %s"])(
-    "with SQL in every field is an event like another: %s",
+    "a callback with SQL in every field is handled like any other: %s",
     (sql) =>
       withReceiver(dialect, async (one) => {
         const sent = payment({

@@ -3,8 +3,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import type { FormEvent } from "react";
 import { api, isStatus } from "../client.ts";
+import { Problem } from "../parts/page-states.tsx";
 import { PageTitle } from "../parts/page-title.tsx";
-import { Problem } from "../parts/problem.tsx";
 import { signInSearch } from "../search.ts";
 import { SESSION } from "../session.ts";
 import { EnvironmentBadge } from "../shell/environment-badge.tsx";
@@ -47,7 +47,7 @@ function TokenForm() {
   const queries = useQueryClient();
   const { back } = signInSearch(route.useSearch());
   const signIn = useMutation({
-    mutationFn: (token: string) => api.session.begin({ token }),
+    mutationFn: (token: string) => api.session.start({ token }),
     onSuccess: (session) => {
       queries.setQueryData(SESSION.queryKey, session);
       router.history.push(back ?? "/");

@@ -1,4 +1,4 @@
-import { Group, Modal } from "@mantine/core";
+import { Button, Group, Modal, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 interface Props {
@@ -24,5 +24,34 @@ export function Dialog({ title, size = "md", isOpen, close, children }: Props) {
         </Modal.Body>
       </Modal.Content>
     </Modal.Root>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What it will do, and whether it can be undone. */
+  readonly children: ReactNode;
+  /** What the button says, a verb. */
+  readonly action: string;
+  readonly isOpen: boolean;
+  readonly isBusy: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, children, action, isOpen, isBusy, onConfirm, onClose }: ConfirmProps) {
+  return (
+    <Dialog isOpen={isOpen} close={onClose} title={title}>
+      <Text component="div">{children}</Text>
+      <Group justify="flex-end" mt="lg">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          Keep it
+        </Button>
+        <Button color="red" loading={isBusy} onClick={onConfirm}>
+          {action}
+        </Button>
+      </Group>
+    </Dialog>
   );
 }

@@ -23,7 +23,7 @@ interface Props {
   readonly apply: (filters: Filters) => void;
 }
 
-/** Filters of a list. They are asked for together, when somebody says so: one search for all that is typed. */
+/** Filters of a list. Applied together on submit: one search for all fields. */
 export function FilterForm({ fields, filters, apply }: Props) {
   const set = fields.filter(({ name }) => filters[name] !== undefined).length;
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -46,13 +46,13 @@ export function FilterForm({ fields, filters, apply }: Props) {
           ))}
         </SimpleGrid>
         <Group mt="sm">
-          <Button type="submit">Apply the filters</Button>
+          <Button type="submit">Apply</Button>
           {set > 0 && (
             <Button
               variant="default"
               onClick={() => apply(Object.fromEntries(fields.map(({ name }) => [name, undefined])))}
             >
-              Remove all filters
+              Clear
             </Button>
           )}
         </Group>

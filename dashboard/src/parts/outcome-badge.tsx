@@ -15,7 +15,7 @@ export function OutcomeBadge({ outcome, status }: Props) {
   );
 }
 
-/** Green: handled; grey: had been; orange: the sender is told no; red: it is asked to come again. */
+/** Green: handled; grey: had been; orange: rejected; red: failed, the sender retries. */
 export function colorOf(outcome: string, status?: number): string {
   if (outcome === "success" || outcome === "done" || outcome === "delivered") return "green";
   if (outcome === "already_processed") return "gray";

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 interface Props {
   readonly title: string;
   /** What the page answers, in a sentence. */
-  readonly says?: string;
+  readonly description?: string;
   /** Buttons beside it. */
   readonly children?: ReactNode;
 }
@@ -12,7 +12,7 @@ interface Props {
 let shownBefore = false;
 
 /** The page's heading. Coming from another page it takes the focus, so that a screen reader tells of the new one. */
-export function PageTitle({ title, says, children }: Props) {
+export function PageTitle({ title, description, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} – Oncehook`;
@@ -21,15 +21,15 @@ export function PageTitle({ title, says, children }: Props) {
   }, [title]);
   return (
     <>
-      <Group justify="space-between" mb={says === undefined ? "md" : 4}>
+      <Group justify="space-between" mb={description === undefined ? "md" : 4}>
         <Title order={1} size="h2" ref={heading} tabIndex={-1}>
           {title}
         </Title>
         {children}
       </Group>
-      {says !== undefined && (
+      {description !== undefined && (
         <Text c="dimmed" mb="md">
-          {says}
+          {description}
         </Text>
       )}
     </>

@@ -1,4 +1,4 @@
-import { useClock } from "./clock.ts";
+import { useSyncExternalStore } from "react";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DATE_AND_CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -41,4 +41,40 @@ function Distance({ to }: { readonly to: Date }) {
   const seconds = Math.round((to.getTime() - useClock()) / 1000);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
   return RELATIVE.format(Math.round(seconds / size), unit);
+}
+
+const EVERY_MS = 1_000;
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** The time in milliseconds, in whole seconds; its users re-render each second. One timer serves all of them. */
+function useClock(): number {
+  return useSyncExternalStore(subscribe, () => Math.floor(Date.now() / EVERY_MS) * EVERY_MS);
+}
+
+/** Whether this moment, in milliseconds, is past; its users re-render when it comes. */
+export function useIsPast(moment: number): boolean {
+  return useSyncExternalStore(subscribe, () => Date.now() > moment);
+}
+
+function subscribe(notify: () => void): () => void {
+  listeners.add(notify);
+  timer ??= setInterval(() => {
+    for (const one of listeners) one();
+  }, EVERY_MS);
+  return () => {
+    listeners.delete(notify);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+const WHOLE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** A duration to read: a tenth of a millisecond matters below ten of them. */
+export function milliseconds(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return `${(value < 10 ? TENTHS : WHOLE).format(value)} ms`;
 }

@@ -1,12 +1,23 @@
-import { AppShell, Burger, Group, NavLink, type NavLinkProps, ScrollArea, Stack, Text } from "@mantine/core";
+import {
+  AppShell,
+  Burger,
+  Button,
+  Group,
+  NativeSelect,
+  NavLink,
+  type NavLinkProps,
+  ScrollArea,
+  Stack,
+  Text,
+  useMantineColorScheme,
+} from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useMutation } from "@tanstack/react-query";
 import { createLink, Outlet } from "@tanstack/react-router";
+import type { SessionView } from "oncehook/admin-client";
 import type { AnchorHTMLAttributes, Ref } from "react";
-import { useSession } from "../session.ts";
-import { destinations } from "./destinations.ts";
+import { endSession, useSession } from "../session.ts";
 import { EnvironmentBadge } from "./environment-badge.tsx";
-import { SchemeSwitch } from "./scheme-switch.tsx";
-import { Who } from "./who.tsx";
 
 interface ItemProps
   extends Omit<NavLinkProps, "vars">,
@@ -27,7 +38,7 @@ export function Shell() {
       padding="md"
     >
       <a className="skip-link" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <AppShell.Header className={environment === "production" ? "production" : ""}>
         <Group h="100%" px="md" gap="sm" wrap="nowrap">
@@ -42,7 +53,7 @@ export function Shell() {
           <Text fw={700}>Oncehook</Text>
           <EnvironmentBadge environment={environment} />
           <Group ml="auto" visibleFrom="sm">
-            <Who />
+            <SignedInUser />
           </Group>
         </Group>
       </AppShell.Header>
@@ -52,9 +63,9 @@ export function Shell() {
         </ScrollArea>
         <Stack gap="xs" pt="sm">
           <Group hiddenFrom="sm">
-            <Who />
+            <SignedInUser />
           </Group>
-          <SchemeSwitch />
+          <ColorSchemeSelect />
           {version !== null && (
             <Text size="xs" c="dimmed">
               Oncehook {version}
@@ -81,4 +92,70 @@ function Navigation({ close }: { readonly close: () => void }) {
       activeProps={{ active: true }}
     />
   ));
+}
+
+/** The navigation, in the order of how often it is needed. */
+const ALL = [
+  { to: "/", label: "Overview" },
+  { to: "/callbacks", label: "Callbacks" },
+  { to: "/failures", label: "Failures" },
+  { to: "/refused", label: "Refused" },
+  { to: "/notifications", label: "Notifications" },
+  { to: "/bulk-replays", label: "Bulk replays" },
+  { to: "/sources", label: "Sources and handlers" },
+  { to: "/sandbox", label: "Sandbox" },
+  { to: "/audit", label: "Audit log" },
+  { to: "/api", label: "API reference" },
+] as const;
+
+/** The sandbox exists outside production alone. */
+function destinations({ sandbox }: SessionView) {
+  return ALL.filter(({ to }) => sandbox || to !== "/sandbox");
+}
+
+const SCHEMES = [
+  { value: "auto", label: "System" },
+  { value: "light", label: "Light" },
+  { value: "dark", label: "Dark" },
+] as const;
+
+function ColorSchemeSelect() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <NativeSelect
+      size="xs"
+      aria-label="Colours"
+      data={SCHEMES}
+      value={colorScheme}
+      onChange={({ currentTarget }) => {
+        const chosen = SCHEMES.find(({ value }) => value === currentTarget.value);
+        if (chosen !== undefined) setColorScheme(chosen.value);
+      }}
+    />
+  );
+}
+
+/** Who is signed in, as what, and the way out. */
+function SignedInUser() {
+  const { actor, role } = useSession();
+  const leave = useMutation({
+    mutationFn: endSession,
+    // A new page: nothing that was read stays in this one's memory.
+    onSuccess: () => window.location.assign("/sign-in"),
+  });
+  return (
+    <Group gap="xs">
+      <Text size="sm">
+        {actor === "token" ? "Admin token" : actor}, {role}
+      </Text>
+      <Button size="compact-sm" variant="default" loading={leave.isPending} onClick={() => leave.mutate()}>
+        Sign out
+      </Button>
+      {leave.isError && (
+        <Text size="sm" c="error" role="alert">
+          The session could not be ended; try again.
+        </Text>
+      )}
+    </Group>
+  );
 }

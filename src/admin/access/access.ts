@@ -1,41 +1,82 @@
 import type { IncomingMessage } from "node:http";
-import type { Person, SignIn } from "../../oauth/index.ts";
+import type { Identity, SignIn } from "../../oauth/index.ts";
 import type { Role } from "../../store/index.ts";
 
 /** Who may come in, as it is configured. */
-export interface Access {
-  /** Whoever has one of them may do what the role may. */
+export interface AdminAccess {
+  /** Each token grants its role. */
   readonly tokens: readonly { readonly token: string; readonly role: Role }[];
-  /** Null where nobody signs in by OpenID Connect. */
-  readonly provider: Provider | null;
+  /** Null without OpenID Connect. */
+  readonly provider: OidcProvider | null;
   readonly sessionHours: number;
   /** The origin that operators use; null where it is the listener's own. */
   readonly baseUrl: string | null;
   /** Whether a request may name this host. On a loopback address only our own: another name was made to lead there. */
-  readonly isOwnHost: (hostname: string) => boolean;
+  readonly isAllowedHost: (hostname: string) => boolean;
   /** Where a request comes from, through trusted proxies only. */
   readonly remoteAddress: (message: IncomingMessage) => string;
   /** What tries are counted under. @param address as `remoteAddress` has it */
   readonly rateKey: (address: string) => string;
-  /** Tells texts apart, and tells nobody else what they are. */
+  /** A keyed hash: distinguishes texts without revealing them. */
   readonly fingerprint: (text: string) => string;
 }
 
 /** An OpenID provider that signs operators in. */
-export interface Provider {
+export interface OidcProvider {
   readonly signIn: SignIn;
   /** What the page calls it. */
   readonly label: string;
-  /** Undefined for somebody who may not come in. */
-  readonly roleOf: (person: Person) => Role | undefined;
+  /** Undefined for a person without access. */
+  readonly roleOf: (person: Identity) => Role | undefined;
   /** A fingerprint of all this: with other settings its sessions end. */
   readonly fingerprint: string;
 }
 
 /** Who sends a request. */
 export interface Caller {
-  readonly who: string;
+  readonly actor: string;
   readonly role: Role;
   /** Null with a token, which is asked for each time. */
   readonly session: { readonly idSha256: string; readonly expiresAt: Date } | null;
+}
+
+/** What the guard asks of a route; it stands in the route's schema. */
+export interface GuardRules {
+  /** Needs no sign-in. */
+  readonly isPublic?: boolean;
+  /** For any `Host`: the response holds no secret. */
+  readonly anyHost?: boolean;
+  /** The role that it needs; by default every role may read, and only operators may change things. */
+  readonly role?: Role;
+  /** The name under which the audit log has it, such as `failure.replay`. */
+  readonly action?: string;
+  /** The name instead where the query asks for a dry run. */
+  readonly dryRunAction?: string;
+  /** The fields of the body that the audit log keeps; none of them may hold a secret. */
+  readonly auditedFields?: readonly string[];
+}
+
+declare module "fastify" {
+  interface FastifySchema {
+    guard?: GuardRules;
+  }
+  interface FastifyRequest {
+    /** Null on open routes. */
+    caller: Caller | null;
+    /** Of its row in the audit log, while it is under way. */
+    auditId: number | null;
+  }
+}
+
+/** The name in the audit log of what a request asks for; before its validation the query still holds texts. */
+export function actionOf(query: unknown, { action, dryRunAction }: GuardRules): string | undefined {
+  const { dry_run } = (query ?? {}) as { dry_run?: unknown };
+  return dry_run === true || dry_run === "true" ? (dryRunAction ?? action) : action;
+}
+
+const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+/** Whether a method may change something (RFC 9110 §9.2.1). */
+export function isUnsafe(method: string): boolean {
+  return !SAFE.has(method);
 }

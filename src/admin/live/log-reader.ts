@@ -1,17 +1,16 @@
-import type { CallbackStore, LoggedCallback } from "../../store/index.ts";
-import { type Place, writePlace } from "./place.ts";
+import type { Callbacks, StoredCallback } from "../../store/index.ts";
 
 /** A row, and how far the log has been read with it. */
 export interface ReadCallback {
-  readonly row: LoggedCallback;
-  readonly place: string;
+  readonly row: StoredCallback;
+  readonly position: string;
 }
 
 /** So long a row may become visible after those with higher ids: no transaction that writes one takes longer. */
-export const LATE_MS = 60_000;
+export const MAX_COMMIT_DELAY_MS = 60_000;
 /** PostgreSQL skips a few ids when it is restarted; what lies between two ids further apart was deleted, or never was. */
-const MOST_SKIPPED = 1_000;
-const MOST_MISSING = 5_000;
+const MAX_SKIPPED_IDS = 1_000;
+const MAX_MISSING = 5_000;
 /** Where the log is short, so many before its first row may be on their way. */
 const BEFORE_FIRST = 8;
 
@@ -20,46 +19,46 @@ const BEFORE_FIRST = 8;
  * that were missing. An id whose transaction was rolled back stays missing, and is given up after a minute.
  */
 export class LogReader {
-  readonly #callbacks: CallbackStore;
+  readonly #callbacks: Callbacks;
   #newest: number;
   /** By id, since when it is. */
   readonly #missing: Map<number, number>;
 
-  constructor(callbacks: CallbackStore, { newest, missing }: Place) {
+  constructor(callbacks: Callbacks, { newest, missing }: LogPosition) {
     this.#callbacks = callbacks;
     this.#newest = newest;
     this.#missing = new Map(missing.map((id) => [id, performance.now()]));
   }
 
   /** A reader of what comes from now on, and of what is on its way. */
-  static async atEnd(callbacks: CallbackStore): Promise<LogReader> {
-    const ids = await callbacks.newestIds(MOST_SKIPPED);
+  static async atEnd(callbacks: Callbacks): Promise<LogReader> {
+    const ids = await callbacks.newestIds(MAX_SKIPPED_IDS);
     const oldest = ids.at(-1) ?? 0;
     // Below a full page are older rows, and none of them is new.
-    const before = Math.max(0, oldest - 1 - (ids.length < MOST_SKIPPED ? BEFORE_FIRST : 0));
+    const before = Math.max(0, oldest - 1 - (ids.length < MAX_SKIPPED_IDS ? BEFORE_FIRST : 0));
     const reader = new LogReader(callbacks, { newest: before, missing: [] });
     for (const id of ids.toReversed()) reader.#note(id);
     return reader;
   }
 
-  get place(): Place {
+  get position(): LogPosition {
     return { newest: this.#newest, missing: [...this.#missing.keys()] };
   }
 
   /** Waits for these ids too. */
-  watch(ids: readonly number[]): void {
+  expect(ids: readonly number[]): void {
     for (const id of ids) if (!this.#missing.has(id)) this.#missing.set(id, performance.now());
   }
 
   /** The next rows, those that came late first; fewer than `most` new ones where there are no more. */
   async next(most: number): Promise<{ readonly read: readonly ReadCallback[]; readonly isBehind: boolean }> {
-    const late = await this.#callbacks.among([...this.#missing.keys()]);
+    const late = await this.#callbacks.byIds([...this.#missing.keys()]);
     const fresh = await this.#callbacks.after(this.#newest, most);
     this.#giveUp();
-    if (fresh.length === 0 && late.length === 0) await this.#lookWhetherBegunAnew();
+    if (fresh.length === 0 && late.length === 0) await this.#detectReset();
     const read = [...late, ...fresh].map((row) => {
       this.#note(row.id);
-      return { row, place: writePlace(this.place) };
+      return { row, position: formatPosition(this.position) };
     });
     return { read, isBehind: fresh.length === most };
   }
@@ -72,7 +71,7 @@ export class LogReader {
   #note(id: number): void {
     this.#missing.delete(id);
     if (id <= this.#newest) return;
-    if (id - this.#newest <= MOST_SKIPPED) {
+    if (id - this.#newest <= MAX_SKIPPED_IDS) {
       for (let between = this.#newest + 1; between < id; between += 1)
         this.#missing.set(between, performance.now());
     }
@@ -80,16 +79,42 @@ export class LogReader {
   }
 
   #giveUp(): void {
-    const before = performance.now() - LATE_MS;
+    const before = performance.now() - MAX_COMMIT_DELAY_MS;
     for (const [id, since] of this.#missing) {
-      if (since > before && this.#missing.size <= MOST_MISSING) break;
+      if (since > before && this.#missing.size <= MAX_MISSING) break;
       this.#missing.delete(id);
     }
   }
 
   /** SQLite hands ids out again where the newest row was deleted, and a database may be put back to an earlier state. */
-  async #lookWhetherBegunAnew(): Promise<void> {
+  async #detectReset(): Promise<void> {
     const [newest = 0] = await this.#callbacks.newestIds(1);
     if (newest < this.#newest) this.#newest = newest;
   }
+}
+
+/**
+ * A position in the callback log. On PostgreSQL a row may become visible after one with a higher id, so that the
+ * newest id alone does not say it: those below it that were not there yet are named with it.
+ */
+export interface LogPosition {
+  readonly newest: number;
+  /** Ids below `newest` that may still come. */
+  readonly missing: readonly number[];
+}
+
+/** More of them are not written: the place is put before them, and a few rows come twice. */
+const MAX_LISTED = 16;
+
+/** As the `id` of a server-sent event: `102`, or `102-99-101` where 99 and 101 may still come. */
+export function formatPosition({ newest, missing }: LogPosition): string {
+  if (missing.length > MAX_LISTED) return String(Math.min(...missing) - 1);
+  return [newest, ...missing].join("-");
+}
+
+/** Undefined where the text is no place. */
+export function parsePosition(text: string): LogPosition | undefined {
+  if (!/^\d{1,15}(?:-\d{1,15}){0,16}$/.test(text)) return undefined;
+  const [newest = 0, ...missing] = text.split("-").map(Number);
+  return { newest, missing };
 }

@@ -1,21 +1,18 @@
 import type { Config } from "../../config/index.ts";
+import type { Diagnosis } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
-import { ANOTHER_KEY, type Inspection, isAnotherKey, NEWEST_SCHEMA } from "../../store/index.ts";
-import { baseUrlChanged } from "../base-url-changed.ts";
-import { BUILT_IN_TABLES, leaveOut } from "../handlers.ts";
-import { keyStamp } from "../key-stamp.ts";
-import { networkWarnings } from "../open-store.ts";
-import { databaseReason } from "../reason.ts";
-import { unserved } from "../unserved.ts";
-import { writableDatabase } from "../writable-database.ts";
-import { checkRefused } from "./check-refused.ts";
+import { type Inspection, isWrongKey, NEWEST_SCHEMA, outdatedSchema, WRONG_KEY } from "../../store/index.ts";
+import { BUILT_IN_TABLES, handlerOptOutHint } from "../handlers.ts";
+import { baseUrlChanged, keyStamp, networkWarnings, writableByOthersWarnings } from "../open-store.ts";
+import { databaseReason } from "../start-error.ts";
+import { unconfiguredChannelWarnings } from "../startup-warnings.ts";
 import { checkSecrets } from "./check-secrets.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /**
  * That the database answers, fits this version and this environment, and keeps what it commits.
  * @param own handlers take the place of the built-in ones of their types, and make none of those tables
- * @param destinations the channels of notifications that are configured; what waits for another one is told
+ * @param destinations the configured notification channels; deliveries that wait for another channel are reported
  */
 export async function checkDatabase(
   config: Config,
@@ -27,7 +24,7 @@ export async function checkDatabase(
   const about = "database";
   const judged = (text: string) =>
     environment === "production" ? failure(about, text) : warning(about, text);
-  const open = writableDatabase(config).map(judged);
+  const open = writableByOthersWarnings(config).map(judged);
   const builtIn = config.builtInHandlers.filter((type) => !own.some((handler) => handler.type === type));
   const known = [...open, ...networkWarnings(database).map((text) => warning(about, text))];
   let found: Inspection;
@@ -37,10 +34,13 @@ export async function checkDatabase(
       Object.values(BUILT_IN_TABLES).map(({ table }) => table),
     );
   } catch (error) {
-    return [...known, failure(about, `does not answer: ${databaseReason(error)}; check DATABASE_URL`)];
+    return [...known, failure(about, `does not respond: ${databaseReason(error)}; check DATABASE_URL`)];
   }
+  const outdated = found.exists ? outdatedSchema(found.schema) : undefined;
+  // Its other tables cannot be read.
+  if (outdated !== undefined) return [...known, failure(about, outdated)];
   const findings = [...known, ...tablesInTheWay(builtIn, found)];
-  if (!found.exists) return [...findings, ok(about, "is new: the first start makes the tables")];
+  if (!found.exists) return [...findings, ok(about, "is new: the first start creates the tables")];
   findings.push(...found.durabilityWarnings.map(judged));
   if (found.schema > NEWEST_SCHEMA) {
     findings.push(
@@ -58,8 +58,8 @@ export async function checkDatabase(
       ),
     );
   }
-  if (isAnotherKey(found.keyId, keyStamp(config))) {
-    findings.push(failure("ENCRYPTION_KEY", ANOTHER_KEY));
+  if (isWrongKey(found.keyId, keyStamp(config))) {
+    findings.push(failure("ENCRYPTION_KEY", WRONG_KEY));
   }
   if (baseUrlChanged(config, found.baseUrl)) {
     findings.push(
@@ -67,19 +67,23 @@ export async function checkDatabase(
     );
   }
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
-  const stuck = unserved(found.waitingByChannel, destinations).map((text) => warning("notifications", text));
+  const stuck = unconfiguredChannelWarnings(found.waitingByChannel, destinations).map((text) =>
+    warning("notifications", text),
+  );
   const secrets = await checkSecrets(config, found, now);
-  return [...findings, ...secrets, ...checkRefused(found.diagnoses), ...stuck];
+  return [...findings, ...secrets, ...checkRefusedCallbacks(found.diagnoses), ...stuck];
 }
 
 /** A built-in handler's table that is there, and not of its own making: the start would fail on it. */
 function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding[] {
-  const applied = found.exists ? found.ownMigrations : [];
+  const applied = found.exists ? found.handlerMigrations : [];
   return handlers.flatMap((type) => {
     const made = BUILT_IN_TABLES[type];
     if (made === undefined || !found.tables.includes(made.table)) return [];
     if (applied.some((name) => name.endsWith(made.migration))) return [];
-    return [failure("database", `holds a table "${made.table}" that is not Oncehook's: ${leaveOut(type)}`)];
+    return [
+      failure("database", `holds a table "${made.table}" that is not Oncehook's: ${handlerOptOutHint(type)}`),
+    ];
   });
 }
 
@@ -90,4 +94,21 @@ async function inspect(database: Config["database"], tables: readonly string[]):
   }
   const { inspectPostgres } = await import("../../store/postgres/index.ts");
   return inspectPostgres(database.url, { schema: database.schema ?? undefined, tables });
+}
+
+/**
+ * What keeps the platform itself from being let in, of the newest callbacks in the log; each cause once, and nothing that a
+ * stranger can have sent.
+ */
+function checkRefusedCallbacks(diagnoses: readonly Diagnosis[]): Finding[] {
+  const byCode = Map.groupBy(
+    diagnoses.filter(({ confirmed }) => confirmed),
+    ({ code }) => code,
+  );
+  return [...byCode].flatMap(([code, [newest, ...others]]) => {
+    if (newest === undefined) return [];
+    const count = others.length === 0 ? "a callback" : `${others.length + 1} callbacks`;
+    const says = `${count} of the newest 1000 in the log (${code}): ${newest.message} ${newest.remedy}`;
+    return [warning("refused", says)];
+  });
 }

@@ -1,7 +1,6 @@
 import { type Config, ConfigError } from "../../config/index.ts";
-import type { Inspection, SeenCredential } from "../../store/index.ts";
-import { type ConfiguredSecret, configuredSecrets } from "../credential-uses.ts";
-import { secretName } from "../secret-name.ts";
+import type { Inspection, StoredCredentialUse } from "../../store/index.ts";
+import { type ConfiguredSecret, configuredSecrets, secretName } from "../credential-uses.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 const DAY_MS = 86_400_000;
@@ -24,8 +23,8 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
     .filter(({ isPrevious }) => isPrevious)
     .map((secret) => {
       const current = secrets.find(({ method, index }) => method === secret.method && index === 0);
-      const { mayGo, says } = adviceOn(useOf(secret), useOf(current), now);
-      return (mayGo ? ok : warning)(ABOUT, `${secretName(secret, config)}: ${says}`);
+      const { canRetire, message } = rotationAdvice(useOf(secret), useOf(current), now);
+      return (canRetire ? ok : warning)(ABOUT, `${secretName(secret, config)}: ${message}`);
     });
   const { methods, jwt } = config.authentication;
   if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt")) {
@@ -37,17 +36,17 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
 }
 
 /** What to do about a secret that is being rotated out. */
-export interface Advice {
-  readonly mayGo: boolean;
-  readonly says: string;
+export interface RotationAdvice {
+  readonly canRetire: boolean;
+  readonly message: string;
 }
 
 /** Silence counts from the last use, and from the start at which the secret was first a previous one. */
-export function adviceOn(
-  use: SeenCredential | undefined,
-  current: SeenCredential | undefined,
+export function rotationAdvice(
+  use: StoredCredentialUse | undefined,
+  current: StoredCredentialUse | undefined,
   now: Date,
-): Advice {
+): RotationAdvice {
   const since = use?.previousSince ?? null;
   if (since === null) {
     return keep("the receiver has not started with it as a previous one yet");
@@ -61,9 +60,9 @@ export function adviceOn(
   const quietDays = Math.floor((now.getTime() - Date.parse(isLater ? last : since)) / DAY_MS);
   return quietDays < QUIET_DAYS
     ? keep(`it ${said}, less than ${QUIET_DAYS} days ago`)
-    : { mayGo: true, says: `can go; it ${said}, ${quietDays} days ago` };
+    : { canRetire: true, message: `can go; it ${said}, ${quietDays} days ago` };
 }
 
-function keep(why: string): Advice {
-  return { mayGo: false, says: `keep it; ${why}` };
+function keep(why: string): RotationAdvice {
+  return { canRetire: false, message: `keep it; ${why}` };
 }

@@ -1,18 +1,18 @@
 /** What one check of `doctor` found, and what to do where it is not `ok`. */
 export interface Finding {
-  readonly verdict: "ok" | "warning" | "failure";
-  readonly about: string;
-  readonly says: string;
+  readonly level: "ok" | "warning" | "failure";
+  readonly check: string;
+  readonly message: string;
 }
 
 export function ok(about: string, says: string): Finding {
-  return { verdict: "ok", about, says };
+  return { level: "ok", check: about, message: says };
 }
 
 export function warning(about: string, says: string): Finding {
-  return { verdict: "warning", about, says };
+  return { level: "warning", check: about, message: says };
 }
 
 export function failure(about: string, says: string): Finding {
-  return { verdict: "failure", about, says };
+  return { level: "failure", check: about, message: says };
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { createAdminClient } from "../../admin-client/index.ts";
-import { type Running, start } from "../../app/index.ts";
+import { type RunningReceiver, start } from "../../app/index.ts";
 import { loadConfig } from "../../config/index.ts";
 import { defineHandler, type Handler } from "../../handlers/index.ts";
-import { createLogger, createMask } from "../../observe/index.ts";
+import { createLogger, createMask } from "../../observability/index.ts";
 
-export interface DemoReceiver extends Pick<Running, "stop"> {
+export interface DemoReceiver extends Pick<RunningReceiver, "stop"> {
   /** The unified callback address. */
   readonly url: string;
   readonly secret: string;
@@ -14,7 +14,7 @@ export interface DemoReceiver extends Pick<Running, "stop"> {
   readonly isProcessed: (eventId: string) => Promise<boolean>;
 }
 
-/** The delay between retries: a minute by default, a second here, so that nobody waits for the demo. */
+/** The delay between retries: a minute by default, a second here, to keep the demo short. */
 const RETRY_DELAY_SECONDS = "1";
 const RETRY_POLL_MS = 200;
 

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { sampleData, signedCallback } from "../../sandbox/index.ts";
+import { sampleData, signedCallback } from "../../dev/sandbox/index.ts";
 import type { DemoReceiver } from "./demo-receiver.ts";
 
 /** One line of the demo's tables. */
-export interface Line {
+export interface DemoLine {
   readonly what: string;
   readonly got: string;
-  readonly right: boolean;
+  readonly isExpected: boolean;
 }
 
-interface Answer {
+interface DemoResponse {
   readonly status: number;
   readonly body: string;
 }
 
 const DUPLICATES = 50;
-const HEALED_WITHIN_MS = 8_000;
-const LOOK_EVERY_MS = 100;
+const RETRIED_WITHIN_MS = 8_000;
+const POLL_EVERY_MS = 100;
 
 /** Sends one callback after the other, good and bad, and holds each answer against what it should be. */
-export async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promise<Line[]> {
+export async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promise<DemoLine[]> {
   const sender = createSender(url, secret);
   const payment = { event_id: "evt-2", data: sampleData("payment_notify") };
   return [
@@ -46,7 +46,7 @@ export async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promi
       /^401 .*"error"/,
     ),
     line("an unknown type", await sender("nobody_knows", { event_id: "evt-6", data: {} }), /^400 .*"error"/),
-    ...(await failureThatHeals(sender, isProcessed)),
+    ...(await retriedFailure(sender, isProcessed)),
   ];
 }
 
@@ -54,7 +54,7 @@ type Send = (
   type: string,
   event: { event_id: string; data?: unknown },
   signature?: string,
-) => Promise<Answer>;
+) => Promise<DemoResponse>;
 
 function createSender(url: string, secret: string): Send {
   return async (type, event, signature) => {
@@ -67,12 +67,12 @@ function createSender(url: string, secret: string): Send {
   };
 }
 
-function line(what: string, { status, body }: Answer, expected: RegExp): Line {
+function line(what: string, { status, body }: DemoResponse, expected: RegExp): DemoLine {
   const got = `${status} ${body}`;
-  return { what, got, right: expected.test(got) };
+  return { what, got, isExpected: expected.test(got) };
 }
 
-async function burst(send: Send): Promise<Line> {
+async function burst(send: Send): Promise<DemoLine> {
   const event = { event_id: "evt-4", data: sampleData("payment_notify") };
   const answers = await Promise.all(Array.from({ length: DUPLICATES }, () => send("payment_notify", event)));
   const count = (status: string) =>
@@ -81,19 +81,19 @@ async function burst(send: Send): Promise<Line> {
   return {
     what: `one payment_notify ${DUPLICATES} times at once`,
     got: `${succeeded} success, ${duplicates} already_processed`,
-    right: succeeded === 1 && duplicates === DUPLICATES - 1,
+    isExpected: succeeded === 1 && duplicates === DUPLICATES - 1,
   };
 }
 
 /** The first attempt fails and is answered 500; then nothing is sent, and the retry loop heals it by itself. */
-async function failureThatHeals(send: Send, isProcessed: DemoReceiver["isProcessed"]): Promise<Line[]> {
+async function retriedFailure(send: Send, isProcessed: DemoReceiver["isProcessed"]): Promise<DemoLine[]> {
   const event = { event_id: "evt-7", data: { parcel_id: "parcel-1" } };
   const failed = line("a handler that fails", await send("parcel_shipped", event), /^500 .*"internal error"/);
-  const begun = performance.now();
-  while (!(await isProcessed(event.event_id)) && performance.now() - begun < HEALED_WITHIN_MS) {
-    await sleep(LOOK_EVERY_MS);
+  const startedAt = performance.now();
+  while (!(await isProcessed(event.event_id)) && performance.now() - startedAt < RETRIED_WITHIN_MS) {
+    await sleep(POLL_EVERY_MS);
   }
-  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const healed = await send("parcel_shipped", event);
   return [
     failed,

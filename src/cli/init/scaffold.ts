@@ -1,9 +1,9 @@
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { CONFIG_FILE_NAMES } from "../../config/index.ts";
-import { fileTrouble } from "../../domain/index.ts";
-import { UserMistake } from "../user-mistake.ts";
-import { IGNORED, ownFiles, type ProjectFile, surroundings } from "./project-files.ts";
+import { fileErrorText } from "../../domain/index.ts";
+import { PACKAGE_FOLDER, packageManifest } from "../own-package.ts";
+import { UserError } from "../user-error.ts";
 
 export interface Scaffolded {
   /** Paths from the project's folder. */
@@ -14,7 +14,7 @@ export interface Scaffolded {
 
 /**
  * Writes a project's first files. Nothing is written where one of them is there already.
- * @throws UserMistake that names those
+ * @throws UserError that names those
  */
 export async function scaffold(folder: string): Promise<Scaffolded> {
   const own = await ownFiles();
@@ -22,12 +22,12 @@ export async function scaffold(folder: string): Promise<Scaffolded> {
     ...new Set([...own.map(({ path }) => path), ...CONFIG_FILE_NAMES]),
   ]);
   if (inTheWay.length > 0) {
-    throw new UserMistake(
+    throw new UserError(
       `${inTheWay.join(", ")}: already in ${folder}, and nothing is written over. Nothing was changed; name an empty ` +
         "folder, or take the files away first",
     );
   }
-  const around = await surroundings(folder);
+  const around = await sharedFiles(folder);
   const kept = await present(
     folder,
     around.map(({ path }) => path),
@@ -63,7 +63,7 @@ async function ignoreFile(folder: string): Promise<ProjectFile | undefined> {
   const path = ".gitignore";
   const text = await readFile(join(folder, path), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
-    throw new UserMistake(`${join(folder, path)} ${fileTrouble(error)}; nothing was changed`, {
+    throw new UserError(`${join(folder, path)} ${fileErrorText(error)}; nothing was changed`, {
       cause: error,
     });
   });
@@ -78,4 +78,73 @@ async function write(folder: string, { path, text }: ProjectFile, flag: "wx" | "
   const file = join(folder, path);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text, { flag });
+}
+
+/** A file of the project that is made, with its path from the project's folder. */
+interface ProjectFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const TEMPLATES = join(PACKAGE_FOLDER, "templates", "init");
+/** What only a new project can have. */
+const OWN = [
+  "oncehook.config.ts",
+  "handlers/parcel-shipped.ts",
+  "test/parcel-shipped.test.ts",
+  ".env.example",
+] as const;
+
+/** Without `exec`, npm's shell would keep SIGTERM from the receiver, and leave it behind. */
+export const START = "exec oncehook serve";
+/** Node succeeds where it finds no test at all. */
+const TEST = 'ls test/*.test.ts > /dev/null && node --test "test/**/*.test.ts"';
+
+/** Lines without which a secret or a database would end up in version control. */
+const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example"] as const;
+
+/** What `init` always writes, and for which there must be room. */
+function ownFiles(): Promise<ProjectFile[]> {
+  return Promise.all(OWN.map(template));
+}
+
+/** What an existing project has already, and keeps. */
+async function sharedFiles(folder: string): Promise<ProjectFile[]> {
+  return [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
+}
+
+async function template(path: string): Promise<ProjectFile> {
+  return { path, text: await readFile(join(TEMPLATES, path), "utf8") };
+}
+
+function manifestText(folder: string): string {
+  const { dependencies, devDependencies, engines } = packageManifest();
+  const manifest = {
+    name: packageName(folder),
+    version: "0.0.0",
+    private: true,
+    type: "module",
+    engines,
+    scripts: { start: START, test: TEST, types: "tsc" },
+    dependencies: versionsOf(["zod"], dependencies),
+    // For development alone: an image, or a server, has a Node of its own.
+    devDependencies: versionsOf(["@types/node", "node", "typescript"], devDependencies),
+    // The package `node` fetches its program in an install script, which npm asks about otherwise.
+    allowScripts: { node: true },
+  };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+function versionsOf(names: readonly string[], from: Readonly<Record<string, string>>) {
+  return Object.fromEntries(names.map((name) => [name, from[name] ?? "*"]));
+}
+
+/** npm wants lowercase letters, digits and a few signs, and not one of the latter in front. */
+function packageName(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+|-+$/g, "");
+  // A package of this very name could not depend on Oncehook.
+  return name === "" || name === "oncehook" ? "my-receiver" : name;
 }

@@ -1,9 +1,9 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { UserMistake } from "../user-mistake.ts";
-import type { ReadRequest } from "./read-line.ts";
-import { codeOf, isTlsTrouble, tlsAdvice } from "./refusals.ts";
+import { UserError } from "../user-error.ts";
+import type { CapturedRequest } from "./capture-stream.ts";
+import { errorCode, isTlsError, tlsAdvice } from "./disconnected.ts";
 
 export interface Delivered {
   readonly status: number;
@@ -13,15 +13,15 @@ export interface Delivered {
 export interface DeliverOptions {
   /** The server at this machine; without a path of its own a request keeps the one it came with. */
   readonly to: URL;
-  readonly say: (words: string) => void;
+  readonly log: (words: string) => void;
   /** Begins no further try. */
   readonly stopping: AbortSignal;
   /** Gives up the try under way. */
   readonly abandoned: AbortSignal;
 }
 
-/** Belong to one connection (RFC 9110 §7.6.1), or are said anew on this one. */
-const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
+/** Hop-by-hop headers (RFC 9110 §7.6.1), and those set again for this connection. */
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",
@@ -38,29 +38,32 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 2_000;
-const SAY_AFTER_MS = 10_000;
+const LOG_SLOW_AFTER_MS = 10_000;
 
 /**
- * Sends a request as it came, with the same bytes, until the server answers, whatever it answers: it may be started anew in
+ * Sends a request as it came, with the same bytes, until the server responds with any status: it may be restarted in
  * the middle, and a debugger may hold an answer up for as long as it likes.
  * @returns undefined where it was given up
- * @throws UserMistake where the server's TLS is not believed
+ * @throws UserError where the server's TLS is not believed
  */
-export async function deliver(request: ReadRequest, options: DeliverOptions): Promise<Delivered | undefined> {
-  const { to, say, stopping, abandoned } = options;
+export async function deliver(
+  request: CapturedRequest,
+  options: DeliverOptions,
+): Promise<Delivered | undefined> {
+  const { to, log, stopping, abandoned } = options;
   let delayMs = FIRST_DELAY_MS;
   let isSilent = false;
   while (!stopping.aborted) {
     const startedAt = performance.now();
-    const slow = setTimeout(() => say(`still waiting for the answer of ${to.origin}`), SAY_AFTER_MS);
+    const slow = setTimeout(() => log(`still waiting for the answer of ${to.origin}`), LOG_SLOW_AFTER_MS);
     try {
       const status = await send(request, to, abandoned);
-      if (isSilent) say(`${to.origin} answers again`);
+      if (isSilent) log(`${to.origin} answers again`);
       return { status, durationMs: performance.now() - startedAt };
     } catch (error) {
       if (abandoned.aborted) return undefined;
-      if (isTlsTrouble(error)) throw new UserMistake(tlsAdvice(to.origin, error), { cause: error });
-      if (!isSilent) say(`${to.origin} does not answer (${codeOf(error)}); the callbacks wait until it does`);
+      if (isTlsError(error)) throw new UserError(tlsAdvice(to.origin, error), { cause: error });
+      if (!isSilent) log(`${to.origin} does not answer (${errorCode(error)}); callbacks wait until it does`);
       isSilent = true;
     } finally {
       clearTimeout(slow);
@@ -72,11 +75,11 @@ export async function deliver(request: ReadRequest, options: DeliverOptions): Pr
 }
 
 /** Over a connection of its own: one that was kept might be closed by the server just as it is used. */
-function send(request: ReadRequest, to: URL, signal: AbortSignal): Promise<number> {
+function send(request: CapturedRequest, to: URL, signal: AbortSignal): Promise<number> {
   const body = Buffer.from(request.body, "base64");
-  const target = targetOf(to, request.url);
+  const target = requestTarget(to, request.url);
   const headers = [
-    ...keptHeaders(request.headers),
+    ...endToEndHeaders(request.headers),
     ...["Host", to.host, "Content-Length", String(body.length), "Connection", "close"],
   ];
   const open = to.protocol === "https:" ? requestHttps : requestHttp;
@@ -92,14 +95,14 @@ function send(request: ReadRequest, to: URL, signal: AbortSignal): Promise<numbe
   return answered.promise;
 }
 
-function targetOf(to: URL, url: string): string {
+function requestTarget(to: URL, url: string): string {
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark);
   return to.pathname === "/" && to.search === "" ? url : `${to.pathname}${to.search || query}`;
 }
 
 /** Names and values in turn, as they came, without those of the connection on which they came. */
-function keptHeaders(raw: readonly string[]): string[] {
+function endToEndHeaders(raw: readonly string[]): string[] {
   const pairs = raw.flatMap((name, index) =>
     index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : [],
   );
@@ -108,6 +111,6 @@ function keptHeaders(raw: readonly string[]): string[] {
     named.flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase())),
   );
   return pairs
-    .filter(([name]) => !OF_ONE_CONNECTION.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()))
+    .filter(([name]) => !CONNECTION_HEADERS.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()))
     .flat();
 }

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { UserMistake } from "../user-mistake.ts";
+import { UserError } from "../user-error.ts";
+import type { CapturedRequest } from "./capture-stream.ts";
+import { captureLines } from "./capture-stream.ts";
 import { Disconnected } from "./disconnected.ts";
-import { heardLines } from "./heard-stream.ts";
-import type { ReadRequest } from "./read-line.ts";
 
 export interface FollowOptions {
   /** Of the receiver: its CALLBACK_BASE_URL. */
   readonly from: URL;
   readonly token: string;
   /** Where an earlier run stopped. */
-  readonly place: string | undefined;
+  readonly position: string | undefined;
   readonly sinceSeconds: number | undefined;
   readonly signal: AbortSignal;
-  readonly say: (words: string) => void;
+  readonly log: (words: string) => void;
   /** Told of the place where it begins. */
-  readonly began: (place: string, isAgain: boolean) => void;
+  readonly onConnected: (place: string, isAgain: boolean) => void;
 }
 
 const FIRST_DELAY_MS = 250;
@@ -23,24 +23,24 @@ const LONGEST_DELAY_MS = 10_000;
 /**
  * Every request that the receiver gets, in its order and once: over one connection after another, each of which goes on
  * behind the request before.
- * @throws UserMistake where the next connection would end in the same way
+ * @throws UserError where the next connection would end in the same way
  */
-export async function* followReceiver(options: FollowOptions): AsyncGenerator<ReadRequest, void, void> {
-  const { signal, say } = options;
-  const progress: Progress = { place: options.place, wasConnected: false, failures: 0 };
+export async function* followReceiver(options: FollowOptions): AsyncGenerator<CapturedRequest, void, void> {
+  const { signal, log } = options;
+  const progress: Progress = { position: options.position, wasConnected: false, failures: 0 };
   while (!signal.aborted) {
     try {
-      for await (const request of oneConnection(options, progress)) {
+      for await (const request of readConnection(options, progress)) {
         yield request;
-        progress.place = request.at;
+        progress.position = request.at;
         if (signal.aborted) return;
       }
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Disconnected)) throw error;
-      if (!mayPass(error, progress)) throw new UserMistake(error.message, { cause: error });
-      if (progress.failures === 0) say(`${error.message}; trying again`);
-      const delay = Math.max(error.retryAfterMs, delayAfter(progress.failures));
+      if (!shouldRetry(error, progress)) throw new UserError(error.message, { cause: error });
+      if (progress.failures === 0) log(`${error.message}; trying again`);
+      const delay = Math.max(error.retryAfterMs, retryDelay(progress.failures));
       progress.failures += 1;
       await sleep(delay, undefined, { signal }).catch(() => {});
     }
@@ -48,39 +48,39 @@ export async function* followReceiver(options: FollowOptions): AsyncGenerator<Re
 }
 
 interface Progress {
-  place: string | undefined;
+  position: string | undefined;
   wasConnected: boolean;
   /** Connections in a row that brought nothing. */
   failures: number;
 }
 
-function mayPass({ passes }: Disconnected, { wasConnected }: Progress): boolean {
-  return passes === "soon" || (passes === "where_it_worked" && wasConnected);
+function shouldRetry({ retryWhen }: Disconnected, { wasConnected }: Progress): boolean {
+  return retryWhen === "always" || (retryWhen === "after_success" && wasConnected);
 }
 
-async function* oneConnection(options: FollowOptions, progress: Progress): AsyncGenerator<ReadRequest> {
-  const { from, token, signal, say } = options;
+async function* readConnection(options: FollowOptions, progress: Progress): AsyncGenerator<CapturedRequest> {
+  const { from, token, signal, log } = options;
   const isAgain = progress.wasConnected;
-  const url = addressOf(from, progress.place, options);
-  for await (const line of heardLines({ url, token, signal })) {
+  const url = captureUrl(from, progress.position, options);
+  for await (const line of captureLines({ url, token, signal })) {
     if (line.line !== "hello") progress.failures = 0;
     switch (line.line) {
       case "hello":
-        if (line.database !== "same") say(DATABASE_WORDS[line.database]);
-        if (isAgain) say("connected again");
-        progress.place = line.at;
+        if (line.database !== "same") log(DATABASE_MESSAGES[line.database]);
+        if (isAgain) log("connected again");
+        progress.position = line.at;
         progress.wasConnected = true;
-        options.began(line.at, isAgain);
+        options.onConnected(line.at, isAgain);
         break;
       case "request":
         yield line;
         break;
       case "unreadable":
-        progress.place = line.at;
-        say("one callback cannot be read: the receiver's ENCRYPTION_KEY has changed since it came");
+        progress.position = line.at;
+        log("one callback cannot be read: the receiver's ENCRYPTION_KEY has changed since it came");
         break;
       case "swept":
-        say(
+        log(
           "some callbacks are missing: the receiver keeps them for a day, and 50,000 or 256 MB of them at most",
         );
         break;
@@ -89,22 +89,22 @@ async function* oneConnection(options: FollowOptions, progress: Progress): Async
   }
 }
 
-const DATABASE_WORDS = {
+const DATABASE_MESSAGES = {
   another:
     "the receiver's database is another one, or callbacks were not kept there for a while: this begins with the first it has",
   older: "the receiver's database was put back to an earlier state: this goes on with what comes now",
 } as const;
 
-function addressOf(from: URL, place: string | undefined, { sinceSeconds }: FollowOptions): URL {
+function captureUrl(from: URL, place: string | undefined, { sinceSeconds }: FollowOptions): URL {
   const url = new URL(from);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/_oncehook/heard`;
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/_oncehook/captured`;
   if (place !== undefined) url.searchParams.set("after", place);
   else if (sinceSeconds !== undefined) url.searchParams.set("since", String(sinceSeconds));
   return url;
 }
 
 /** Doubles, up to ten seconds; half of it is chance, so that not all listeners come back at once. */
-function delayAfter(failures: number): number {
+function retryDelay(failures: number): number {
   const most = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   return most * (0.5 + Math.random() / 2);
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { isLoopbackHost, savedAdminToken } from "../../config/index.ts";
-import { loadEnvFile } from "../load-env-file.ts";
-import { UsageMistake, UserMistake } from "../user-mistake.ts";
+import { ENV_OPTION, loadEnvFile } from "../load-configuration.ts";
+import { UsageError, UserError } from "../user-error.ts";
 import type { ListenOptions } from "./listen.ts";
 
 interface GivenOptions {
@@ -16,20 +16,17 @@ interface GivenOptions {
 export function listenCommand(): Command {
   return new Command("listen")
     .description(
-      "Bring the callbacks that a deployed development receiver gets to a server on this machine, byte for byte.",
+      "Forward the callbacks of a deployed development receiver to a server on this machine, byte for byte.",
     )
-    .requiredOption("--from <url>", "the CALLBACK_BASE_URL of the receiver, which runs with LISTEN=on")
+    .requiredOption("--from <url>", "the CALLBACK_BASE_URL of the receiver, which runs with CAPTURE=on")
     .requiredOption(
       "--to <url>",
       "where to send them, such as http://localhost:3000/hook; without a path each keeps its own",
     )
-    .option(
-      "--since <time>",
-      "begin with what came lately, such as 10m; up to 24h (default: what comes from now on)",
-    )
-    .option("--state <file>", "note there what was delivered, and go on behind it the next time")
+    .option("--since <time>", "start with recent callbacks, such as 10m; up to 24h (default: new ones only)")
+    .option("--state <file>", "store the position there, and resume from it")
     .option("--json", "print a JSON object for each callback, for scripts")
-    .option("--env <file>", "read variables from a file as well; the environment wins")
+    .option(...ENV_OPTION)
     .addHelpText("after", "\nADMIN_TOKEN, in the environment, is the receiver's. Ctrl-C ends.")
     .action(async (given: GivenOptions) => {
       const options = await optionsOf(given);
@@ -43,9 +40,8 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions): P
   if (env !== undefined) loadEnvFile(env);
   const receiver = addressOf("--from", from, "https://dev.example.com");
   if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
-    const words =
-      "expected an https address: whoever stands on the way could read ADMIN_TOKEN and the callbacks";
-    throw new UsageMistake(`--from: got ${JSON.stringify(from)}, ${words}`);
+    const words = "expected an https address: ADMIN_TOKEN and the callbacks would cross the network in clear";
+    throw new UsageError(`--from: got ${JSON.stringify(from)}, ${words}`);
   }
   return {
     from: receiver,
@@ -60,12 +56,12 @@ async function optionsOf({ from, to, since, state, json, env }: GivenOptions): P
 async function tokenOf(receiver: URL): Promise<string> {
   const token = process.env.ADMIN_TOKEN?.trim() || (await generatedToken(receiver));
   if (token === undefined) {
-    throw new UserMistake(
+    throw new UserError(
       "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
     );
   }
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new UserMistake("ADMIN_TOKEN: expected printable characters without spaces");
+  throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
 }
 
 /** What was generated here opens a receiver of this machine alone, and is nothing for another one to see. */
@@ -76,7 +72,7 @@ async function generatedToken({ hostname }: URL): Promise<string | undefined> {
 function addressOf(option: string, text: string, example: string): URL {
   const url = URL.parse(text);
   if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
-  throw new UsageMistake(
+  throw new UsageError(
     `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
   );
 }
@@ -88,7 +84,7 @@ function secondsOf(text: string): number {
   const [, count, unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
   if (seconds <= LONGEST_SINCE) return seconds;
-  throw new UsageMistake(
+  throw new UsageError(
     `--since: got ${JSON.stringify(text)}, expected a time up to 24h, such as 30s, 10m or 2h`,
   );
 }

@@ -1,9 +1,13 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { styleText } from "node:util";
-import { plainLines } from "../plain.ts";
+import { z } from "zod";
+import { fileErrorText, isJsonObject, parseJson } from "../../domain/index.ts";
+import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "../output.ts";
+import { UserError } from "../user-error.ts";
+import type { CapturedRequest } from "./capture-stream.ts";
+import type { Delivered } from "./deliver.ts";
 import { deliver } from "./deliver.ts";
-import { jsonFor, lineFor } from "./describe.ts";
 import { followReceiver } from "./follow-receiver.ts";
-import { stateFile } from "./state-file.ts";
 
 export interface ListenOptions {
   readonly from: URL;
@@ -14,49 +18,129 @@ export interface ListenOptions {
   readonly isJson: boolean;
 }
 
-/** Delivers until a signal, one request after the other. @throws UserMistake */
+/** Delivers until a signal, one request after the other. @throws UserError */
 export async function listen(options: ListenOptions): Promise<void> {
   const { from, to, statePath, isJson } = options;
   const state = statePath === undefined ? undefined : stateFile(statePath, from);
-  const { stopping, abandoned } = hearSignals();
+  const { stopping, abandoned } = onSignals();
   let delivered = 0;
   let isDelivering = false;
   stopping.addEventListener("abort", () => {
-    if (isDelivering) say("the delivery under way may end; Ctrl-C again does not wait for it");
+    if (isDelivering) log("finishing the current delivery; Ctrl-C again aborts it");
   });
   const requests = followReceiver({
     ...options,
-    place: state?.place,
+    position: state?.position,
     signal: stopping,
-    say,
-    began(place, isAgain) {
-      state?.note(place);
-      if (!isAgain) say(`listening to ${from.href}, for ${to.href}; Ctrl-C ends`);
+    log,
+    onConnected(place, isAgain) {
+      state?.write(place);
+      if (!isAgain) log(`listening to ${from.href}, for ${to.href}; Ctrl-C ends`);
     },
   });
   for await (const request of requests) {
     isDelivering = true;
-    const answer = await deliver(request, { to, say, stopping, abandoned });
+    const answer = await deliver(request, { to, log, stopping, abandoned });
     isDelivering = false;
     if (answer === undefined) break;
     delivered += 1;
-    state?.note(request.at);
-    process.stdout.write(`${isJson ? jsonFor(request, answer) : lineFor(request, answer)}\n`);
+    state?.write(request.at);
+    process.stdout.write(`${isJson ? callbackJson(request, answer) : callbackLine(request, answer)}\n`);
   }
-  say(`${delivered} delivered`);
+  log(`${delivered} delivered`);
 }
 
 /** On standard error, so that standard output holds the callbacks alone. */
-function say(words: string): void {
-  process.stderr.write(`${styleText("dim", `oncehook: ${plainLines(words)}`, { stream: process.stderr })}\n`);
+function log(words: string): void {
+  process.stderr.write(
+    `${styleText("dim", `oncehook: ${escapeLines(words)}`, { stream: process.stderr })}\n`,
+  );
 }
 
 /** The first signal lets the delivery under way end, so that it is noted; the second does not wait for it. */
-function hearSignals(): { readonly stopping: AbortSignal; readonly abandoned: AbortSignal } {
+function onSignals(): { readonly stopping: AbortSignal; readonly abandoned: AbortSignal } {
   const stopping = new AbortController();
   const abandoned = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => (stopping.signal.aborted ? abandoned : stopping).abort());
   }
   return { stopping: stopping.signal, abandoned: abandoned.signal };
+}
+
+/** Where a run has come to, for the next one to go on. */
+interface StateFile {
+  readonly position: string | undefined;
+  write(place: string): void;
+}
+
+const STATE_SCHEMA = z.object({ from: z.string(), place: z.string() });
+
+/** @throws UserError where the file cannot be used, or is of another receiver */
+function stateFile(path: string, from: URL): StateFile {
+  return {
+    position: read(path, from.href),
+    write(place) {
+      // Whole or not at all, also when this process is killed meanwhile.
+      const written = `${path}.${process.pid}`;
+      try {
+        writeFileSync(written, `${JSON.stringify({ from: from.href, place })}\n`, { mode: 0o600 });
+        renameSync(written, path);
+      } catch (cause) {
+        throw new UserError(`--state: "${path}" cannot be written: ${(cause as Error).message}`, { cause });
+      }
+    },
+  };
+}
+
+function read(path: string, from: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UserError(`--state: got "${path}", which ${fileErrorText(cause)}`, { cause });
+  }
+  const state = STATE_SCHEMA.safeParse(parseJson(text));
+  if (!state.success)
+    throw new UserError(`--state: "${path}" is not what this command writes; name another file`);
+  if (state.data.from === from) return state.data.place;
+  throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
+}
+
+interface EventSummary {
+  readonly eventType: string | null;
+  readonly eventId: string | null;
+}
+
+/** Type and id of the event, unverified: the type from the header, else from the body. */
+function describeRequest({ headers, body }: CapturedRequest): EventSummary {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
+  const event = parseJson(Buffer.from(body, "base64").toString());
+  const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
+  const { event_type, event_id } = isJsonObject(event) ? event : {};
+  return {
+    eventType: text(headers[at + 1] && at !== -1 ? headers[at + 1] : event_type),
+    eventId: text(event_id),
+  };
+}
+
+/** One line for a person: when it came, what it is, and what the server at this machine answered. */
+export function callbackLine(request: CapturedRequest, { status, durationMs }: Delivered): string {
+  const { eventType, eventId } = describeRequest(request);
+  const what = eventColumns(eventType, eventId).join("  ");
+  return `${timeOfDay(request.received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(durationMs)} ms`;
+}
+
+/** The same for scripts. */
+function callbackJson(request: CapturedRequest, { status, durationMs }: Delivered): string {
+  const { eventType, eventId } = describeRequest(request);
+  return escapedJson({
+    received_at: request.received_at,
+    event_type: eventType,
+    event_id: eventId,
+    method: request.method,
+    url: request.url,
+    status,
+    duration_ms: Math.round(durationMs * 10) / 10,
+  });
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import type { Sealer } from "../../seal/index.ts";
+import type { JsonObject } from "../../domain/index.ts";
+import type { Encryptor } from "../../encryption/index.ts";
 import { type Migration, sql } from "../../store/index.ts";
 import { defineHandler } from "../define-handler.ts";
 import type { Handler } from "../handler.ts";
 import { idValue, plainText, storableText } from "./text-fields.ts";
-import { sealTokens, type TokenAnswer } from "./token-lifetime.ts";
 
 /** What is handed to the token endpoint; `flow` for those that were started here. */
 export interface CodeGrant {
@@ -19,7 +19,7 @@ export interface CodeGrant {
  * Exchanges an authorization code (RFC 6749 §4.1.3).
  * @throws Rejected when the platform refuses the code; another error when it could not be asked
  */
-export type ExchangeCode = (grant: CodeGrant) => Promise<TokenAnswer>;
+export type ExchangeCode = (grant: CodeGrant) => Promise<TokenResponse>;
 
 const OWN_ID_BYTES = 16;
 
@@ -27,7 +27,7 @@ type Tables = {
   users: { user_id: string; updated_at: string };
   oncehook_user_tokens: {
     user_id: string;
-    sealed_tokens: Uint8Array;
+    encrypted_tokens: Uint8Array;
     expires_at: string | null;
     refresh_at: string | null;
     error: string | null;
@@ -54,7 +54,13 @@ const data = z.object({
 });
 
 /** SPEC 6.3: exchanges the code for an access token and stores the user, the tokens encrypted. */
-export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; sealer: Sealer }): Handler {
+export function userAuthorized({
+  exchange,
+  encryptor,
+}: {
+  exchange: ExchangeCode;
+  encryptor: Encryptor;
+}): Handler {
   return defineHandler({
     type: "user_authorized",
     data,
@@ -66,12 +72,12 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
       return exchange({ code, ...(flow === undefined ? {} : { flow }), isUserKnown: user_id !== undefined });
     },
     async handle({ event, tx, prepared: tokens, now }) {
-      const user_id = event.data.user_id ?? userOf(tokens) ?? ownUserId();
+      const user_id = event.data.user_id ?? userIdOf(tokens) ?? randomUserId();
       const updated_at = now.toISOString();
-      const { sealed, expiresAt, refreshAt } = sealTokens(tokens, user_id, sealer, now);
+      const { encrypted, expiresAt, refreshAt } = encryptTokens(tokens, user_id, encryptor, now);
       const query = tx.query.withTables<Tables>();
       const row = {
-        sealed_tokens: sealed,
+        encrypted_tokens: encrypted,
         expires_at: expiresAt?.toISOString() ?? null,
         refresh_at: refreshAt?.toISOString() ?? null,
         error: null,
@@ -96,7 +102,7 @@ export function userAuthorized({ exchange, sealer }: { exchange: ExchangeCode; s
 }
 
 /** The user that the platform names, where it does by an id that can be a key. */
-export function userOf(tokens: TokenAnswer): string | undefined {
+export function userIdOf(tokens: TokenResponse): string | undefined {
   return storableId(tokens.user_id) ?? storableId(tokens.sub);
 }
 
@@ -108,6 +114,45 @@ export function storableId(value: unknown): string | undefined {
 }
 
 /** The code is spent: its tokens are kept under a random id, which the result names, rather than lost. */
-function ownUserId(): string {
+function randomUserId(): string {
   return `usr_${randomBytes(OWN_ID_BYTES).toString("hex")}`;
+}
+
+/** The answer of a token endpoint (RFC 6749 §5.1), as JSON. */
+export type TokenResponse = JsonObject & { access_token: string };
+
+/** Refreshed this long before they expire, or at half of their life where that is short. */
+const REFRESH_AHEAD_MS = 300_000;
+/** Bounds how often tokens of a very short lifetime are refreshed. */
+const MIN_LIFETIME_MS = 10_000;
+const MAX_LIFETIME_SECONDS = 3_155_760_000;
+
+interface EncryptedTokens {
+  readonly encrypted: Uint8Array;
+  readonly expiresAt: Date | null;
+  /** Null where they cannot be refreshed, or need not be. */
+  readonly refreshAt: Date | null;
+}
+
+/** The answer of a token endpoint as it is kept: encrypted, with the times that tell what to do with it. */
+export function encryptTokens(
+  tokens: TokenResponse,
+  userId: string,
+  encryptor: Encryptor,
+  now: Date,
+): EncryptedTokens {
+  const encrypted = encryptor.encrypt(Buffer.from(JSON.stringify(tokens)), userTokensContext(userId));
+  const seconds = tokens.expires_in;
+  if (typeof seconds !== "number" || !(seconds >= 0 && seconds < MAX_LIFETIME_SECONDS)) {
+    return { encrypted, expiresAt: null, refreshAt: null };
+  }
+  const lifeMs = seconds * 1000;
+  const expiresAt = new Date(now.getTime() + lifeMs);
+  const beforeEnd = expiresAt.getTime() - Math.min(REFRESH_AHEAD_MS, lifeMs / 2);
+  const refreshAt = new Date(Math.max(beforeEnd, now.getTime() + MIN_LIFETIME_MS));
+  return { encrypted, expiresAt, refreshAt: typeof tokens.refresh_token === "string" ? refreshAt : null };
+}
+
+export function userTokensContext(userId: string): string {
+  return `users ${userId}`;
 }

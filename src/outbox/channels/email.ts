@@ -1,8 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { StoredNotification } from "../../store/index.ts";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
-import { type Channel, DeliveryRefused } from "../channel.ts";
-import { messageId } from "../message-id.ts";
+import { type Channel, messageId, PermanentDeliveryError } from "../channel.ts";
 
 export interface EmailOptions {
   /** `smtps://user:password@host:465`, or `smtp://user:password@host:587`, where STARTTLS is then required. */
@@ -34,7 +33,7 @@ export function emailChannel(options: EmailOptions): Channel {
   return {
     name: "email",
     destinations: emailDestinations(to),
-    atOnce: 16,
+    concurrency: 16,
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal, destination) {
       addresses.assertHost(host);
@@ -44,14 +43,14 @@ export function emailChannel(options: EmailOptions): Channel {
       } catch (error) {
         signal.throwIfAborted();
         throw isFinal(error)
-          ? new DeliveryRefused("the mail server refuses the mail for good", { cause: error })
+          ? new PermanentDeliveryError("the mail server refuses the mail for good", { cause: error })
           : error;
       }
     },
   };
 }
 
-/** One for each recipient, whoever is named twice. */
+/** One for each recipient, also where an address is listed twice. */
 export function emailDestinations(to: readonly string[]): string[] {
   return [...new Set(to)].map((address) => `${PREFIX}${address}`);
 }

@@ -1,28 +1,28 @@
 import type { JsonValue, Log } from "../../domain/index.ts";
 import type { StoredNotification } from "../../store/index.ts";
 import type { Channel } from "../channel.ts";
-import { messageId } from "../message-id.ts";
+import { messageId } from "../channel.ts";
 
 /** Its destination. */
-export const LOG = "log";
+export const LOG_DESTINATION = "log";
 
 /**
  * Where no channel is configured, a notification stands in the log, and no delivery waits for it.
  * @param mask hides secrets and card numbers: a payload is what a handler took from an event
  */
 export function logChannel(log: Log, mask: (payload: JsonValue) => JsonValue): Channel {
-  function take(notification: StoredNotification): void {
+  function deliverNow(notification: StoredNotification): void {
     const { topic, source, eventId } = notification;
     const payload = mask(notification.payload);
     log.info({ id: messageId(notification), topic, source, event_id: eventId, payload }, "notification");
   }
 
   return {
-    name: LOG,
-    destinations: [LOG],
-    atOnce: 16,
+    name: LOG_DESTINATION,
+    destinations: [LOG_DESTINATION],
+    concurrency: 16,
     timeLimitMs: 5_000,
-    take,
-    deliver: async (notification) => take(notification),
+    deliverNow: deliverNow,
+    deliver: async (notification) => deliverNow(notification),
   };
 }

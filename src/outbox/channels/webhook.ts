@@ -1,8 +1,7 @@
 import { Webhook } from "standardwebhooks";
 import type { Agent, Dispatcher } from "undici";
 import type { AllowedAddresses } from "../allowed-addresses.ts";
-import { type Channel, DeliveryPostponed, DeliveryRefused } from "../channel.ts";
-import { messageId } from "../message-id.ts";
+import { type Channel, DeliveryPostponedError, messageId, PermanentDeliveryError } from "../channel.ts";
 
 export interface WebhookOptions {
   readonly url: string;
@@ -14,12 +13,12 @@ export interface WebhookOptions {
 }
 
 /** Its destination. */
-export const WEBHOOK = "webhook";
+export const WEBHOOK_DESTINATION = "webhook";
 
 const TIME_LIMIT_MS = 20_000;
 const HEADERS_LIMIT_MS = 15_000;
 const BODY_LIMIT_MS = 2_000;
-const MOST_ANSWER_BYTES = 65_536;
+const MAX_ANSWER_BYTES = 65_536;
 const GONE = 410;
 
 /** A signed POST as Standard Webhooks describes it. Redirects are not followed: a 3xx is a failure. */
@@ -28,9 +27,9 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
   const { hostname } = new URL(url);
   let agent: Agent | undefined;
   return {
-    name: WEBHOOK,
-    destinations: [WEBHOOK],
-    atOnce: 16,
+    name: WEBHOOK_DESTINATION,
+    destinations: [WEBHOOK_DESTINATION],
+    concurrency: 16,
     timeLimitMs: TIME_LIMIT_MS,
     async deliver(notification, signal, _destination, traceHeaders) {
       addresses.assertHost(hostname);
@@ -58,8 +57,8 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
           "webhook-signature": signer.sign(id, now, body),
         },
       });
-      letGo(response.body);
-      judge(response.statusCode, response.headers["retry-after"]);
+      discardBody(response.body);
+      assertDelivered(response.statusCode, response.headers["retry-after"]);
     },
     // Every attempt has ended by then; the rest of an answer is not waited for.
     close: async () => agent?.destroy(),
@@ -70,17 +69,18 @@ export function webhookChannel({ url, secret, addresses, ca }: WebhookOptions): 
  * The status has said it all: the body may drip, break off or be without end, and changes nothing of it. A short one
  * is read, so that its connection can be used again.
  */
-function letGo(body: Dispatcher.ResponseData["body"]): void {
-  body.dump({ limit: MOST_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) }).catch(() => {});
+function discardBody(body: Dispatcher.ResponseData["body"]): void {
+  body.dump({ limit: MAX_ANSWER_BYTES, signal: AbortSignal.timeout(BODY_LIMIT_MS) }).catch(() => {});
 }
 
-function judge(status: number, retryAfter: string | string[] | undefined): void {
+function assertDelivered(status: number, retryAfter: string | string[] | undefined): void {
   if (status >= 200 && status < 300) return;
-  if (status === GONE) throw new DeliveryRefused("the receiver answered 410: it wants no more notifications");
+  if (status === GONE)
+    throw new PermanentDeliveryError("the receiver answered 410: it wants no more notifications");
   const said = `the receiver answered ${status}, expected 2xx${status >= 300 && status < 400 ? "; redirects are not followed" : ""}`;
   // RFC 9110 §10.2.3; the form with a date is rare, and the schedule does without it.
   if (typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter)) {
-    throw new DeliveryPostponed(said, Number(retryAfter));
+    throw new DeliveryPostponedError(said, Number(retryAfter));
   }
   throw new Error(said);
 }

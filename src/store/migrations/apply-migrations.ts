@@ -1,83 +1,87 @@
 import { type Kysely, sql } from "kysely";
+import { MigrationError } from "../store-errors.ts";
 import type { Tables } from "../tables.ts";
 import type { Dialect, Transaction } from "../transaction.ts";
-import { init } from "./0001-init.ts";
-import { heard } from "./0002-heard.ts";
-import { alerts } from "./0003-alerts.ts";
-import { access } from "./0004-access.ts";
-import { rollups } from "./0005-rollups.ts";
-import { attempts } from "./0006-attempts.ts";
-import { diagnosis } from "./0007-diagnosis.ts";
-import { lateCallbacks } from "./0008-late-callbacks.ts";
-import { refusedBytes } from "./0009-refused-bytes.ts";
-import { spentStates } from "./0010-spent-states.ts";
-import { uncleanEnds } from "./0011-unclean-ends.ts";
-import { migrationsOfHandlers } from "./0013-migrations-of-handlers.ts";
-import { applyOwn, type OwnMigrationsTable } from "./apply-own.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
-import type { MigrationReport, OwnedMigration } from "./migration.ts";
-import { MigrationRefused } from "./migration-refused.ts";
-import { COLUMN_TYPES, type SchemaStep } from "./schema-step.ts";
+import { applyHandlerMigrations, type HandlerMigrationsTable } from "./handler-migrations.ts";
+import {
+  COLUMN_TYPES,
+  type ColumnTypes,
+  type HandlerMigration,
+  type MigrationReport,
+  type SchemaStep,
+} from "./migration.ts";
+import { initialSchema } from "./schema.ts";
 
-const STEPS: readonly SchemaStep[] = [
-  init,
-  heard,
-  alerts,
-  access,
-  rollups,
-  attempts,
-  diagnosis,
-  lateCallbacks,
-  refusedBytes,
-  spentStates,
-  uncleanEnds,
-  migrationsOfHandlers,
-];
+const STEPS: readonly SchemaStep[] = [initialSchema];
+/** Databases of earlier numbers were made before the first release. */
+const OLDEST_SCHEMA = initialSchema.number;
 export const NEWEST_SCHEMA = Math.max(...STEPS.map((step) => step.number));
+
+/** Why this version cannot use a database whose newest schema number is this one, and what to do; undefined where it can. */
+export function outdatedSchema(schema: number): string | undefined {
+  if (schema >= OLDEST_SCHEMA) return undefined;
+  return (
+    `the database has schema ${schema}, of a development version before the first release, which this version cannot ` +
+    "upgrade. Use a new database: another file, or another DATABASE_SCHEMA."
+  );
+}
 
 /**
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
- * @throws MigrationRefused when the database is of a newer version, of another environment or of another key; nothing
+ * @throws MigrationError when the database is of another version, environment or key; nothing
  *   is changed
  */
 export async function applyMigrations(
   tx: Transaction,
-  own: readonly OwnedMigration[],
+  own: readonly HandlerMigration[],
   stamp: Stamp,
   now: Date,
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
-  const query = tx.query as Kysely<BookTables>;
-  await createBooks(query, tx.dialect);
+  const query = tx.query as Kysely<BookkeepingTables>;
+  const done = await appliedSteps(query, tx.dialect);
   const previousBaseUrl = await checkStamp(tx.query as Kysely<Tables>, stamp);
-  const applied = [...(await applySteps(query, tx.dialect, now)), ...(await applyOwn(query, tx, own, now))];
+  const applied = [
+    ...(await applySteps(query, tx.dialect, done, now)),
+    ...(await applyHandlerMigrations(query, tx, own, now)),
+  ];
   return { applied, previousBaseUrl };
 }
 
-interface BookTables extends OwnMigrationsTable {
+interface BookkeepingTables extends HandlerMigrationsTable {
   oncehook_schema: { number: number; name: string; applied_at: string };
 }
 
-async function createBooks(query: Kysely<BookTables>, dialect: Dialect): Promise<void> {
-  const { time } = COLUMN_TYPES[dialect];
-  for (const statement of [
-    `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
-    `CREATE TABLE IF NOT EXISTS oncehook_own_migrations (name text PRIMARY KEY, applied_at ${time} NOT NULL)`,
-    "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
-  ]) {
-    await sql.raw(statement).execute(query);
-  }
-}
+/** The tables that the migrations use themselves. Two handlers may give their migrations the same name. */
+const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
+  `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
+    handler text NOT NULL, name text NOT NULL, applied_at ${time} NOT NULL, PRIMARY KEY (handler, name)
+  )`,
+  "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
+];
 
-async function applySteps(query: Kysely<BookTables>, dialect: Dialect, now: Date): Promise<string[]> {
+async function appliedSteps(query: Kysely<BookkeepingTables>, dialect: Dialect): Promise<Set<number>> {
+  for (const statement of bookkeeping(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
   const rows = await query.selectFrom("oncehook_schema").select("number").execute();
-  const done = new Set(rows.map((row) => row.number));
-  const newest = Math.max(0, ...done);
-  if (newest > NEWEST_SCHEMA) {
-    throw new MigrationRefused(
+  const done = new Set(rows.map(({ number }) => number));
+  const newest = Math.max(...done);
+  if (newest > NEWEST_SCHEMA)
+    throw new MigrationError(
       `DATABASE_URL: the database has schema ${newest}, this version of Oncehook knows ${NEWEST_SCHEMA}. ` +
         "Start the newer version again; going back would lose what it wrote.",
     );
-  }
+  const outdated = done.size === 0 ? undefined : outdatedSchema(newest);
+  if (outdated !== undefined) throw new MigrationError(`DATABASE_URL: ${outdated}`);
+  return done;
+}
+
+async function applySteps(
+  query: Kysely<BookkeepingTables>,
+  dialect: Dialect,
+  done: ReadonlySet<number>,
+  now: Date,
+): Promise<string[]> {
   const applied: string[] = [];
   for (const step of STEPS.filter((candidate) => !done.has(candidate.number))) {
     for (const statement of step.statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);

@@ -1,17 +1,25 @@
 import type pg from "pg";
-import { CareRefused } from "../care-refused.ts";
+import { bindQuery } from "../bind-query.ts";
 import {
-  asText,
   type CopyPair,
   type CopyProgress,
   type CopyTarget,
+  type Fingerprint,
+  ID_REFERENCES,
+  migrationIdentity,
+  quoted,
   type SourceRow,
   type TargetTable,
+  toPostgresText,
   UNFINISHED_COPY,
-} from "../copying.ts";
-import { completedCopy, finishCopy } from "./finish-copy.ts";
-import { inPlainTransaction, quoted, storeSetting } from "./plain-session.ts";
+} from "../copy.ts";
+import { writeSetting } from "../settings.ts";
+import { MaintenanceError } from "../store-errors.ts";
+import type { Tables } from "../tables.ts";
+import { compareTables, fingerprintOf } from "./compare-copy.ts";
+import { postgresDialect } from "./dialect.ts";
 import { createPool } from "./pool.ts";
+import { executeOn } from "./statement.ts";
 
 /** Of one statement: a table that is compared may be large. */
 const STATEMENT_LIMIT_MS = 6 * 3_600_000;
@@ -26,7 +34,7 @@ const SESSION = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET extra_float_di
 
 /**
  * Opens a migrated database to receive a copy.
- * @throws CareRefused where a receiver or another copy uses it
+ * @throws MaintenanceError where a receiver or another copy uses it
  */
 export async function openCopyTarget(url: string): Promise<CopyTarget> {
   const pool = createPool({
@@ -37,12 +45,10 @@ export async function openCopyTarget(url: string): Promise<CopyTarget> {
   });
   try {
     const client = await pool.connect();
-    try {
-      return await targetOn(client, pool);
-    } catch (error) {
+    return await targetOn(client, pool).catch((error) => {
       client.release(true);
       throw error;
-    }
+    });
   } catch (error) {
     await pool.end();
     throw error;
@@ -52,16 +58,14 @@ export async function openCopyTarget(url: string): Promise<CopyTarget> {
 async function targetOn(client: pg.PoolClient, pool: pg.Pool): Promise<CopyTarget> {
   await client.query(SESSION);
   const { rows: locks } = await client.query(`SELECT pg_try_advisory_lock(${COPY_LOCK}) AS taken`);
-  if (locks[0]?.taken !== true) throw new CareRefused("another copy into this database is running");
+  if (locks[0]?.taken !== true) throw new MaintenanceError("another copy into this database is running");
   await assertUnused(client);
-  const { rows: applied } = await client.query("SELECT * FROM oncehook_own_migrations");
+  const { rows: applied } = await client.query("SELECT handler, name FROM oncehook_handler_migrations");
   const { rows: stored } = await client.query("SELECT value FROM oncehook_settings WHERE name = $1", [
     UNFINISHED_COPY,
   ]);
   return {
-    migrations: applied.map(({ applied_at: _time, ...row }) =>
-      Object.values(row).map(String).sort().join(" of "),
-    ),
+    migrations: applied.map(migrationIdentity),
     tables: await tablesOf(client),
     progress: stored[0] === undefined ? undefined : (JSON.parse(stored[0].value) as CopyProgress),
     write: (pair, rows, progress) => write(client, pair, rows, progress),
@@ -86,19 +90,13 @@ async function assertUnused(client: pg.ClientBase): Promise<void> {
     if (performance.now() > until) break;
     await client.query("SELECT pg_sleep(0.1), pg_stat_clear_snapshot()");
   }
-  throw new CareRefused(
+  throw new MaintenanceError(
     "a receiver is connected to the target. Stop every Oncehook process that uses this PostgreSQL database, then copy",
   );
 }
 
 async function tablesOf(client: pg.ClientBase): Promise<TargetTable[]> {
-  const { rows } = await client.query<{
-    table: string;
-    name: string;
-    kind: string;
-    type: string;
-    made: boolean;
-  }>(
+  const { rows } = await client.query<Record<"table" | "name" | "kind" | "type", string> & { made: boolean }>(
     `SELECT c.relname AS table, a.attname AS name, t.typname AS kind, format_type(a.atttypid, a.atttypmod) AS type,
         a.attgenerated <> '' AS made
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
@@ -138,7 +136,7 @@ async function write(
     `SELECT ${casts} FROM unnest(${given}) AS given (${aliases})`;
   try {
     const values = toColumns.map((column, index) =>
-      rows.map((row) => asText(row.values[index] ?? null, column)),
+      rows.map((row) => toPostgresText(row.values[index] ?? null, column)),
     );
     await inPlainTransaction(client, async () => {
       await client.query(text, values);
@@ -147,10 +145,106 @@ async function write(
   } catch (cause) {
     const [first, last] = [rows[0]?.position, rows.at(-1)?.position];
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CareRefused(
+    throw new MaintenanceError(
       `table "${to}": the rows ${first} to ${last} cannot be stored: ${why}. The rows before them are kept, and the same ` +
         "command continues there",
       { cause },
     );
+  }
+}
+
+/** Every statement of it, or none. */
+async function inPlainTransaction<T>(
+  client: pg.ClientBase,
+  work: () => Promise<T>,
+  begin = "BEGIN",
+): Promise<T> {
+  await client.query(begin);
+  try {
+    const value = await work();
+    await client.query("COMMIT");
+    return value;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+/** A setting of the database, in the place of an earlier value. */
+export function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
+  const query = bindQuery<Tables>(postgresDialect, (compiled) => executeOn(client, compiled));
+  return writeSetting(query, name, value);
+}
+
+/** Settings that each database has for itself. */
+const OWN_SETTINGS: ReadonlySet<string> = new Set(["environment", "key_id", UNFINISHED_COPY]);
+
+/**
+ * Compares the tables, sets what continues after them, and removes the mark that keeps receivers away.
+ * @throws MaintenanceError where a table differs
+ */
+async function finishCopy(
+  client: pg.ClientBase,
+  pairs: readonly CopyPair[],
+  settings: ReadonlyMap<string, string>,
+  expected: (pair: CopyPair) => Fingerprint,
+): Promise<readonly Fingerprint[]> {
+  const compareAndRelease = async () => {
+    const names = pairs.map(({ to }) => quoted(to)).join(", ");
+    await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
+    const found = await compareTables(client, pairs, expected);
+    await setIds(client, pairs);
+    for (const [name, value] of settings)
+      if (!OWN_SETTINGS.has(name)) await storeSetting(client, name, value);
+    await client.query("DELETE FROM oncehook_settings WHERE name = $1", [UNFINISHED_COPY]);
+    return found;
+  };
+  // Without the locks first, the snapshot could be older than another session's last write.
+  const found = await inPlainTransaction(client, compareAndRelease, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+  // Without statistics the first queries would read whole tables.
+  await client.query("ANALYZE");
+  return found;
+}
+
+/** Compares without a change. Counts come first: they tell nearly every other database apart without reading all of it. */
+async function completedCopy(
+  client: pg.ClientBase,
+  pairs: readonly CopyPair[],
+  expected: (pair: CopyPair) => Fingerprint,
+): Promise<readonly Fingerprint[] | undefined> {
+  for (const { from, to } of pairs) {
+    const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${quoted(to)}`);
+    if (rows[0]?.rows !== String(from.rows)) return undefined;
+  }
+  return inPlainTransaction(client, async () => {
+    const found: Fingerprint[] = [];
+    for (const pair of pairs) {
+      const target = await fingerprintOf(client, pair);
+      // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
+      if (target.digest !== expected(pair).digest) return undefined;
+      found.push(target);
+    }
+    return found;
+  });
+}
+
+/** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */
+async function setIds(client: pg.ClientBase, pairs: readonly CopyPair[]): Promise<void> {
+  const { rows } = await client.query<{ table: string; name: string; sequence: string }>(
+    `SELECT * FROM (SELECT c.relname AS table, a.attname AS name, pg_get_serial_sequence(quote_ident(c.relname), a.attname) AS sequence
+        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY ($1) AND a.attnum > 0 AND NOT a.attisdropped
+      ) AS columns WHERE sequence IS NOT NULL`,
+    [pairs.map(({ to }) => to)],
+  );
+  for (const { table, name, sequence } of rows) {
+    const highest = [[table, name] as const, ...(ID_REFERENCES[table] ?? [])]
+      .map(([from, column]) => `(SELECT max(${quoted(column)}) FROM ${quoted(from)})`)
+      .join(", ");
+    // Null, which tables without rows give, leaves the sequence as it is.
+    const ids = `SELECT greatest(${highest}) AS highest`;
+    await client.query(`SELECT setval($1::regclass, highest) FROM (${ids}) AS ids WHERE highest > 0`, [
+      sequence,
+    ]);
   }
 }

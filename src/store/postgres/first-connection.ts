@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { pauses } from "../patience.ts";
-import { connectionTo, type SessionSettings } from "./connection-to.ts";
-import { durabilityWarnings } from "./durability.ts";
+import { backoffDelays } from "../retry-until.ts";
 
 /** How long a first connection is tried. */
 interface Limits {
   /** One try, and each of its statements. */
   readonly tryMs: number;
-  /** A server that does not answer at all, or a wrong port: whoever waits at a terminal reads why. */
+  /** Without any answer (wrong port, firewall) the start fails after this time. */
   readonly unansweredMs: number;
   /** A server that says that it starts, or is full, will answer soon. */
   readonly startingMs: number;
@@ -17,11 +15,11 @@ interface Limits {
 const LIMITS: Limits = { tryMs: 2_500, unansweredMs: 2_500, startingMs: 10_000 };
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
 /** Refused for as long as the address stays as it is: the role or its password, the database, the host's name. */
-const FINAL = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
+const PERMANENT_CODES = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
 const DUPLICATE = ["23505", "42P06"];
 
 /** What a first connection found out, and what all later ones begin with. */
-export interface Server {
+export interface ServerSettings {
   readonly durabilityWarnings: readonly string[];
   readonly settings: SessionSettings;
 }
@@ -34,31 +32,31 @@ export async function firstConnection(
   url: string,
   schema: string | undefined,
   { tryMs, unansweredMs, startingMs } = LIMITS,
-): Promise<Server> {
+): Promise<ServerSettings> {
   const begun = performance.now();
-  for (const pause of pauses()) {
+  for (const pause of backoffDelays()) {
     try {
       return await withConnection(url, { connectMs: tryMs, queryMs: tryMs }, (client) =>
-        settle(client, schema),
+        readServerSettings(client, schema),
       );
     } catch (error) {
       const code = codeOf(error);
       const limit = STARTING.includes(code) ? startingMs : unansweredMs;
-      if (FINAL.test(code) || code === "" || performance.now() - begun + pause > limit) throw error;
+      if (PERMANENT_CODES.test(code) || code === "" || performance.now() - begun + pause > limit) throw error;
       await sleep(pause);
     }
   }
   throw new TypeError("the pauses never end");
 }
 
-/** Lends a connection beside the pools. @throws the driver's error */
+/** Runs `use` with a connection outside the pools. @throws the driver's error */
 export async function withConnection<T>(
   url: string,
   limits: { readonly connectMs: number; readonly queryMs?: number },
   use: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({
-    ...connectionTo(url, {}),
+    ...clientConfig(url, {}),
     connectionTimeoutMillis: limits.connectMs,
     query_timeout: limits.queryMs,
   });
@@ -73,16 +71,16 @@ export async function withConnection<T>(
 }
 
 /** The schema first, then what the server looks through: a user's own tables are still found. */
-export async function searchFirst(client: pg.Client, schema: string | undefined): Promise<void> {
+export async function setSearchPath(client: pg.Client, schema: string | undefined): Promise<void> {
   if (schema === undefined) return;
   const path = `${pg.escapeIdentifier(schema)}, `;
   await client.query("SELECT set_config('search_path', $1 || current_setting('search_path'), false)", [path]);
 }
 
-async function settle(client: pg.Client, schema: string | undefined): Promise<Server> {
+async function readServerSettings(client: pg.Client, schema: string | undefined): Promise<ServerSettings> {
   const warnings = await durabilityWarnings(client);
   if (schema !== undefined) await createSchema(client, schema);
-  await searchFirst(client, schema);
+  await setSearchPath(client, schema);
   const { rows } = await client.query(
     `SELECT current_setting('search_path') AS path, current_schema() AS first,
       current_setting('synchronous_commit') AS synchronous_commit`,
@@ -121,4 +119,58 @@ async function createSchema(client: pg.Client, schema: string): Promise<void> {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** Settings of PostgreSQL by their names, for a whole session. */
+export type SessionSettings = Readonly<Record<string, string>>;
+
+/**
+ * The driver's configuration for an address. Settings go with the start of the session, so that RESET ALL and DISCARD ALL
+ * come back to them; those in the address, or in PGOPTIONS, stay, and come second.
+ */
+export function clientConfig(url: string, settings: SessionSettings): pg.ClientConfig {
+  const address = URL.parse(url);
+  const given = address?.searchParams.get("options") ?? process.env.PGOPTIONS ?? "";
+  const own = Object.entries(settings).map(([name, value]) => `-c ${name}=${escaped(value)}`);
+  const options = [given, ...own].filter((text) => text !== "").join(" ");
+  // The driver would prefer the address's options to these, and look for a file that is called system.
+  if (address?.searchParams.has("options")) address.searchParams.delete("options");
+  if (address?.searchParams.get("sslrootcert") === "system") address.searchParams.delete("sslrootcert");
+  return { connectionString: address?.href ?? url, ...(options === "" ? {} : { options }) };
+}
+
+/** Spaces end an option, and a backslash takes the next character as it is (manual, 54.7, StartupMessage). */
+function escaped(value: string): string {
+  return value.replaceAll(/[\\\s]/g, (found) => `\\${found}`);
+}
+
+const MUST_BE_ON = ["fsync", "full_page_writes", "synchronous_commit"] as const;
+const OLDEST = 140_000;
+
+/**
+ * The settings without which a commit may be lost although it was acknowledged, each as a sentence.
+ * @throws Error for a server this service cannot run on at all
+ */
+export async function durabilityWarnings(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query(
+    `SELECT name, setting FROM pg_settings
+     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num', 'server_encoding')`,
+  );
+  const settings = new Map<string, string>(rows.map((row) => [row.name, row.setting]));
+  if (Number(settings.get("server_version_num")) < OLDEST) {
+    throw new Error("DATABASE_URL: the server is older than PostgreSQL 14; use PostgreSQL 14 or newer");
+  }
+  if (settings.get("server_encoding") !== "UTF8") {
+    throw new Error(
+      `DATABASE_URL: the database's encoding is ${settings.get("server_encoding")}; create it with ENCODING 'UTF8'`,
+    );
+  }
+  const warnings = MUST_BE_ON.filter((name) => ["off", "local"].includes(settings.get(name) ?? "")).map(
+    (name) =>
+      `PostgreSQL runs with ${name}=${settings.get(name)}: an acknowledged event may be lost in a crash; set it on`,
+  );
+  const { rows: replica } = await client.query("SELECT pg_is_in_recovery() AS standby");
+  if (replica[0]?.standby === true)
+    warnings.push("PostgreSQL at DATABASE_URL is a standby: use the primary's address");
+  return warnings;
 }

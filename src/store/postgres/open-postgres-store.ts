@@ -1,25 +1,28 @@
+import { sql } from "kysely";
 import type pg from "pg";
-import { bindQuery, type Execute } from "../bound-query.ts";
+import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
+import { createAreas } from "../areas.ts";
+import { BatchedLookup } from "../batched-lookup.ts";
+import { bindQuery, type Execute } from "../bind-query.ts";
+import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
+import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import type { OpenedStore, OpenOptions } from "../opened-store.ts";
-import { withPatience } from "../patience.ts";
-import type { Access } from "../queries/access.ts";
-import { commonOperations } from "../queries/common-operations.ts";
-import type { Store } from "../store.ts";
+import { type Completion, type OnceOptions, type OnceResult, type OnceScope, submitOnce } from "../once.ts";
+import type { NewRecord, StoredRecord } from "../records.ts";
+import { type Deadline, retryUntil } from "../retry-until.ts";
+import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
-import { appendCallbacks } from "./append-callbacks.ts";
-import type { SessionSettings } from "./connection-to.ts";
-import { Finds } from "./finds.ts";
+import { transientReason, transientReasonBeforeSending } from "./database-errors.ts";
+import { postgresDialect } from "./dialect.ts";
+import type { SessionSettings } from "./first-connection.ts";
 import { firstConnection } from "./first-connection.ts";
-import { passing, passingBeforeItBegan } from "./hindrance.ts";
+import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { Lanes } from "./lanes.ts";
 import { once } from "./once.ts";
+import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecord, toStoredRecord } from "./once-statements.ts";
 import { createPool, withClient } from "./pool.ts";
-import { HOT_STATEMENTS } from "./records.ts";
-import { postgresSpelling } from "./spelling.ts";
-import { Standbys } from "./standbys.ts";
-import { executeOn } from "./statement.ts";
+import { executeOn, sendBatch } from "./statement.ts";
+import { SynchronousStandbys } from "./synchronous-standbys.ts";
 
 export interface PostgresOptions extends OpenOptions {
   readonly url: string;
@@ -27,17 +30,19 @@ export interface PostgresOptions extends OpenOptions {
   readonly schema?: string | undefined;
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
-  /** How long one wait for another delivery, or for a free connection, may take before it is looked at anew. */
+  /** The longest single wait for a row lock or a free connection, after which the attempt repeats. */
   readonly lockTimeoutMs: number;
 }
 
 /** How long what no request waits for (retries, lists, the retention job) may wait for an absent database. */
-const PATIENCE_MS = 10_000;
-const MIGRATION_PATIENCE_MS = 60_000;
+const BACKGROUND_TIMEOUT_MS = 10_000;
+const MIGRATION_TIMEOUT_MS = 60_000;
 const MIGRATION_LIMIT_MS = 6 * 3_600_000;
-/** How many groups may be at work at the same time; the other connections serve who is alone, and everything else. */
-const MOST_LANES = 4;
-/** In company nobody waits for a lock or a long statement: who needs it leaves, and has the usual limits. */
+/** The largest number of concurrent groups; all other work uses the other connections. */
+const MAX_GROUP_CONNECTIONS = 4;
+/** Connections that look-ups may use at a time. */
+const MAX_CONCURRENT_LOOKUPS = 2;
+/** A group waits for no lock and no long statement: an event that needs one runs alone, with the usual limits. */
 const GROUP_LIMITS = { statementTimeoutMs: 200, lockTimeoutMs: 50 };
 /** The server refuses it where it refuses a callback's record: as a standby, read-only, without the table or the right. */
 const WRITES_NOTHING = "DELETE FROM oncehook_records WHERE false";
@@ -46,23 +51,25 @@ const MIGRATION_LOCK = 7_140_231_901;
 
 /**
  * Connects to PostgreSQL, brings the schema up to date and returns the store.
- * @throws MigrationRefused for a newer schema or another environment's database
+ * @throws MigrationError for a newer schema or another environment's database
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { durabilityWarnings, settings } = await firstConnection(options.url, options.schema);
-  const lanes = Math.min(MOST_LANES, Math.floor((options.poolSize - 1) / 2));
-  const pool = createPool({ ...options, settings, size: options.poolSize - lanes });
+  const groupConnections = Math.min(MAX_GROUP_CONNECTIONS, Math.floor((options.poolSize - 1) / 2));
+  const pool = createPool({ ...options, settings, size: options.poolSize - groupConnections });
   const groups =
-    lanes === 0 ? undefined : createPool({ url: options.url, settings, size: lanes, ...GROUP_LIMITS });
-  const opening = performance.now() + PATIENCE_MS;
+    groupConnections === 0
+      ? undefined
+      : createPool({ url: options.url, settings, size: groupConnections, ...GROUP_LIMITS });
+  const opening = performance.now() + BACKGROUND_TIMEOUT_MS;
   try {
-    await withPatience(
+    await retryUntil(
       opening,
-      () => withClient(pool, opening, (client) => assertPath(client, options.schema)),
-      passing,
+      () => withClient(pool, opening, (client) => assertSearchPath(client, options.schema)),
+      transientReason,
     );
     const { applied, previousBaseUrl } = await migrate(options, settings);
-    const store = assemble(pool, groups, options);
+    const store = createStore(pool, groups, options);
     for (const statement of HOT_STATEMENTS) options.onStatement?.(statement);
     return {
       store,
@@ -79,7 +86,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 }
 
 /** A pooler may drop what a session begins with: then the tables would be made, and looked for, elsewhere. */
-async function assertPath(client: pg.ClientBase, schema: string | undefined): Promise<void> {
+async function assertSearchPath(client: pg.ClientBase, schema: string | undefined): Promise<void> {
   if (schema === undefined) return;
   const { rows } = await client.query("SELECT current_schema() AS first");
   if (rows[0]?.first === schema) return;
@@ -93,7 +100,7 @@ async function assertPath(client: pg.ClientBase, schema: string | undefined): Pr
 async function migrate(options: PostgresOptions, settings: SessionSettings) {
   const { url, migrations, stamp, clock, lockTimeoutMs } = options;
   const pool = createPool({ url, settings, size: 1, statementTimeoutMs: MIGRATION_LIMIT_MS, lockTimeoutMs });
-  const deadline = performance.now() + MIGRATION_PATIENCE_MS;
+  const deadline = performance.now() + MIGRATION_TIMEOUT_MS;
   const migrating = inTransaction(
     pool,
     { deadline, lockTimeoutMs },
@@ -109,36 +116,52 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
   return migrating.finally(() => pool.end());
 }
 
-function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
+/** An event that runs in its own transaction. */
+interface SingleEvent {
+  readonly record: NewRecord;
+  readonly run: (scope: OnceScope) => Promise<Completion>;
+  readonly options: OnceOptions;
+}
+
+function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
   const { clock, lockTimeoutMs, onStatement } = options;
-  const access = accessOf(pool, lockTimeoutMs, onStatement);
-  const finds = new Finds(pool);
-  const standbys = new Standbys(pool);
-  const lanes = new Lanes(groups, clock);
+  const access = createDatabase(pool, lockTimeoutMs, onStatement);
+  const standbys = new SynchronousStandbys(pool);
+  const lookups = new BatchedLookup({
+    read: (keys, deadline) => findCompleted(pool, standbys, keys, deadline),
+    maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
+    transientReason,
+  });
+  const runAlone = async ({ record, run, options }: SingleEvent): Promise<OnceResult> => {
+    const { deadline } = options;
+    const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
+    const result = await retryUntil(deadline, attempt, transientReason);
+    // Another process committed it; its COMMIT may still wait for the standbys.
+    if (result.kind === "duplicate")
+      await retryUntil(deadline, () => standbys.confirm(deadline), transientReason);
+    return result;
+  };
+  const scheduler = new GroupScheduler(groups, clock, (event) => {
+    const run = async (scope: OnceScope) => event.complete(await event.handle(scope));
+    return runAlone({ record: event.record, run, options: { deadline: event.deadline, mode: "commit" } });
+  });
   let closed: Promise<void> | undefined;
   return {
     dialect: "postgres",
-    async find(key, deadline) {
-      const record = await withPatience(deadline, () => finds.find(key, deadline), passing);
-      // One that is not completed was committed by a handler itself; `once` refuses its event.
-      if (record?.status !== "completed") return undefined;
-      await withPatience(deadline, () => standbys.confirm(deadline), passing);
-      return record;
+    database: access,
+    find: (key, deadline) => lookups.find(key, deadline),
+    lookUp: (lookup) => lookups.add(lookup),
+    submit: (event) => scheduler.submit(event),
+    once(record, run, { deadline, mode, observer }) {
+      if (mode === "commit") return submitOnce((event) => scheduler.submit(event), record, deadline, run);
+      return runAlone({ record, run, options: { deadline, mode, observer } });
     },
-    async once(record, run, options) {
-      const { deadline, mode } = options;
-      const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
-      const alone = () => withPatience(deadline, attempt, passing);
-      const ending = await (mode === "commit" ? lanes.serve(record, run, deadline, alone) : alone());
-      // Somebody else's commit, of which nobody has told us how it ended.
-      if (ending.ending === "already")
-        await withPatience(deadline, () => standbys.confirm(deadline), passing);
-      return ending;
-    },
-    ...commonOperations(access),
+    ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
     async ping() {
-      await withClient(pool, performance.now() + PATIENCE_MS, (client) => client.query(WRITES_NOTHING));
+      await withClient(pool, performance.now() + BACKGROUND_TIMEOUT_MS, (client) =>
+        client.query(WRITES_NOTHING),
+      );
     },
     // What becomes of a disk is the server's business; it ends its own process then.
     broken: new Promise(() => {}),
@@ -149,28 +172,68 @@ function assemble(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresO
   };
 }
 
-function accessOf(pool: pg.Pool, lockTimeoutMs: number, onStatement: PostgresOptions["onStatement"]): Access {
+/** The completed records of these events; those found are on every standby that a COMMIT waits for. */
+async function findCompleted(
+  pool: pg.Pool,
+  standbys: SynchronousStandbys,
+  keys: readonly EventKey[],
+  deadline: Deadline,
+): Promise<(StoredRecord | undefined)[]> {
+  const answers = await withClient(pool, deadline, (client) => sendBatch(client, keys.map(selectRecord)));
+  const records = keys.map((_, index) => {
+    const record = toStoredRecord(answers[index]);
+    // One that is not completed was committed by a handler itself; `once` refuses its event.
+    return record?.status === "completed" ? record : undefined;
+  });
+  if (records.some((record) => record !== undefined)) await standbys.confirm(deadline);
+  return records;
+}
+
+function createDatabase(
+  pool: pg.Pool,
+  lockTimeoutMs: number,
+  onStatement: PostgresOptions["onStatement"],
+): Database {
   const bind = (execute: Execute) =>
-    bindQuery<Tables>(postgresSpelling, (compiled) => {
+    bindQuery<Tables>(postgresDialect, (compiled) => {
       onStatement?.(compiled.sql);
       return execute(compiled);
     });
   const query = bind((compiled) => {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
     const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled));
-    return withPatience(deadline, run, passingBeforeItBegan);
+    return retryUntil(deadline, run, transientReasonBeforeSending);
   });
   const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled));
   return {
     dialect: "postgres",
     read: query,
     write: query,
-    hindrance: passing,
+    hindrance: transientReason,
     transact(work) {
-      const limits = { deadline: performance.now() + PATIENCE_MS, lockTimeoutMs };
+      const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
       const run = () =>
         inTransaction(pool, limits, { run: ({ client }) => work(inside(client)), closing: () => [] });
-      return withPatience(limits.deadline, run, passing);
+      return retryUntil(limits.deadline, run, transientReason);
     },
   };
+}
+
+const LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS] as const;
+const LOG_COLUMN_LIST = sql.raw(LOG_COLUMNS.join(", "));
+const TYPED_LOG_COLUMNS = sql.raw(
+  LOG_COLUMNS.map((name) => `${name} ${CALLBACK_COLUMN_TYPES[name] ?? "text"}`).join(", "),
+);
+
+/** All rows in one statement, so that they are stored together or not at all; its text is the same for any number. */
+async function appendCallbacks({ write }: Database, rows: readonly CallbackLogEntry[]): Promise<void> {
+  if (rows.length === 0) return;
+  const objects = rows.map((row) => {
+    const values = [...callbackValues(row, 0), ...(refusedValues(row) ?? [null, null, null])];
+    return Object.fromEntries(LOG_COLUMNS.map((name, index) => [name, values[index]]));
+  });
+  await sql`INSERT INTO oncehook_callbacks (${LOG_COLUMN_LIST})
+    SELECT ${LOG_COLUMN_LIST} FROM jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) AS given (${TYPED_LOG_COLUMNS})`.execute(
+    write,
+  );
 }

@@ -1,12 +1,11 @@
 import pg from "pg";
-import { OutOfTime } from "../patience.ts";
-import type { Deadline } from "../store.ts";
-import { StoreFault } from "../store-fault.ts";
-import { unlessLate } from "../unless-late.ts";
-import { connectionTo, type SessionSettings } from "./connection-to.ts";
-import { forgetNames, type Sent } from "./exchange.ts";
-import { ConnectionLost, isReadOnlyServer, NoConnection } from "./hindrance.ts";
-import { exchange, isSilent, setSilenceLimit, silenceLimit } from "./statement.ts";
+import { type Deadline, OutOfTime } from "../retry-until.ts";
+import { StoreError } from "../store-errors.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { ConnectionLost, isReadOnlyServer, NoConnection } from "./database-errors.ts";
+import { clientConfig, type SessionSettings } from "./first-connection.ts";
+import { isUnresponsive, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";
+import { forgetPreparedNames, type WireStatement } from "./statement-batch.ts";
 
 export interface PoolOptions {
   readonly url: string;
@@ -18,66 +17,66 @@ export interface PoolOptions {
   readonly lockTimeoutMs: number;
 }
 
-/** A server that is busy, not away, may take this long to let somebody in; requests have deadlines of their own. */
+/** A busy server may take this long to accept a connection; requests have their own deadlines. */
 const CONNECT_MS = 2_000;
 
 export function createPool(options: PoolOptions): pg.Pool {
   const { url, settings = {}, size, statementTimeoutMs, lockTimeoutMs } = options;
   const pool = new pg.Pool({
-    ...connectionTo(url, settings),
+    ...clientConfig(url, settings),
     max: size,
     application_name: "oncehook",
     connectionTimeoutMillis: Math.max(lockTimeoutMs, CONNECT_MS),
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: silenceLimit(statementTimeoutMs),
-    query_timeout: silenceLimit(statementTimeoutMs),
+    idle_in_transaction_session_timeout: responseTimeout(statementTimeoutMs),
+    query_timeout: responseTimeout(statementTimeoutMs),
     keepAlive: true,
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
-    setSilenceLimit(client, silenceLimit(statementTimeoutMs));
+    setResponseTimeout(client, responseTimeout(statementTimeoutMs));
     // For as long as it lives: the server may end a session at any moment, also while the pool hands it over.
-    client.on("error", () => broken.add(client));
+    client.on("error", () => lostConnections.add(client));
   });
   return pool;
 }
 
-/** Connections of which the driver has told that they are lost. */
-const broken = new WeakSet<object>();
+/** Connections that the driver reported as lost. */
+const lostConnections = new WeakSet<object>();
 
 /** Connections on which a handler may have left something for the session: a cursor, a channel, an advisory lock. */
-const changed = new WeakSet<object>();
+const changedSessions = new WeakSet<object>();
 
 /** Lets the connection go back to its pool only as a new one would be. */
 export function resetBeforeReuse(client: pg.ClientBase): void {
-  changed.add(client);
+  changedSessions.add(client);
 }
 
-const DISCARD_ALL: Sent = { text: "DISCARD ALL" };
+const DISCARD_ALL: WireStatement = { text: "DISCARD ALL" };
 const RESET_LIMIT_MS = 2_000;
 
 /** After the answer, so that only the pool waits for it. */
-async function reset(client: pg.PoolClient): Promise<void> {
-  changed.delete(client);
-  const discarding = exchange(client, [DISCARD_ALL], RESET_LIMIT_MS);
+async function discardSession(client: pg.PoolClient): Promise<void> {
+  changedSessions.delete(client);
+  const discarding = sendBatch(client, [DISCARD_ALL], RESET_LIMIT_MS);
   const isClean = await discarding.then(
     () => true,
     () => false,
   );
-  forgetNames(client);
+  forgetPreparedNames(client);
   client.release(!isClean || isUnfit(client));
 }
 
 function isUnfit(client: pg.ClientBase): boolean {
-  return broken.has(client) || isSilent(client) || client.getTransactionStatus() !== "I";
+  return lostConnections.has(client) || isUnresponsive(client) || client.getTransactionStatus() !== "I";
 }
 
 /**
- * Lends one connection. It goes back to the pool only when it is idle and whole: a connection whose state is not
+ * Runs `use` with a connection. It returns to the pool only when it is idle and intact: a connection whose state is not
  * known is closed, and the server rolls back what was open on it.
- * @throws NoConnection when none could be had; ConnectionLost when it broke while lent
+ * @throws NoConnection when none could be had; ConnectionLost when it broke during `use`
  */
 export async function withClient<T>(
   pool: pg.Pool,
@@ -91,22 +90,22 @@ export async function withClient<T>(
   } catch (error) {
     isReadOnly = isReadOnlyServer(error);
     // A COMMIT that was cut off is a verdict already: it may have happened, so it must not be tried again.
-    throw broken.has(client) && !(error instanceof StoreFault)
+    throw lostConnections.has(client) && !(error instanceof StoreError)
       ? new ConnectionLost("the connection to PostgreSQL was lost", { cause: error })
       : error;
   } finally {
     // A server that became a standby keeps its connections; a new one may lead to the primary.
     if (isReadOnly || isUnfit(client)) client.release(true);
-    else if (changed.has(client)) void reset(client);
+    else if (changedSessions.has(client)) void discardSession(client);
     else client.release();
   }
 }
 
-/** Waits for a free connection no longer than anybody waits for what it is for. */
+/** Waits for a free connection no longer than its callers wait for the result. */
 async function connect(pool: pg.Pool, deadline: Deadline): Promise<pg.PoolClient> {
   const connecting = pool.connect();
   try {
-    const client = await unlessLate(connecting, Math.max(0, deadline - performance.now()), undefined);
+    const client = await withTimeout(connecting, Math.max(0, deadline - performance.now()), undefined);
     if (client === undefined) throw new OutOfTime("no connection was free until the deadline");
     return client;
   } catch (cause) {

@@ -1,75 +1,79 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import pg from "pg";
-import { type Answer, Exchange, type Sent } from "./exchange.ts";
-import { ConnectionLost, markOutdated } from "./hindrance.ts";
-import { PrefixedQuery } from "./prefixed-query.ts";
-import { giveUpName, nameOf } from "./statement-names.ts";
+import { ConnectionLost, markStaleStatement } from "./database-errors.ts";
+import { dropPreparedName, preparedName } from "./prepared-names.ts";
+import {
+  PrefixedQuery,
+  StatementBatch,
+  type StatementResult,
+  type WireStatement,
+} from "./statement-batch.ts";
 
 /** How long the answer of a statement may be overdue before the connection counts as dead. */
-const SILENCE_MS = 2_000;
+const RESPONSE_GRACE_MS = 2_000;
 const CLOCK_SLACK_MS = 100;
 const limits = new WeakMap<pg.ClientBase, number>();
-const silent = new WeakSet<pg.ClientBase>();
+const unresponsive = new WeakSet<pg.ClientBase>();
 
 /** After this time without an answer the driver gives a statement up, beyond the server's own limit for it. */
-export function silenceLimit(statementTimeoutMs: number): number {
-  return statementTimeoutMs + SILENCE_MS;
+export function responseTimeout(statementTimeoutMs: number): number {
+  return statementTimeoutMs + RESPONSE_GRACE_MS;
 }
 
-export function setSilenceLimit(client: pg.ClientBase, ms: number): void {
+export function setResponseTimeout(client: pg.ClientBase, ms: number): void {
   limits.set(client, ms);
 }
 
 /** A connection on which a statement was given up: its answer may still come, and would be taken for another's. */
-export function isSilent(client: pg.ClientBase): boolean {
-  return silent.has(client);
+export function isUnresponsive(client: pg.ClientBase): boolean {
+  return unresponsive.has(client);
 }
 
 /** What the driver sends by itself and answers by a callback. */
-interface Answered<T> extends pg.Submittable {
+interface DriverRequest<T> extends pg.Submittable {
   readonly query_timeout?: number | undefined;
   callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
 /** What was sent last on each connection, while it is under way: the driver's own queue is deprecated. */
-const underWay = new WeakMap<pg.ClientBase, { readonly what: object; readonly ended: Promise<unknown> }>();
+const inFlight = new WeakMap<pg.ClientBase, { readonly what: object; readonly ended: Promise<unknown> }>();
 
 /** Lets what is sent next on the connection wait for what the driver was asked directly. */
-export function waitsFor(client: pg.ClientBase, what: Promise<unknown>): void {
-  underWay.set(client, { what, ended: Promise.allSettled([underWay.get(client)?.ended, what]) });
+export function waitFor(client: pg.ClientBase, what: Promise<unknown>): void {
+  inFlight.set(client, { what, ended: Promise.allSettled([inFlight.get(client)?.ended, what]) });
 }
 
 /**
  * Sends what needs one answer, once it is its turn.
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error
  */
-function answerTo<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
-  const go = () => send(client, request);
-  const answer = underWay.get(client)?.ended.then(go, go) ?? go();
-  underWay.set(client, { what: request, ended: answer });
+function enqueue<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T> {
+  const go = () => sendNow(client, request);
+  const answer = inFlight.get(client)?.ended.then(go, go) ?? go();
+  inFlight.set(client, { what: request, ended: answer });
   return answer;
 }
 
 /** Tells a server that does not answer from one that refuses. */
-function send<T>(client: pg.ClientBase, request: Answered<T>): Promise<T> {
+function sendNow<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T> {
   const begun = performance.now();
   return new Promise<T>((resolve, reject) => {
     // Behind a statement that was given up the next one would wait as long again.
-    if (silent.has(client)) {
+    if (unresponsive.has(client)) {
       reject(new ConnectionLost("PostgreSQL did not answer an earlier statement"));
       return;
     }
     const limitMs = request.query_timeout ?? limits.get(client) ?? Number.POSITIVE_INFINITY;
     request.callback = (error, value) => {
-      if (underWay.get(client)?.what === request) underWay.delete(client);
-      if (error) reject(overdue(client, performance.now() - begun, limitMs, error) ?? error);
+      if (inFlight.get(client)?.what === request) inFlight.delete(client);
+      if (error) reject(timeoutError(client, performance.now() - begun, limitMs, error) ?? error);
       else resolve(value as T);
     };
     client.query(request);
   });
 }
 
-function overdue(
+function timeoutError(
   client: pg.ClientBase,
   waitedMs: number,
   limitMs: number,
@@ -77,7 +81,7 @@ function overdue(
 ): ConnectionLost | undefined {
   // The driver's timer and this clock may differ by a little.
   if (cause instanceof pg.DatabaseError || waitedMs <= limitMs - CLOCK_SLACK_MS) return undefined;
-  silent.add(client);
+  unresponsive.add(client);
   return new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waitedMs)} ms`, { cause });
 }
 
@@ -85,39 +89,39 @@ function overdue(
  * @param limitMs after which the connection counts as dead, where that is before its own limit
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error, once the exchange has ended
  */
-export function exchange(
+export function sendBatch(
   client: pg.ClientBase,
-  sent: Exchange | readonly Sent[],
+  sent: StatementBatch | readonly WireStatement[],
   limitMs?: number,
-): Promise<readonly Answer[]> {
-  const request = sent instanceof Exchange ? sent : new Exchange(sent);
+): Promise<readonly StatementResult[]> {
+  const request = sent instanceof StatementBatch ? sent : new StatementBatch(sent);
   const ownMs = limits.get(client);
   if (limitMs !== undefined && ownMs !== undefined) request.query_timeout = Math.min(limitMs, ownMs);
-  return answerTo(client, request);
+  return enqueue(client, request);
 }
 
-/** How a statement of somebody else is sent. */
-export interface Sending {
+/** How a statement of a handler or of Kysely is sent. */
+export interface ExecuteOptions {
   /** What goes before it in the same round trip. */
-  readonly prefix?: readonly Sent[];
+  readonly prefix?: readonly WireStatement[];
   /** Whether it may be kept parsed; not after a statement that may have changed what names mean. */
-  readonly isKept?: boolean;
+  readonly isCached?: boolean;
 }
 
 /** Runs a statement that Kysely compiled, or that a handler wrote, and returns what Kysely expects. */
 export async function executeOn(
   client: pg.ClientBase,
   { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
-  { prefix = [], isKept = true }: Sending = {},
+  { prefix = [], isCached = true }: ExecuteOptions = {},
 ): Promise<QueryResult<unknown>> {
-  const name = isKept ? nameOf(sql) : undefined;
+  const name = isCached ? preparedName(sql) : undefined;
   // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
   const statement = { text: sql, values: parameters as unknown[], queryMode: "extended", name };
   try {
-    const { rows, rowCount } = await answerTo(client, new PrefixedQuery(statement, prefix));
+    const { rows, rowCount } = await enqueue(client, new PrefixedQuery(statement, prefix));
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   } catch (error) {
-    if (name !== undefined && giveUpName(sql, error)) markOutdated(error);
+    if (name !== undefined && dropPreparedName(sql, error)) markStaleStatement(error);
     throw error;
   }
 }

@@ -1,11 +1,10 @@
 import { constants, existsSync } from "node:fs";
 import { copyFile, link, open, rm } from "node:fs/promises";
-import { flushFile, flushFolder } from "../../files/index.ts";
-import { CareRefused } from "../care-refused.ts";
-import type { CheckedDatabase } from "../checked-database.ts";
-import { assertReadable } from "./assert-readable.ts";
-import { checkSqlite } from "./check-invariants.ts";
-import { lookingAt } from "./looking-at.ts";
+import { syncFile, syncParentFolder } from "../../files/index.ts";
+import type { IntegrityReport } from "../integrity.ts";
+import { MaintenanceError } from "../store-errors.ts";
+import { assertReadable, withReadOnlyDatabase } from "./database-file.ts";
+import { checkSqlite } from "./inspect.ts";
 
 const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "ENOSYS"]);
 
@@ -13,21 +12,21 @@ const NO_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "ENOSYS"]);
  * Writes a copy of the database as it is at one instant, while it may be in use. The copy appears under its name when it is
  * whole and on the disk.
  * @returns the copy, held against its invariants: what is broken there is broken in the database too
- * @throws CareRefused, or the driver's or the system's error; nothing is left behind then
+ * @throws MaintenanceError, or the driver's or the system's error; nothing is left behind then
  */
-export async function backupSqlite(path: string, to: string): Promise<CheckedDatabase> {
+export async function backupSqlite(path: string, to: string): Promise<IntegrityReport> {
   assertReadable(path);
-  if (to === "") throw new CareRefused("name a file for the copy");
-  if (existsSync(to)) throw new CareRefused(`${to} exists; name a file that does not`);
+  if (to === "") throw new MaintenanceError("name a file for the copy");
+  if (existsSync(to)) throw new MaintenanceError(`${to} exists; name a file that does not`);
   const partial = `${to}.partial-${process.pid}`;
   try {
     // SQLite makes it with the rights of any new file; what it will hold is the owner's alone.
     await (await open(partial, "wx", 0o600)).close();
-    lookingAt(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
+    withReadOnlyDatabase(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
     const copy = checkSqlite(partial);
-    await flushFile(partial);
+    await syncFile(partial);
     await nameOnce(partial, to);
-    await flushFolder(to);
+    await syncParentFolder(to);
     return copy;
   } finally {
     await rm(partial, { force: true });
@@ -43,7 +42,7 @@ async function nameOnce(partial: string, to: string): Promise<void> {
     if (!NO_LINKS.has(String((error as NodeJS.ErrnoException).code))) throw error;
     try {
       await copyFile(partial, to, constants.COPYFILE_EXCL);
-      await flushFile(to);
+      await syncFile(to);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "EEXIST") await rm(to, { force: true });
       throw cause;

@@ -7,14 +7,14 @@ import { parentPort, workerData } from "node:worker_threads";
 const IOERR_FSYNC = 1034;
 
 const database = new DatabaseSync(workerData);
-// PASSIVE waits for nobody and stops nobody: it copies what no reader needs any more.
+// PASSIVE blocks no reader or writer: it copies the frames that no reader needs.
 const pass = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 
 parentPort?.on("message", () => {
   parentPort?.postMessage(answer());
 });
 
-/** @returns {import("./checkpointer.ts").CheckpointAnswer} */
+/** @returns {import("./checkpointer.ts").CheckpointResult} */
 function answer() {
   try {
     const { log, checkpointed } = pass.get() ?? {};
@@ -22,7 +22,7 @@ function answer() {
   } catch (error) {
     const { errcode, message } = /** @type {Error & { errcode?: number }} */ (error);
     // A disk that is full or away: the log keeps what was committed, and the next pass begins where this one did. But what
-    // the kernel dropped after a flush that failed no later pass copies again, and the log would begin anew over it.
+    // the kernel dropped after a flush that failed no later pass copies again, and the WAL would restart over it.
     return { frames: 0, left: 0, ...(errcode === IOERR_FSYNC && { flushFailed: message }) };
   }
 }

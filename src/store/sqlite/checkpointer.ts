@@ -2,21 +2,21 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 /** What one pass came to: how many frames the write-ahead log had as it began, and how many of them it could not copy. */
-export interface CheckpointAnswer {
+export interface CheckpointResult {
   readonly frames: number;
   readonly left: number;
-  /** Why nobody can tell any more what the disk has. */
+  /** Set when fsync failed: the content of the disk is unknown. */
   readonly flushFailed?: string;
 }
 
-/** Runs something between two groups of the writer. */
-export type Rest = (during: () => Promise<unknown>) => Promise<unknown>;
+/** Runs a function between two groups of the writer. */
+export type PauseWriter = (during: () => Promise<unknown>) => Promise<unknown>;
 
-export interface CheckpointRules {
+export interface CheckpointOptions {
   /** How long after a commit its pages are copied, in milliseconds. */
   readonly afterMs: number;
-  /** In frames of a page: from here on the log shall begin anew. The longer it is, the fewer pages are written twice. */
-  readonly longLog: number;
+  /** WAL length, in frames, from which it is restarted. A longer WAL writes fewer pages twice. */
+  readonly restartFrames: number;
   /** The code of the thread. */
   readonly code: URL;
 }
@@ -27,9 +27,9 @@ interface Thread {
   readonly ended: AbortSignal;
 }
 
-export const CHECKPOINT_RULES: CheckpointRules = {
+export const CHECKPOINT_DEFAULTS: CheckpointOptions = {
   afterMs: 1_000,
-  longLog: 8_192,
+  restartFrames: 8_192,
   code: new URL("./checkpoint-thread.js", import.meta.url),
 };
 const MOST_PASSES = 5;
@@ -37,40 +37,45 @@ const MOST_PASSES = 5;
 const FEW_FRAMES = 256;
 
 /**
- * Copies the write-ahead log into the database, in a thread of its own: inside a commit it would hold up everybody. A log
+ * Copies the write-ahead log into the database, in a thread of its own: inside a commit it would delay all events. A WAL
  * that is written to all the time is never copied to its end, and grows; so each pass has fewer new frames to copy than the
- * one before, and the last one is done while the writer rests, after which the next commit begins the log anew.
+ * one before, and the last one runs while the writer pauses, after which the next commit restarts the WAL.
  *
  * What goes wrong here loses nothing, and is tried again; SQLite's own checkpoint in a commit stays on, for a log that
  * has become far longer than it should be.
  */
 export class Checkpointer {
   readonly #path: string;
-  readonly #rest: Rest;
+  readonly #pauseWriter: PauseWriter;
   readonly #flushFailed: (cause: Error) => void;
-  readonly #rules: CheckpointRules;
+  readonly #rules: CheckpointOptions;
   #thread: Thread | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #underWay: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #isClosed = false;
 
-  /** @param flushFailed told when the disk did not take what was copied, after which nothing must be relied on */
-  constructor(path: string, rest: Rest, flushFailed: (cause: Error) => void, rules = CHECKPOINT_RULES) {
+  /** @param flushFailed called when a checkpoint's fsync failed; the store then stops */
+  constructor(
+    path: string,
+    rest: PauseWriter,
+    flushFailed: (cause: Error) => void,
+    rules = CHECKPOINT_DEFAULTS,
+  ) {
     this.#path = path;
-    this.#rest = rest;
+    this.#pauseWriter = rest;
     this.#flushFailed = flushFailed;
     this.#rules = rules;
   }
 
   /** Something was committed, and is to be copied soon. */
-  committed(): void {
-    if (this.#timer !== undefined || this.#underWay !== undefined || this.#isClosed) return;
+  onCommit(): void {
+    if (this.#timer !== undefined || this.#running !== undefined || this.#isClosed) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#underWay = this.#run()
+      this.#running = this.#run()
         .catch(() => {})
         .finally(() => {
-          this.#underWay = undefined;
+          this.#running = undefined;
         });
     }, this.#rules.afterMs).unref();
   }
@@ -78,7 +83,7 @@ export class Checkpointer {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#underWay;
+    await this.#running;
     await this.#thread?.worker.terminate();
   }
 
@@ -87,29 +92,29 @@ export class Checkpointer {
     for (let passes = 0; passes < MOST_PASSES && !this.#isClosed; passes += 1) {
       const { frames, left } = await this.#pass();
       // A reader of long ago keeps the rest from being copied: to stop the writer would not help.
-      if (frames < this.#rules.longLog || left > 0) return;
+      if (frames < this.#rules.restartFrames || left > 0) return;
       if (frames - copied <= FEW_FRAMES) break;
       copied = frames;
     }
-    if (!this.#isClosed) await this.#rest(() => this.#pass());
+    if (!this.#isClosed) await this.#pauseWriter(() => this.#pass());
   }
 
-  async #pass(): Promise<CheckpointAnswer> {
-    this.#thread ??= this.#begin();
+  async #pass(): Promise<CheckpointResult> {
+    this.#thread ??= this.#startThread();
     const { worker, ended } = this.#thread;
-    // Its end is no error of its own, and would be waited for in vain by the pass, and by everybody who waits for that.
+    // A thread that ends emits no message; without the signal the pass would wait forever.
     const answered = once(worker, "message", { signal: ended });
     worker.postMessage("pass");
-    const [answer] = (await answered) as [CheckpointAnswer];
+    const [answer] = (await answered) as [CheckpointResult];
     if (answer.flushFailed !== undefined) {
-      // A further pass would let the log begin anew over what the disk may not have.
+      // A further pass would let the WAL restart over pages that the disk may not have.
       this.#isClosed = true;
       this.#flushFailed(new Error(answer.flushFailed));
     }
     return answer;
   }
 
-  #begin(): Thread {
+  #startThread(): Thread {
     const worker = new Worker(this.#rules.code, {
       workerData: this.#path,
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
@@ -118,7 +123,7 @@ export class Checkpointer {
     worker.unref();
     const ending = new AbortController();
     const thread = { worker, ended: ending.signal };
-    // One that could not begin, or has died, is begun anew for the next pass.
+    // A thread that failed to start or died is started again for the next pass.
     worker
       .on("error", () => {})
       .on("exit", () => {
@@ -128,3 +133,22 @@ export class Checkpointer {
     return thread;
   }
 }
+
+/**
+ * Whether one connection may copy the log while another one commits. Before 3.51.3 (3.50.7 and 3.44.6 in their lines) SQLite
+ * could then treat a log that had just restarted as copied, and lose its contents: https://sqlite.org/wal.html#walresetbug
+ * @param version as `sqlite_version()` tells it: a Node may be linked with another SQLite than it was made with
+ */
+export function isConcurrentCheckpointSafe(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  if (major !== 3) return major > 3;
+  const mended = FIXED_IN.get(minor);
+  return mended === undefined ? minor > NEWEST_BEFORE : patch >= mended;
+}
+
+const NEWEST_BEFORE = 51;
+const FIXED_IN = new Map([
+  [44, 6],
+  [50, 7],
+  [NEWEST_BEFORE, 3],
+]);

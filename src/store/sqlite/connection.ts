@@ -1,15 +1,15 @@
 import { constants, DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
-import { mayCheckpointBeside } from "./checkpoints-beside.ts";
+import { isConcurrentCheckpointSafe } from "./checkpointer.ts";
 
 const STATEMENTS_KEPT = 256;
-const OPENING_PATIENCE_MS = 5_000;
+const OPEN_BUSY_TIMEOUT_MS = 5_000;
 /** In pages: 128 MB. */
-const LONGEST_LOG = 32_768;
-/** The log's file is as long as the log ever was, unless SQLite is told to shorten it; this is twice its usual length. */
-export const KEPT_LOG_BYTES = 64 * 1_024 * 1_024;
+const AUTOCHECKPOINT_PAGES = 32_768;
+/** Without this limit the WAL file keeps its greatest length; this is twice its usual length. */
+export const WAL_SIZE_LIMIT_BYTES = 64 * 1_024 * 1_024;
 /** In pages; SQLite's own choice. */
-const USUAL_LOG = 1_000;
+const DEFAULT_AUTOCHECKPOINT_PAGES = 1_000;
 
 const ENDS =
   "Oncehook commits the transaction with the event's record. Throw to roll it back; use a SAVEPOINT for parts";
@@ -53,7 +53,14 @@ function mayRun(pragma: string | null, value: string | null): boolean {
   return value === null ? name !== "wal_checkpoint" : PRAGMAS.has(name);
 }
 
-interface Prepared {
+/** What was compiled, and what it may do when it runs. */
+interface Compiled<T> {
+  readonly value: T;
+  readonly isWriting: boolean;
+  readonly outlivesMember: boolean;
+}
+
+interface Prepared extends Omit<Compiled<unknown>, "value"> {
   readonly statement: StatementSync;
   readonly hasRows: boolean;
 }
@@ -64,45 +71,49 @@ export class Connection {
   readonly #statements = new Map<string, Prepared>();
   readonly #onStatement: ((sql: string) => void) | undefined;
   /** Whether another connection may copy the log while this one commits. */
-  readonly mayCheckpointBeside: boolean;
-  /** While it is lent to somebody, no statement may begin, commit or roll back. */
-  isLent = false;
-  /** Why SQLite refused a statement since it was lent; the driver itself says no more than "not authorized". */
+  readonly canCheckpointConcurrently: boolean;
+  /** While a handler uses it, no statement may begin, commit or roll back. */
+  isInHandler = false;
+  /** Why SQLite refused a handler's statement; the driver's error is only "not authorized". */
   refusal: string | undefined;
-  /** Set by each statement that a handler compiles and that does more than read. */
-  hasCompiledWrite = false;
+  /** Set by each statement that may have written; the writer clears it before each member of a group. */
+  hasWritten = false;
+  /** Set by a handler's savepoint or PRAGMA, which lasts until COMMIT: the group must end with this member. */
+  outlivesMember = false;
   #reserved = "";
 
   constructor(path: string, onStatement?: (sql: string) => void) {
     this.database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
     this.#onStatement = onStatement;
     // Only while opening may SQLite itself wait: later a wait would stop every other request of the process.
-    this.database.exec(`PRAGMA busy_timeout = ${OPENING_PATIENCE_MS}`);
+    this.database.exec(`PRAGMA busy_timeout = ${OPEN_BUSY_TIMEOUT_MS}`);
     this.database.exec("PRAGMA journal_mode = WAL");
-    // The log is flushed after each commit, before anybody is answered, but by `Flusher` and off the event loop.
+    // `Flusher` flushes the log after each commit, before any response, off the event loop.
     this.database.exec("PRAGMA synchronous = NORMAL");
     const { version } = this.database.prepare("SELECT sqlite_version() AS version").get() as {
       version: string;
     };
-    this.mayCheckpointBeside = mayCheckpointBeside(version);
+    this.canCheckpointConcurrently = isConcurrentCheckpointSafe(version);
     // The log is copied by `Checkpointer` long before, where it may be; this is for the day it cannot.
-    const longest = this.mayCheckpointBeside ? LONGEST_LOG : USUAL_LOG;
+    const longest = this.canCheckpointConcurrently ? AUTOCHECKPOINT_PAGES : DEFAULT_AUTOCHECKPOINT_PAGES;
     this.database.exec(`PRAGMA wal_autocheckpoint = ${longest}`);
-    this.database.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
+    this.database.exec(`PRAGMA journal_size_limit = ${WAL_SIZE_LIMIT_BYTES}`);
     this.database.exec("PRAGMA trusted_schema = OFF");
     this.database.exec("PRAGMA busy_timeout = 0");
     // Asked when a statement is compiled: a text that hides a COMMIT among others is refused as a whole.
     this.database.setAuthorizer((action, first, second, schema) => {
-      if (!this.isLent) return constants.SQLITE_OK;
-      this.hasCompiledWrite ||= !READS.has(action);
+      this.hasWritten ||= !READS.has(action);
+      if (!this.isInHandler) return constants.SQLITE_OK;
+      this.outlivesMember ||=
+        action === constants.SQLITE_SAVEPOINT || (action === constants.SQLITE_PRAGMA && second !== null);
       const refusal = this.#refusalOf(action, first, second, schema);
       this.refusal ??= refusal;
       return refusal === undefined ? constants.SQLITE_OK : constants.SQLITE_DENY;
     });
   }
 
-  /** Keeps a savepoint's name from those to whom the connection is lent. */
-  reserve(savepoint: string): void {
+  /** Refuses this savepoint name to handlers. */
+  reserveSavepoint(savepoint: string): void {
     this.#reserved = savepoint;
   }
 
@@ -125,17 +136,33 @@ export class Connection {
   #prepared(sql: string): Prepared {
     let prepared = this.#statements.get(sql);
     if (prepared === undefined) {
-      const statement = this.database.prepare(sql);
+      const { value: statement, ...marks } = this.compile(() => this.database.prepare(sql));
       assertOneStatement(sql, statement);
       this.#onStatement?.(sql);
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_KEPT && oldest !== undefined) this.#statements.delete(oldest);
       // Asking a statement for its columns costs as much as running a small one. A table that changes under `*` does
       // not make a statement with columns one without.
-      prepared = { statement, hasRows: statement.columns().length > 0 };
+      prepared = { statement, hasRows: statement.columns().length > 0, ...marks };
       this.#statements.set(sql, prepared);
     }
+    this.hasWritten ||= prepared.isWriting;
+    this.outlivesMember ||= prepared.outlivesMember;
     return prepared;
+  }
+
+  /** Compiles what a statement or a handler asks for. @returns with it what the authorizer was asked meanwhile */
+  compile<T>(prepare: () => T): Compiled<T> {
+    const { hasWritten, outlivesMember } = this;
+    this.hasWritten = false;
+    this.outlivesMember = false;
+    try {
+      const value = prepare();
+      return { value, isWriting: this.hasWritten, outlivesMember: this.outlivesMember };
+    } finally {
+      this.hasWritten ||= hasWritten;
+      this.outlivesMember ||= outlivesMember;
+    }
   }
 
   run(sql: string, ...values: SQLInputValue[]): { changes: number; lastId: number } {

@@ -1,12 +1,20 @@
 import { DatabaseSync } from "node:sqlite";
-import { CareRefused } from "../care-refused.ts";
-import type { CopySource, SourceRow, SourceTable, SourceValue } from "../copying.ts";
-import { assertReadable } from "./assert-readable.ts";
-import { busy } from "./hindrance.ts";
+import {
+  type CopySource,
+  migrationIdentity,
+  quoted,
+  type SourceRow,
+  type SourceTable,
+  type SourceValue,
+} from "../copy.ts";
+import { assertCurrent, SELECT_SCHEMA } from "../integrity.ts";
+import { MaintenanceError } from "../store-errors.ts";
+import { transientReason } from "./database-errors.ts";
+import { assertReadable } from "./database-file.ts";
 
 /**
  * Opens a database to be copied, and locks every other process out of it until it is closed.
- * @throws CareRefused where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
+ * @throws MaintenanceError where it is in use, or holds none of Oncehook's tables; the driver's error for a file that is no database
  */
 export function openCopySource(path: string): CopySource {
   assertReadable(path);
@@ -14,13 +22,17 @@ export function openCopySource(path: string): CopySource {
   try {
     lock(database, path);
     const all = (text: string) => database.prepare(text).all();
-    if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_own_migrations'").length === 0)
-      throw new CareRefused(`${path} holds none of Oncehook's tables: it is another program's, or empty`);
+    if (all("SELECT 1 FROM sqlite_schema WHERE name = 'oncehook_schema'").length === 0)
+      throw new MaintenanceError(
+        `${path} holds none of Oncehook's tables: it is another program's, or empty`,
+      );
+    const newest = all(SELECT_SCHEMA)[0];
+    assertCurrent(newest);
     const settings = all("SELECT name, value FROM oncehook_settings");
     return {
-      schema: Number(all("SELECT max(number) AS number FROM oncehook_schema")[0]?.number ?? 0),
+      schema: Number(newest?.number ?? 0),
       settings: new Map(settings.map(({ name, value }) => [String(name), String(value)])),
-      migrations: all("SELECT * FROM oncehook_own_migrations").map(identity),
+      migrations: all("SELECT handler, name FROM oncehook_handler_migrations").map(migrationIdentity),
       tables: tablesOf(database),
       rows: (table, columns, after) => rowsOf(database, { table, columns, after }),
       close: () => database.close(),
@@ -39,15 +51,10 @@ function lock(database: DatabaseSync, path: string): void {
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT; PRAGMA query_only = ON");
   } catch (cause) {
-    if (busy(cause) === undefined) throw cause;
+    if (transientReason(cause) === undefined) throw cause;
     const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-    throw new CareRefused(words, { cause });
+    throw new MaintenanceError(words, { cause });
   }
-}
-
-/** What tells one applied migration from another, without the time. */
-function identity({ applied_at: _time, ...row }: Record<string, unknown>): string {
-  return Object.values(row).map(String).sort().join(" of ");
 }
 
 function tablesOf(database: DatabaseSync): SourceTable[] {
@@ -65,7 +72,7 @@ function tablesOf(database: DatabaseSync): SourceTable[] {
   });
 }
 
-interface Stretch {
+interface TableRange {
   readonly table: string;
   readonly columns: readonly string[];
   readonly after: string | undefined;
@@ -74,7 +81,7 @@ interface Stretch {
 /** Row ids are not in the order of columns that are named like them. */
 const ROW_IDS = ["_rowid_", "rowid", "oid"];
 
-function* rowsOf(database: DatabaseSync, { table, columns, after }: Stretch): Generator<SourceRow> {
+function* rowsOf(database: DatabaseSync, { table, columns, after }: TableRange): Generator<SourceRow> {
   const list = columns.map(quoted).join(", ");
   const rowId = rowIdOf(database, table);
   if (rowId === undefined) {
@@ -107,8 +114,4 @@ function rowIdOf(database: DatabaseSync, table: string): string | undefined {
   const columns = database.prepare("SELECT lower(name) AS name FROM pragma_table_xinfo(?)").all(table);
   const taken = new Set(columns.map(({ name }) => String(name)));
   return ROW_IDS.find((name) => !taken.has(name));
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

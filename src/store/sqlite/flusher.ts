@@ -1,20 +1,21 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { flushFolder } from "../../files/index.ts";
-import { StoreFault } from "../store-fault.ts";
+import { DatabaseSync } from "node:sqlite";
+import { syncParentFolder } from "../../files/index.ts";
+import { StoreError } from "../store-errors.ts";
 
 /** The flush of the write-ahead log of a database, in a thread of its own; what was written before it is on the disk after. */
-export interface LogFile {
+export interface WalFile {
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-export function logFileOf(path: string): LogFile {
+export function openWal(path: string): WalFile {
   let file: FileHandle | undefined;
   return {
     async sync() {
       if (file === undefined) {
         file = await open(`${path}-wal`, "r+").catch(unlessAbsent);
-        if (file !== undefined) await flushFolder(path);
+        if (file !== undefined) await syncParentFolder(path);
       }
       await file?.datasync();
     },
@@ -29,63 +30,76 @@ function unlessAbsent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
 }
 
-const NOT_TAKEN = "the disk did not take what was committed; restart, and look at the disk";
+const NOT_TAKEN = "fsync of the WAL failed; check the disk and restart";
 
 /** One flush at a time, shared by all who wait for the next. */
 export class Flusher {
-  readonly #file: LogFile;
-  #underWay: Promise<void> = Promise.resolve();
+  readonly #file: WalFile;
+  #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
-  readonly #breaking = Promise.withResolvers<StoreFault>();
-  #broken: StoreFault | undefined;
+  readonly #failure = Promise.withResolvers<StoreError>();
+  #error: StoreError | undefined;
 
-  constructor(file: LogFile) {
+  constructor(file: WalFile) {
     this.#file = file;
   }
 
   /** Resolves at the first failure. */
-  get broken(): Promise<StoreFault> {
-    return this.#breaking.promise;
+  get broken(): Promise<StoreError> {
+    return this.#failure.promise;
   }
 
   get isIntact(): boolean {
-    return this.#broken === undefined;
+    return this.#error === undefined;
   }
 
-  /** @throws StoreFault after a failure: what the disk has then nobody can tell, until the next start reads it */
+  /** @throws StoreError after a failure: the content of the disk is unknown until the next start reads it */
   assertIntact(): void {
-    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#error !== undefined) throw this.#error;
   }
 
   /** Resolves when all that was committed before this call is on the disk. */
   flush(): Promise<void> {
-    this.#next ??= this.#begin();
+    this.#next ??= this.#start();
     return this.#next;
   }
 
   /** A flush has failed, here or in a checkpoint, or a ROLLBACK: from now on the store takes nothing and calls nothing durable. */
-  failed(cause: unknown, words = NOT_TAKEN): StoreFault {
-    this.#broken ??= new StoreFault("unavailable", words, cause);
-    this.#breaking.resolve(this.#broken);
-    return this.#broken;
+  markFailed(cause: unknown, words = NOT_TAKEN): StoreError {
+    this.#error ??= new StoreError("unavailable", words, cause);
+    this.#failure.resolve(this.#error);
+    return this.#error;
   }
 
   async close(): Promise<void> {
-    await this.#underWay;
+    await this.#running;
     await this.#file.close();
   }
 
-  async #begin(): Promise<void> {
-    // The one under way may have begun before the commit that this one is for.
-    await this.#underWay;
+  async #start(): Promise<void> {
+    // The flush under way may have started before the commit that this one is for.
+    await this.#running;
     this.assertIntact();
     this.#next = undefined;
     const flush = this.#file.sync();
-    this.#underWay = flush.catch(() => {});
+    this.#running = flush.catch(() => {});
     try {
       await flush;
     } catch (cause) {
-      throw this.failed(cause);
+      throw this.markFailed(cause);
     }
   }
+}
+
+const KEPT: DatabaseSync[] = [];
+
+/**
+ * The last connection that closes copies what is left of the log and deletes it. After a flush that failed the log may be
+ * the only whole copy: a connection that can do nothing but read is left open, so that none of the others is the last,
+ * and the next start copies the log from its begin.
+ */
+export function keepWal(path: string): void {
+  const database = new DatabaseSync(path, { readOnly: true });
+  database.prepare("SELECT count(*) FROM sqlite_schema").get();
+  KEPT.push(database);
 }

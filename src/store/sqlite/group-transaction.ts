@@ -1,14 +1,20 @@
 import type { StatementSync } from "node:sqlite";
-import type { StoreFault } from "../store-fault.ts";
+import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
+import { isBusyAtBegin, isSystemError, toStoreError, transientReason } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
-import { busy, isBusyAtBegin, isMachineTrouble, unavailableWhereTroubled } from "./hindrance.ts";
 
 const SAVEPOINT = "oncehook_member";
-const NOT_ENDED = "a transaction could not be rolled back; restart, and look at the disk";
+/** Long enough for a burst of failing events, short enough that one of them costs little. */
+const SAVEPOINTS_MS = 1_000;
+const NOT_ENDED = "a transaction could not be rolled back; check the disk and restart";
 const UNUSABLE = "the connection that writes takes no transaction or savepoint any more; restart";
 
-/** The transaction of a group with a savepoint for each member. An error that would come back at each event breaks the store. */
+/**
+ * The transaction of a group. It is optimistic, without savepoints, until a member fails after it has written; then the
+ * group runs again, and the groups of the next second run, with a savepoint for each member. An error that would come
+ * back at each event breaks the store.
+ */
 export class GroupTransaction {
   readonly #connection: Connection;
   readonly #flusher: Flusher;
@@ -17,6 +23,8 @@ export class GroupTransaction {
   readonly #savepoint: StatementSync;
   readonly #release: StatementSync;
   readonly #undo: StatementSync;
+  #savepointsUntil = 0;
+  #hasSavepoints = false;
 
   constructor(connection: Connection, flusher: Flusher) {
     this.#connection = connection;
@@ -27,7 +35,7 @@ export class GroupTransaction {
     this.#savepoint = database.prepare(`SAVEPOINT ${SAVEPOINT}`);
     this.#release = database.prepare(`RELEASE ${SAVEPOINT}`);
     this.#undo = database.prepare(`ROLLBACK TO ${SAVEPOINT}`);
-    connection.reserve(SAVEPOINT);
+    connection.reserveSavepoint(SAVEPOINT);
   }
 
   /** Some errors end the transaction by themselves (https://sqlite.org/lang_transaction.html, part 3). */
@@ -37,12 +45,13 @@ export class GroupTransaction {
 
   /**
    * @returns what keeps the lock for now, where another process has it
-   * @throws StoreFault after which no transaction begins, or none until the machine is well
+   * @throws StoreError after which no transaction begins, or none until the machine is well
    */
   begin(): unknown {
     this.#flusher.assertIntact();
+    this.#hasSavepoints = performance.now() < this.#savepointsUntil;
     try {
-      // IMMEDIATE takes the lock at once: who read first and wrote later could be refused in the middle.
+      // IMMEDIATE takes the write lock at once: a transaction that reads first could fail at its first write.
       this.#begin.run();
       return undefined;
     } catch (error) {
@@ -58,9 +67,12 @@ export class GroupTransaction {
 
   /**
    * The transaction has the lock already, so that nothing but a statement in progress makes a savepoint busy.
-   * @throws StoreFault
+   * @throws StoreError
    */
   beginMember(): void {
+    this.#connection.hasWritten = false;
+    this.#connection.outlivesMember = false;
+    if (!this.#hasSavepoints) return;
     try {
       this.#savepoint.run();
     } catch (cause) {
@@ -68,24 +80,37 @@ export class GroupTransaction {
     }
   }
 
-  /** @throws the driver's error */
-  endMember(keep: boolean): void {
-    if (!keep) this.#undo.run();
-    this.#release.run();
+  /**
+   * @returns whether the next member may share the transaction: false where what this one wrote must not stay, and only
+   *   a ROLLBACK undoes it, or where a savepoint or PRAGMA of its own lasts until COMMIT
+   * @throws the driver's error
+   */
+  endMember(keep: boolean): "next" | "last" | "undo all" {
+    if (this.#hasSavepoints) {
+      if (!keep) this.#undo.run();
+      this.#release.run();
+    } else if (!keep && this.#connection.hasWritten) return "undo all";
+    return this.#connection.outlivesMember ? "last" : "next";
+  }
+
+  /** From here on, for a second, each member gets a savepoint. */
+  requireSavepoints(): void {
+    this.#savepointsUntil = performance.now() + SAVEPOINTS_MS;
   }
 
   /**
    * What cannot be undone by itself, on a disk that fails, say, is undone with all the rest of its group.
-   * @throws StoreFault where that does not leave a connection that can be used
+   * @throws StoreError where that does not leave a connection that can be used
    */
-  undoMember(): void {
-    if (!this.isOpen) return;
+  undoMember(): "next" | "last" | "undo all" {
+    if (!this.isOpen) return "undo all";
     try {
-      this.endMember(false);
+      return this.endMember(false);
     } catch (cause) {
       // Within a transaction nothing but a statement in progress is busy, and the next savepoint would meet it again.
-      if (this.rollBack() && busy(cause) !== undefined) this.#flusher.failed(cause, UNUSABLE);
+      if (this.rollBack() && transientReason(cause) !== undefined) this.#flusher.markFailed(cause, UNUSABLE);
       this.#flusher.assertIntact();
+      return "undo all";
     }
   }
 
@@ -102,12 +127,21 @@ export class GroupTransaction {
     return true;
   }
 
+  /** Rolls back after a COMMIT that was refused. @returns what that means for the events of the group */
+  commitError(cause: unknown): StoreError {
+    // Where it is not undone, the next process may find in the WAL what COMMIT wrote there.
+    if (!this.rollBack()) return new StoreError("commit_unknown", "COMMIT was refused", cause);
+    // Nothing but a statement in progress is busy here, and the next BEGIN would meet it again.
+    if (transientReason(cause) !== undefined) return this.#flusher.markFailed(cause, UNUSABLE);
+    return new StoreError("commit_failed", "COMMIT was refused", cause);
+  }
+
   /** An error after which it is unknown whether the transaction is still open. */
-  broken(cause: unknown): StoreFault {
-    return this.#flusher.failed(cause, NOT_ENDED);
+  broken(cause: unknown): StoreError {
+    return this.#flusher.markFailed(cause, NOT_ENDED);
   }
 
   #unusableUnlessTroubled(cause: unknown): unknown {
-    return isMachineTrouble(cause) ? unavailableWhereTroubled(cause) : this.#flusher.failed(cause, UNUSABLE);
+    return isSystemError(cause) ? toStoreError(cause) : this.#flusher.markFailed(cause, UNUSABLE);
   }
 }

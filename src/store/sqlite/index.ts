@@ -1,6 +1,5 @@
 export { backupSqlite } from "./backup.ts";
-export { checkSqlite } from "./check-invariants.ts";
 export { openCopySource } from "./copy-source.ts";
-export { inspectSqlite } from "./inspect.ts";
+export { checkSqlite, inspectSqlite } from "./inspect.ts";
 export { openSqliteStore, type SqliteOptions } from "./open-sqlite-store.ts";
 export { type Restored, restoreSqlite } from "./restore.ts";

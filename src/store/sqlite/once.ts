@@ -1,31 +1,27 @@
 import {
-  type CallbackLogRow,
+  type CallbackLogEntry,
   type Clock,
   type EventKey,
   type JsonObject,
   keyText,
 } from "../../domain/index.ts";
-import { counted, type Lending } from "../guarded.ts";
-import { inOwnContext } from "../own-context.ts";
-import { already } from "../queries/already.ts";
+import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
 import {
-  CALLBACK_COLUMNS,
-  callbackValues,
-  STRANGER_COLUMNS,
-  strangerValues,
-  toRecord,
-} from "../queries/rows.ts";
-import type { Completion, NewRecord, OnceEnding, OnceOptions, OnceScope, StoredRecord } from "../store.ts";
-import { FaultInRun } from "../store-fault.ts";
+  assertOpen,
+  drainAndEndHandlerTransaction,
+  type HandlerTransaction,
+  trackCall,
+} from "../handler-transaction.ts";
+import { type Completion, duplicateOf, type OnceResult, type OnceScope, type PendingEvent } from "../once.ts";
+import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
 import type { RecordRow } from "../tables.ts";
-import type { Transaction } from "../transaction.ts";
+import type { Transaction, TransactionObserver } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
-import { isMachineTrouble } from "./hindrance.ts";
-import { lending } from "./in-transaction.ts";
-import type { Writer } from "./writer.ts";
+import { beginHandler, createTransaction, endHandler, explainedError } from "./handler-transaction.ts";
+import type { WriterTask } from "./writer-queue.ts";
 
 /** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
-const SELECT_STANDING = `SELECT
+const SELECT_EVENT_STATE = `SELECT
     EXISTS (SELECT 1 FROM oncehook_records r WHERE r.event_id = k.event_id AND r.source = k.source) AS recorded,
     EXISTS (SELECT 1 FROM oncehook_failures f WHERE f.event_id = k.event_id AND f.source = k.source) AS failed,
     EXISTS (SELECT 1 FROM oncehook_preparations p WHERE p.event_id = k.event_id AND p.source = k.source) AS prepared
@@ -42,9 +38,9 @@ const INSERT_NOTIFICATION = `INSERT INTO oncehook_notifications
 const INSERT_CALLBACK = `INSERT INTO oncehook_callbacks (${CALLBACK_COLUMNS.join(", ")})
   VALUES (${CALLBACK_COLUMNS.map(() => "?").join(", ")})`;
 /** Apart from the one that callbacks wait for, which binds no value more for it. */
-const OF_STRANGER = [...CALLBACK_COLUMNS, ...STRANGER_COLUMNS];
-const INSERT_STRANGER = `INSERT INTO oncehook_callbacks (${OF_STRANGER.join(", ")})
-  VALUES (${OF_STRANGER.map(() => "?").join(", ")})`;
+const REFUSED_LOG_COLUMNS = [...CALLBACK_COLUMNS, ...REFUSED_COLUMNS];
+const INSERT_REFUSED_CALLBACK = `INSERT INTO oncehook_callbacks (${REFUSED_LOG_COLUMNS.join(", ")})
+  VALUES (${REFUSED_LOG_COLUMNS.map(() => "?").join(", ")})`;
 
 export function findRecord(connection: Connection, key: EventKey): StoredRecord | undefined {
   const row = connection.get(SELECT_RECORD, key.eventId, key.source) as RowOfRecord | undefined;
@@ -52,49 +48,109 @@ export function findRecord(connection: Connection, key: EventKey): StoredRecord 
 }
 type RowOfRecord = Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">;
 
-interface Standing {
+interface EventState {
   readonly recorded: number;
   readonly failed: number;
   readonly prepared: number;
 }
 
 /**
- * `Store.once` as a member of the writer's next group. There is one writer, so that what was looked up at the begin
- * still holds at the end: the record is written once, when it is complete.
+ * An event as a member of the writer's next group. There is one writer, so that what was looked up at the begin still
+ * holds at the end: the record is written once, when it is complete.
  */
-export function once(
-  connection: Connection,
-  writer: Writer,
-  clock: Clock,
-  record: NewRecord,
-  run: (scope: OnceScope) => Promise<Completion>,
-  { deadline, mode, watch }: OnceOptions,
-): Promise<OnceEnding> {
-  const { source, eventId } = record;
-  const handle = inOwnContext(run);
-  return writer.submit(keyText(record), deadline, async () => {
-    const standing = connection.get(SELECT_STANDING, eventId, source) as Standing;
-    if (standing.recorded === 1) {
-      return { value: already(findRecord(connection, record), record), keep: false };
+export class EventTask implements WriterTask {
+  readonly eventKey: string;
+  readonly deadline: number;
+  mustRunAlone: boolean;
+  readonly #event: PendingEvent;
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  /** Set for a dry run, which is rolled back at its end. */
+  readonly #dryRun: { readonly observer: TransactionObserver | undefined } | undefined;
+  #result: OnceResult | undefined;
+
+  constructor(
+    event: PendingEvent,
+    connection: Connection,
+    clock: Clock,
+    dryRun?: { readonly observer: TransactionObserver | undefined },
+  ) {
+    this.eventKey = keyText(event.record);
+    this.deadline = event.deadline;
+    this.mustRunAlone = dryRun !== undefined;
+    this.#event = event;
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#dryRun = dryRun;
+  }
+
+  async run(): Promise<boolean> {
+    const connection = this.#connection;
+    const { record } = this.#event;
+    const { source, eventId } = record;
+    const state = connection.get(SELECT_EVENT_STATE, eventId, source) as EventState;
+    if (state.recorded === 1) {
+      this.#result = duplicateOf(findRecord(connection, record), record);
+      return false;
     }
-    const begun = clock.now();
-    const { result, logRow } = await lending(
-      connection,
-      (tx, lending) => handle(scopeOf(connection, clock, record, tx, lending)),
-      watch,
-    ).catch((error: unknown) => {
-      throw isMachineTrouble(error) ? new FaultInRun(error) : error;
-    });
-    const logged = logRow !== undefined && mode === "commit" ? insertCallback(connection, logRow) : null;
-    insertCompleted(connection, record, result, [begun, clock.now()], logged);
-    if (standing.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
-    if (standing.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
-    if (mode === "rehearse") {
-      if (mayDeferKeys(connection)) watch?.keysUnchecked();
-      return { value: { ending: "rehearsed", result }, keep: false };
+    const startedAt = this.#clock.now();
+    const { result, logEntry } = await this.#handle();
+    const isKept = this.#dryRun === undefined;
+    const callbackId = logEntry !== undefined && isKept ? insertCallback(connection, logEntry) : null;
+    insertCompleted(connection, record, result, [startedAt, this.#clock.now()], callbackId);
+    if (state.failed === 1) connection.run(DELETE_FAILURE, eventId, source);
+    if (state.prepared === 1) connection.run(DELETE_PREPARATION, eventId, source);
+    if (!isKept && mayDeferKeys(connection)) this.#dryRun?.observer?.foreignKeysUnchecked();
+    this.#result = { kind: isKept ? "completed" : "dry-run", result };
+    return isKept;
+  }
+
+  /** @throws what the handler threw, or what SQLite made of its statements */
+  async #handle(): Promise<Completion> {
+    const transaction = beginHandler(this.#connection, this.#dryRun?.observer);
+    try {
+      const tx = createTransaction(this.#connection, transaction);
+      const returned = await this.#event.handle(this.#scope(tx, transaction));
+      // Where the transaction is gone, what follows would commit by itself, one statement at a time.
+      assertOpen(transaction);
+      await drainAndEndHandlerTransaction(transaction);
+      return this.#event.complete(returned);
+    } catch (error) {
+      throw explainedError(error, this.#connection);
+    } finally {
+      endHandler(this.#connection, transaction);
     }
-    return { value: { ending: "completed", result }, keep: true };
-  });
+  }
+
+  #scope(tx: Transaction, transaction: HandlerTransaction): OnceScope {
+    const connection = this.#connection;
+    const { source, eventId } = this.#event.record;
+    let position = 0;
+    return {
+      tx,
+      enqueue: ({ topic, payload }) => {
+        position += 1;
+        const values = [
+          source,
+          eventId,
+          position,
+          topic,
+          JSON.stringify(payload),
+          this.#clock.now().toISOString(),
+        ];
+        const what = `notify("${topic}")`;
+        return trackCall(transaction, what, () => void connection.run(INSERT_NOTIFICATION, ...values));
+      },
+    };
+  }
+
+  settle(): void {
+    this.#event.settle(this.#result as OnceResult);
+  }
+
+  fail(error: unknown): void {
+    this.#event.fail(error);
+  }
 }
 
 /**
@@ -107,16 +163,16 @@ function mayDeferKeys(connection: Connection): boolean {
 }
 
 /** Rows that belong to no event's transaction, in one of their own. */
-export function insertCallbacks(connection: Connection, rows: readonly CallbackLogRow[]): void {
+export function insertCallbacks(connection: Connection, rows: readonly CallbackLogEntry[]): void {
   for (const row of rows) {
-    const ofStranger = strangerValues(row);
+    const ofStranger = refusedValues(row);
     if (ofStranger === undefined) connection.run(INSERT_CALLBACK, ...callbackValues(row, 0));
-    else connection.run(INSERT_STRANGER, ...callbackValues(row, 0), ...ofStranger);
+    else connection.run(INSERT_REFUSED_CALLBACK, ...callbackValues(row, 0), ...ofStranger);
   }
 }
 
 /** Returns the row's id. */
-function insertCallback(connection: Connection, row: CallbackLogRow): number {
+function insertCallback(connection: Connection, row: CallbackLogEntry): number {
   return connection.run(INSERT_CALLBACK, ...callbackValues(row, 1)).lastId;
 }
 
@@ -129,25 +185,4 @@ function insertCompleted(
 ): void {
   const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
   connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString(), callbackId);
-}
-
-function scopeOf(
-  connection: Connection,
-  clock: Clock,
-  key: EventKey,
-  tx: Transaction,
-  lending: Lending,
-): OnceScope {
-  let position = 0;
-  return {
-    tx,
-    async enqueue({ topic, payload }) {
-      position += 1;
-      const at = clock.now().toISOString();
-      const head = [key.source, key.eventId, position, topic];
-      await counted(lending, `notify("${topic}")`, () =>
-        connection.run(INSERT_NOTIFICATION, ...head, JSON.stringify(payload), at),
-      );
-    },
-  };
 }

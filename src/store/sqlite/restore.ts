@@ -2,12 +2,12 @@ import { closeSync, constants, existsSync, openSync, readSync, realpathSync, sta
 import { chmod, chown, copyFile, link, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { flushFile, flushFolder, makeFolder } from "../../files/index.ts";
-import { CareRefused } from "../care-refused.ts";
-import type { CheckedDatabase } from "../checked-database.ts";
-import { assertReadable } from "./assert-readable.ts";
-import { checkSqlite, FILE_INTACT } from "./check-invariants.ts";
-import { busy, primaryCode } from "./hindrance.ts";
+import { makePrivateFolder, syncFile, syncParentFolder } from "../../files/index.ts";
+import type { IntegrityReport } from "../integrity.ts";
+import { MaintenanceError } from "../store-errors.ts";
+import { primaryCode, transientReason } from "./database-errors.ts";
+import { assertReadable } from "./database-file.ts";
+import { checkSqlite, FILE_INTACT } from "./inspect.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
 const DAMAGED: ReadonlySet<number> = new Set([10, 11, 26]);
@@ -17,7 +17,7 @@ const COMPANIONS = ["-wal", "-shm", "-journal"];
 /** What a restore put in place, and what it did with the database that was there before. */
 export interface Restored {
   /** What is broken in it was broken in the database that the copy was made of. */
-  readonly copy: CheckedDatabase;
+  readonly copy: IntegrityReport;
   readonly keptAs: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface RestoreOptions {
 
 /**
  * Puts a copy in the place of the database, and keeps what was there beside it, damaged or not.
- * @throws CareRefused where the copy is not sound, or the database is in use; nothing is changed then
+ * @throws MaintenanceError where the copy is not sound, or the database is in use; nothing is changed then
  */
 export async function restoreSqlite({
   from,
@@ -43,14 +43,14 @@ export async function restoreSqlite({
   // A link stays one, and what it leads to stays on its disk.
   const path = existsSync(named) ? realpathSync(named) : named;
   assertCopy(from, path);
-  makeFolder(dirname(path));
+  makePrivateFolder(dirname(path));
   const partial = `${path}.partial-${process.pid}`;
   // Of two restores at once, neither takes the other's half of a copy.
   await copyFile(from, partial, constants.COPYFILE_EXCL);
   try {
     await chmod(partial, 0o600);
     await giveToOwner(partial, path);
-    await flushFile(partial);
+    await syncFile(partial);
     // What is checked is what will be used.
     const copy = soundCopy(partial, from, environment);
     const keptAs = `${path}.before-${now.toISOString().replace(/[:.]/g, "-")}`;
@@ -66,12 +66,15 @@ function assertCopy(from: string, path: string): void {
   assertReadable(from);
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.ino === statSync(from).ino) {
-    throw new CareRefused(`${from} is the database itself; name a copy that \`oncehook backup\` made of it`);
+    throw new MaintenanceError(
+      `${from} is the database itself; name a copy that \`oncehook backup\` made of it`,
+    );
   }
-  if (there?.isDirectory()) throw new CareRefused(`DATABASE_URL: ${path} is a folder; name a file in it`);
+  if (there?.isDirectory())
+    throw new MaintenanceError(`DATABASE_URL: ${path} is a folder; name a file in it`);
   const beside = ["-wal", "-journal"].map((end) => from + end).find(holdsChanges);
   if (beside === undefined) return;
-  throw new CareRefused(
+  throw new MaintenanceError(
     `${beside} holds a part of ${from}: this is a database that was in use, and no copy. Make one of it with ` +
       "`oncehook backup`, DATABASE_URL being that file",
   );
@@ -97,16 +100,16 @@ async function giveToOwner(partial: string, path: string): Promise<void> {
   await chown(partial, uid, gid);
 }
 
-function soundCopy(file: string, name: string, environment: string): CheckedDatabase {
+function soundCopy(file: string, name: string, environment: string): IntegrityReport {
   const copy = checkSqlite(file);
-  const fatal = copy.invariants.filter((one) => one.broken > 0 && one.name === FILE_INTACT);
+  const fatal = copy.invariants.filter((one) => one.violations > 0 && one.name === FILE_INTACT);
   if (copy.contents === undefined || fatal.length > 0) {
-    const why = fatal.flatMap(({ says, examples }) => `not true: ${says}: ${examples.join(", ")}`);
-    throw new CareRefused(`${name} is damaged, or no database at all: ${why.join("; ")}`);
+    const why = fatal.flatMap(({ message, examples }) => `not true: ${message}: ${examples.join(", ")}`);
+    throw new MaintenanceError(`${name} is damaged, or no database at all: ${why.join("; ")}`);
   }
   const itsOwn = copy.contents.environment;
   if (itsOwn === null || itsOwn === environment) return copy;
-  throw new CareRefused(
+  throw new MaintenanceError(
     `${name} is of the environment "${itsOwn}", and this is APP_ENV=${environment}: environments do not share a ` +
       "database. Name the other's copy, or its environment file with --env",
   );
@@ -120,12 +123,12 @@ async function replace(path: string, partial: string, keptAs: string): Promise<b
     // A second name for it: at no instant is there no database, for which a start would make a new and empty one.
     if (wasThere) await secondName(path, keptAs);
     for (const end of COMPANIONS.filter((one) => existsSync(path + one))) {
-      // Whoever holds the lock has carried out what they held; of a file that cannot be read they are a part.
+      // Taking the lock has checkpointed them; next to an unreadable file they are kept with it.
       await (lock === undefined ? rename(path + end, keptAs + end) : rm(path + end));
     }
-    await flushFolder(path);
+    await syncParentFolder(path);
     await rename(partial, path);
-    await flushFolder(path);
+    await syncParentFolder(path);
     return wasThere;
   } finally {
     lock?.close();
@@ -137,7 +140,7 @@ async function secondName(path: string, keptAs: string): Promise<void> {
     await link(path, keptAs);
   } catch (cause) {
     // Not a copy instead: to close a file takes away every lock that this process has on it.
-    throw new CareRefused(
+    throw new MaintenanceError(
       `what is in the place of ${path} cannot be kept as ${keptAs}: ${String(cause)}. Move it away yourself, with the ` +
         "receiver stopped, and restore again",
       { cause },
@@ -145,7 +148,7 @@ async function secondName(path: string, keptAs: string): Promise<void> {
   }
 }
 
-/** Copies the log into the file and deletes it, and locks everybody out; undefined for a file that cannot be read. */
+/** Checkpoints and deletes the WAL and takes an exclusive lock; undefined for an unreadable file. */
 function locked(path: string): DatabaseSync | undefined {
   const database = new DatabaseSync(path);
   try {
@@ -155,8 +158,8 @@ function locked(path: string): DatabaseSync | undefined {
     database.close();
     const code = primaryCode(cause);
     if (code !== undefined && DAMAGED.has(code)) return undefined;
-    if (busy(cause) === undefined) throw cause;
+    if (transientReason(cause) === undefined) throw cause;
     const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-    throw new CareRefused(words, { cause });
+    throw new MaintenanceError(words, { cause });
   }
 }

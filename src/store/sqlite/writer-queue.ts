@@ -1,14 +1,14 @@
-import type { Deadline } from "../store.ts";
-import { StoreFault } from "../store-fault.ts";
+import type { Deadline } from "../retry-until.ts";
+import { StoreError } from "../store-errors.ts";
 
 /** A piece of work that waits for the writer, or for the commit of its group. */
-export interface Member {
+export interface WriterTask {
   /** The event at work, so that a late duplicate learns what it waited for. */
-  readonly topic: string;
+  readonly eventKey: string;
   readonly deadline: Deadline;
-  /** Set after its group was lost through no fault that is known to be its own: its next transaction holds nobody else. */
-  isAlone: boolean;
-  /** Runs it; resolves with whether to keep what it wrote. */
+  /** Set after its group rolled back for an unknown reason: it runs next in its own transaction. */
+  mustRunAlone: boolean;
+  /** Runs it; resolves with whether to keep what it wrote. It may run again where its transaction was lost. */
   run(): Promise<boolean>;
   settle(): void;
   fail(error: unknown): void;
@@ -16,13 +16,13 @@ export interface Member {
 
 const LOOK_EVERY_MS = 20;
 
-/** Who waits for the writer: first come, first served, and nobody longer than his deadline. */
+/** Tasks that wait for the writer, in order of arrival; each fails at its deadline. */
 export class WriterQueue {
   /** The events of the group at work, until its commit. */
-  readonly atWork = new Set<string>();
+  readonly running = new Set<string>();
   /** What the database said last when it could not begin. */
-  hindered: unknown;
-  #waiting: Member[] = [];
+  lastBeginError: unknown;
+  #waiting: WriterTask[] = [];
   #first = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -30,14 +30,18 @@ export class WriterQueue {
     return this.#waiting.length - this.#first;
   }
 
-  add(member: Member): void {
+  get first(): WriterTask | undefined {
+    return this.#waiting[this.#first];
+  }
+
+  add(member: WriterTask): void {
     this.#waiting.push(member);
     // One timer for all: most are gone before it looks.
-    this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer ??= setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
 
   /** Those that must be alone come first, since they were put back. */
-  next(): Member | undefined {
+  next(): WriterTask | undefined {
     const member = this.#waiting[this.#first];
     if (member === undefined) return undefined;
     this.#first += 1;
@@ -48,7 +52,7 @@ export class WriterQueue {
     return member;
   }
 
-  putBack(members: readonly Member[]): void {
+  requeue(members: readonly WriterTask[]): void {
     this.#waiting = [...members, ...this.#waiting.slice(this.#first)];
     this.#first = 0;
   }
@@ -60,8 +64,8 @@ export class WriterQueue {
     for (const member of members) member.fail(error);
   }
 
-  /** Tells those whose deadline has come that they waited in vain. */
-  #look(): void {
+  /** Fails the tasks whose deadline has passed. */
+  #failOverdue(): void {
     this.#timer = undefined;
     const now = performance.now();
     const waiting = this.#waiting.slice(this.#first);
@@ -70,21 +74,17 @@ export class WriterQueue {
       this.#waiting = waiting.filter(({ deadline }) => deadline > now);
       this.#first = 0;
     }
-    for (const member of late) member.fail(this.#fault(member));
-    if (this.length > 0) this.#timer = setTimeout(() => this.#look(), LOOK_EVERY_MS);
+    for (const member of late) member.fail(this.#deadlineError(member));
+    if (this.length > 0) this.#timer = setTimeout(() => this.#failOverdue(), LOOK_EVERY_MS);
   }
 
-  #fault({ topic }: Member): StoreFault {
-    return this.atWork.has(topic)
-      ? new StoreFault(
+  #deadlineError({ eventKey }: WriterTask): StoreError {
+    return this.running.has(eventKey)
+      ? new StoreError(
           "in_progress",
           "another delivery of this event was still running at the deadline",
-          topic,
+          eventKey,
         )
-      : new StoreFault(
-          "unavailable",
-          "the database's one writer was not free until the deadline",
-          this.hindered,
-        );
+      : new StoreError("unavailable", "the SQLite writer was busy until the deadline", this.lastBeginError);
   }
 }

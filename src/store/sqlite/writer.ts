@@ -1,15 +1,14 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { pauses } from "../patience.ts";
-import type { Deadline } from "../store.ts";
-import { StoreFault } from "../store-fault.ts";
+import { backoffDelays, type Deadline } from "../retry-until.ts";
+import { StoreError } from "../store-errors.ts";
 import type { Connection } from "./connection.ts";
+import { isConstraintError, toStoreError } from "./database-errors.ts";
 import type { Flusher } from "./flusher.ts";
 import { GroupTransaction } from "./group-transaction.ts";
-import { isConstraint, unavailableWhereTroubled } from "./hindrance.ts";
-import { type Member, WriterQueue } from "./writer-queue.ts";
+import { WriterQueue, type WriterTask } from "./writer-queue.ts";
 
 /** What a piece of work came to, and whether what it wrote shall stay. */
-export interface Worked<T> {
+export interface TaskResult<T> {
   readonly value: T;
   readonly keep: boolean;
 }
@@ -18,16 +17,17 @@ export interface Worked<T> {
 const MOST_MEMBERS = 256;
 const GROUP_MS = 20;
 
-/** A member that had its turn. What it came to may rest on what the others wrote, so it is told when that is safe. */
-interface Ended {
-  readonly member: Member;
-  tell(): void;
+/** A task that ran. It may have read what others in the group wrote, so it is settled after the flush. */
+interface FinishedTask {
+  readonly task: WriterTask;
+  /** Set where it failed. */
+  readonly failure?: { readonly error: unknown };
 }
 
 /**
  * SQLite has one writer, and a commit costs a flush of the disk whatever it holds. So what waits while a group is at
- * work shares the next transaction: each member runs in a savepoint of its own, one after the other, and is answered
- * after the commit and its flush. Nobody waits for a group to fill.
+ * work shares the next transaction: its members run one after the other, and are settled after the commit and its
+ * flush. No task waits for a group to fill.
  */
 export class Writer {
   readonly #transaction: GroupTransaction;
@@ -35,10 +35,10 @@ export class Writer {
   readonly #committed: () => void;
   readonly #queue = new WriterQueue();
   #working: Promise<void> | undefined;
-  #atWork: Promise<void> = Promise.resolve();
-  #resting: Promise<unknown> | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #paused: Promise<unknown> | undefined;
 
-  /** @param committed told of each commit */
+  /** @param committed called after each commit */
   constructor(connection: Connection, flusher: Flusher, committed: () => void) {
     this.#transaction = new GroupTransaction(connection, flusher);
     this.#flusher = flusher;
@@ -48,15 +48,19 @@ export class Writer {
   /**
    * Runs `work` in a transaction, and resolves after its commit. It may run again where its group was lost, so it has
    * no effect but on the database.
-   * @throws what `work` threw, all of it undone; StoreFault when the database could not do it before the deadline
+   * @throws what `work` threw, all of it undone; StoreError when the database could not do it before the deadline
    */
-  submit<T>(topic: string, deadline: Deadline, work: () => Promise<Worked<T>> | Worked<T>): Promise<T> {
+  submit<T>(
+    eventKey: string,
+    deadline: Deadline,
+    work: () => Promise<TaskResult<T>> | TaskResult<T>,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let value: T;
-      this.#queue.add({
-        topic,
+      this.add({
+        eventKey,
         deadline,
-        isAlone: false,
+        mustRunAlone: false,
         async run() {
           const worked = await work();
           value = worked.value;
@@ -65,36 +69,42 @@ export class Writer {
         settle: () => resolve(value),
         fail: reject,
       });
-      this.#working ??= this.#work();
     });
+  }
+
+  /** The same for a task that is an object already. */
+  add(task: WriterTask): void {
+    this.#queue.add(task);
+    this.#working ??= this.#work();
   }
 
   /** Resolves when nothing is left to do. */
   async drain(): Promise<void> {
     while (this.#working !== undefined) await this.#working;
-    // Whoever waits for a flush that fails is told so; this only waits for its end.
+    // A failed flush rejects its own waiters; this only waits for the end.
     await this.#flusher.flush().catch(() => {});
   }
 
-  /** Runs `during` between two groups; it must be short, since everybody waits for it. */
-  async rest(during: () => Promise<unknown>): Promise<void> {
-    const resting = this.#atWork.then(during);
-    this.#resting = resting.catch(() => {});
+  /** Runs `during` between two groups; it delays all tasks, so it must be short. */
+  async pause(during: () => Promise<unknown>): Promise<void> {
+    const resting = this.#running.then(during);
+    this.#paused = resting.catch(() => {});
     try {
       await resting;
     } finally {
-      this.#resting = undefined;
+      this.#paused = undefined;
     }
   }
 
   async #work(): Promise<void> {
     try {
+      // What is added by the end of this microtask is in the group: the events of one look-up, that is.
+      await undefined;
       while (this.#queue.length > 0) {
-        // Whatever has arrived by the end of this turn of the event loop is in the group.
-        await nextTurn();
-        if (this.#resting !== undefined) await this.#resting;
-        this.#atWork = this.#group();
-        await this.#atWork;
+        if (this.#paused !== undefined) await this.#paused;
+        this.#running = this.#group();
+        await this.#running;
+        if (this.#queue.length > 0) await nextTurn();
       }
     } finally {
       this.#working = undefined;
@@ -103,39 +113,48 @@ export class Writer {
 
   /** Never rejects: a rejected group would stop the writer for good. */
   async #group(): Promise<void> {
-    if (!(await this.#open())) return;
-    const done: Ended[] = [];
+    if (!(await this.#beginTransaction())) return;
+    const done: FinishedTask[] = [];
     try {
-      if (await this.#fill(done)) this.#close(done);
+      if (await this.#runTasks(done)) this.#commit(done);
+      else this.#runAgain(done);
     } catch (cause) {
       this.#fail(done, this.#transaction.broken(cause));
     }
   }
 
-  /** Runs the members; false when an error ended the transaction. @throws when that could not be rolled back */
-  async #fill(done: Ended[]): Promise<boolean> {
+  /** Runs the members. @returns whether the group can be committed @throws where it is unknown what was rolled back */
+  async #runTasks(done: FinishedTask[]): Promise<boolean> {
     const end = performance.now() + GROUP_MS;
-    for (;;) {
-      const member = this.#queue.next();
-      if (member === undefined) break;
-      await this.#run(member, done);
-      if (!this.#transaction.isOpen) {
-        this.#lost(done);
-        return false;
+    for (let task = this.#queue.next(); task !== undefined; task = this.#queue.next()) {
+      this.#queue.running.add(task.eventKey);
+      let then: "next" | "last" | "undo all";
+      try {
+        this.#transaction.beginMember();
+        then = this.#transaction.endMember(await task.run());
+        done.push({ task });
+      } catch (error) {
+        this.#queue.running.delete(task.eventKey);
+        done.push({ task, failure: { error } });
+        then = this.#transaction.undoMember();
       }
-      if (member.isAlone || done.length >= MOST_MEMBERS || performance.now() >= end) break;
+      // Some errors end the transaction by themselves.
+      if (then === "undo all" || !this.#transaction.isOpen) return false;
+      if (then === "last" || task.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end)
+        break;
+      if (this.#queue.first?.mustRunAlone) break;
     }
     return true;
   }
 
-  /** Begins the transaction as soon as no other process holds the lock; false when nobody waits for it any more. */
-  async #open(): Promise<boolean> {
-    for (const pause of pauses()) {
+  /** Begins the transaction when no other process holds the lock; returns false when the queue is empty. */
+  async #beginTransaction(): Promise<boolean> {
+    for (const pause of backoffDelays()) {
       if (this.#queue.length === 0) return false;
       try {
         const hindered = this.#transaction.begin();
         if (hindered === undefined) return true;
-        this.#queue.hindered = hindered;
+        this.#queue.lastBeginError = hindered;
         await sleep(pause);
       } catch (error) {
         this.#queue.failAll(error);
@@ -145,60 +164,63 @@ export class Writer {
     return false;
   }
 
-  async #run(member: Member, done: Ended[]): Promise<void> {
-    this.#queue.atWork.add(member.topic);
+  #commit(done: readonly FinishedTask[]): void {
     try {
-      this.#transaction.beginMember();
-      this.#transaction.endMember(await member.run());
-      done.push({ member, tell: () => member.settle() });
-    } catch (error) {
-      this.#queue.atWork.delete(member.topic);
-      done.push({ member, tell: () => member.fail(unavailableWhereTroubled(error)) });
-      this.#transaction.undoMember();
-    }
-  }
-
-  #close(done: readonly Ended[]): void {
-    try {
+      // Nothing responds 200 before this COMMIT and the flush below it: `settleAll` runs after both.
       this.#transaction.commit();
     } catch (cause) {
-      // Where it is not undone, the next process may find in the log what COMMIT wrote there.
-      const isUndone = this.#transaction.rollBack();
-      const reason = isUndone ? "commit_failed" : "commit_unknown";
-      // A constraint that only COMMIT checks: one of them broke it, and the others shall not pay for it.
-      if (isUndone && isConstraint(cause) && done.length > 1) this.#again(done);
-      else this.#fail(done, new StoreFault(reason, "COMMIT was refused", cause));
+      const error = this.#transaction.commitError(cause);
+      // One of them broke a constraint that only COMMIT checks, and must not fail the others.
+      const mayExclude = error.reason === "commit_failed" && isConstraintError(cause) && done.length > 1;
+      if (mayExclude) this.#runEachAlone(done);
+      else this.#fail(done, error);
       return;
     }
-    this.#queue.atWork.clear();
+    this.#queue.running.clear();
     this.#committed();
     // The next group is at work while the disk takes this one.
     this.#flusher.flush().then(
-      () => {
-        for (const { tell } of done) tell();
-      },
+      () => settleAll(done),
       (cause: unknown) =>
-        this.#fail(done, new StoreFault("commit_unknown", "the flush of COMMIT failed", cause)),
+        this.#fail(done, new StoreError("commit_unknown", "the flush of COMMIT failed", cause)),
     );
   }
 
-  #fail(done: readonly Ended[], fault: StoreFault): void {
-    this.#queue.atWork.clear();
-    for (const { member } of done) member.fail(fault);
+  #fail(done: readonly FinishedTask[], fault: StoreError): void {
+    this.#queue.running.clear();
+    for (const { task } of done) task.fail(fault);
   }
 
-  /** After an error that ended the transaction. */
-  #lost(done: readonly Ended[]): void {
-    const [only, ...others] = done;
-    if (others.length > 0) this.#again(done);
-    else only?.tell();
+  /**
+   * A member has failed after it had written, or an error has ended the transaction: what the others did is undone with
+   * it. @throws where that could not be rolled back
+   */
+  #runAgain(done: readonly FinishedTask[]): void {
+    const wasOpen = this.#transaction.isOpen;
+    if (!this.#transaction.rollBack()) throw new Error("ROLLBACK failed");
+    if (done.length === 1) {
+      this.#queue.running.clear();
+      settleAll(done);
+    } else if (wasOpen) {
+      this.#transaction.requireSavepoints();
+      this.#requeue(done);
+    } else this.#runEachAlone(done);
   }
 
-  /** What the others did is undone with what one of them did; each runs again, alone. */
-  #again(done: readonly Ended[]): void {
-    this.#queue.atWork.clear();
-    const members = done.map(({ member }) => member);
-    for (const member of members) member.isAlone = true;
-    this.#queue.putBack(members);
+  #runEachAlone(done: readonly FinishedTask[]): void {
+    for (const { task } of done) task.mustRunAlone = true;
+    this.#requeue(done);
+  }
+
+  #requeue(done: readonly FinishedTask[]): void {
+    this.#queue.running.clear();
+    this.#queue.requeue(done.map(({ task }) => task));
+  }
+}
+
+function settleAll(done: readonly FinishedTask[]): void {
+  for (const { task, failure } of done) {
+    if (failure === undefined) task.settle();
+    else task.fail(toStoreError(failure.error));
   }
 }

@@ -31,8 +31,8 @@ export async function audit(target: Target, book: Book): Promise<Audit> {
   for (const { what, statement } of checks) {
     for await (const row of eachRow(target, statement)) faults.add(what, Object.values(row).join(" "));
   }
-  for (const { name, broken, examples } of (await checkTarget(target)).invariants) {
-    if (broken > 0) faults.add(`against what \`oncehook verify\` holds (${name})`, examples.join(" "));
+  for (const { name, violations, examples } of (await checkTarget(target)).invariants) {
+    if (violations > 0) faults.add(`against what \`oncehook verify\` holds (${name})`, examples.join(" "));
   }
   return {
     events: book.pages.length,

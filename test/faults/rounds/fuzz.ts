@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { identify } from "../../../src/receive/identify.ts";
-import { createHmacScheme, signHmac } from "../../../src/verify/index.ts";
+import { identify } from "../../../src/pipeline/identify.ts";
+import { createHmacScheme, signHmac } from "../../../src/sources/index.ts";
 import { SECRET } from "../../support/secrets.ts";
 import { naughtyStrings } from "../hostile/naughty-strings.ts";
 import type { Ran, Round } from "./round.ts";
@@ -83,7 +83,7 @@ function verifies(body: Uint8Array, claims: readonly string[]): void {
 
 function identifies(body: Uint8Array): void {
   const found = identify(body, "platform");
-  if ("ending" in found) return;
+  if ("kind" in found) return;
   const { eventId } = found.key;
   if (
     eventId === "" ||

@@ -62,7 +62,7 @@ export const NEIGHBOUR_ROUNDS = [
   }),
   neighbour({
     name: "reader",
-    title: "a reader that keeps the log from beginning anew, SQLite",
+    title: "a reader that keeps the WAL from restarting, SQLite",
     async harm(database, file, round) {
       database.exec("BEGIN");
       database.prepare("SELECT count(*) FROM oncehook_records").get();

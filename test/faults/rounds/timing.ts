@@ -1,5 +1,5 @@
 import { systemClock } from "../../../src/domain/index.ts";
-import { createHmacScheme, signHmac } from "../../../src/verify/index.ts";
+import { createHmacScheme, signHmac } from "../../../src/sources/index.ts";
 import { SECRET } from "../../support/secrets.ts";
 import type { Chance } from "../driver/chance.ts";
 import type { Round } from "./round.ts";

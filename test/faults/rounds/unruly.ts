@@ -41,14 +41,14 @@ const UNRULY: readonly Unruly[] = [
   },
   {
     name: "rejecting",
-    title: "promises that nobody awaits, and that fail",
+    title: "unawaited promises that fail",
     type: "ledger_rejecting",
     statuses: [200],
     leavesEffect: true,
   },
   {
     name: "crashing",
-    title: "errors that nobody can catch, which end the process",
+    title: "uncaught errors, which end the process",
     type: "ledger_crashing",
     statuses: [200],
     leavesEffect: true,
@@ -56,7 +56,7 @@ const UNRULY: readonly Unruly[] = [
   },
   {
     name: "looping",
-    title: "loops without an end, which keep the main thread to themselves",
+    title: "endless loops, which block the main thread",
     type: "ledger_looping",
     statuses: [200],
     leavesEffect: true,

@@ -1,13 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { AuditEntryView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
-import { Loading } from "../../parts/loading.tsx";
-import { Nothing } from "../../parts/nothing.tsx";
+import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
+import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -30,18 +28,18 @@ const FIELDS: readonly FilterField[] = [
       "session.refused",
     ],
   },
-  { name: "who", label: "Who" },
+  { name: "actor", label: "Actor" },
 ];
 
 const COLUMNS: readonly Column<AuditEntryView>[] = [
   { head: "Time", cell: ({ timestamp }) => <Time at={timestamp} /> },
-  { head: "Who", cell: ({ who, role }) => (who === null ? "not let in" : `${who}, ${role}`) },
+  { head: "Actor", cell: ({ actor, role }) => (actor === null ? "unauthenticated" : `${actor}, ${role}`) },
   { head: "Action", cell: ({ action }) => action },
   {
-    head: "Of what",
-    cell: ({ subject, detail }) => (
+    head: "Target",
+    cell: ({ target, detail }) => (
       <>
-        {subject ?? "–"}
+        {target ?? "–"}
         {detail !== null && (
           <details>
             <summary>Details</summary>
@@ -51,7 +49,7 @@ const COLUMNS: readonly Column<AuditEntryView>[] = [
       </>
     ),
   },
-  { head: "From", cell: ({ remote_address }) => remote_address },
+  { head: "IP address", cell: ({ remote_address }) => remote_address },
   {
     head: "Outcome",
     cell: ({ outcome }) => (outcome === null ? "not known" : <OutcomeBadge outcome={outcome} />),
@@ -61,14 +59,11 @@ const COLUMNS: readonly Column<AuditEntryView>[] = [
 export function AuditPage() {
   const filters = auditSearch(route.useSearch());
   const navigate = route.useNavigate();
-  const list = useEndless(["audit", filters], (cursor) => api.audit.list({ ...filters, ...cursor }));
+  const list = useInfiniteList(["audit", filters], (cursor) => api.audit.list({ ...filters, ...cursor }));
   const rows = itemsOf(list);
   return (
     <>
-      <PageTitle
-        title="Audit log"
-        says="Every change that somebody made or tried to make here, and every sign-in."
-      />
+      <PageTitle title="Audit log" description="Every change made or attempted, and every sign-in." />
       <FilterForm
         fields={FIELDS}
         filters={{ ...filters }}
@@ -82,11 +77,11 @@ export function AuditPage() {
           again={() => void list.refetch()}
         />
       )}
-      {list.isSuccess && rows.length === 0 && <Nothing>Nothing that fits has been done here.</Nothing>}
+      {list.isSuccess && rows.length === 0 && <EmptyState>No audit entries match.</EmptyState>}
       {rows.length > 0 && (
         <Rows caption="Audit log, newest first" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
       )}
-      <EndlessEnd list={list} />
+      <InfiniteListEnd list={list} />
     </>
   );
 }

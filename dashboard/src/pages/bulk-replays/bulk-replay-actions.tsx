@@ -3,12 +3,11 @@ import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { BulkReplayView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Problem } from "../../parts/page-states.tsx";
 import { useMayChange } from "../../session.ts";
-import { filterInWords } from "./filter-in-words.ts";
 
-const WORDS = { pause: "Pause", resume: "Go on", cancel: "Cancel" } as const;
+const WORDS = { pause: "Pause", resume: "Resume", cancel: "Cancel" } as const;
 type Action = keyof typeof WORDS;
 
 const POSSIBLE: Readonly<Record<BulkReplayView["state"], readonly Action[]>> = {
@@ -19,7 +18,7 @@ const POSSIBLE: Readonly<Record<BulkReplayView["state"], readonly Action[]>> = {
 };
 
 export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView }) {
-  const { id, state, filter, begun_at, done, total } = replay;
+  const { id, state, filter, started_at, done, total } = replay;
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
   const act = useMutation({
@@ -30,7 +29,7 @@ export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView 
     },
   });
   if (!useMayChange()) return null;
-  const named = `${filterInWords(filter)}, begun ${new Date(begun_at).toLocaleString()}`;
+  const named = `${describeFilter(filter)}, started ${new Date(started_at).toLocaleString()}`;
   return (
     <>
       <Group gap="xs">
@@ -61,4 +60,10 @@ export function BulkReplayActions({ replay }: { readonly replay: BulkReplayView 
       </Confirm>
     </>
   );
+}
+
+/** Which failures are replayed, as the table says it. */
+export function describeFilter(filter: BulkReplayView["filter"]): string {
+  const set = Object.entries(filter).filter(([, value]) => value !== undefined && value !== null);
+  return set.length === 0 ? "all" : set.map(([name, value]) => `${name} ${value}`).join(", ");
 }

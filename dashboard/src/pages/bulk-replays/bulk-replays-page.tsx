@@ -1,24 +1,24 @@
+import { Progress, Text } from "@mantine/core";
+import type { BulkReplayView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
-import { Loading } from "../../parts/loading.tsx";
-import { Nothing } from "../../parts/nothing.tsx";
+import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
+import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
+import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import type { Column } from "../../parts/rows.tsx";
 import { Rows } from "../../parts/rows.tsx";
-import { COLUMNS } from "./bulk-replay-columns.tsx";
+import { Time } from "../../parts/time.tsx";
+import { BulkReplayActions, describeFilter } from "./bulk-replay-actions.tsx";
 
 const EVERY_MS = 2_000;
 
 export function BulkReplaysPage() {
-  const list = useEndless(["bulk-replays"], api.bulkReplays.list, EVERY_MS);
+  const list = useInfiniteList(["bulk-replays"], api.bulkReplays.list, EVERY_MS);
   const rows = itemsOf(list);
   return (
     <>
-      <PageTitle
-        title="Bulk replays"
-        says="Failures that are run again together, how far that is, and what came of it."
-      />
+      <PageTitle title="Bulk replays" description="Progress and outcomes of bulk replays." />
       {list.isPending && <Loading what="the bulk replays" />}
       {list.isError && !list.isFetchNextPageError && (
         <Problem
@@ -28,15 +28,48 @@ export function BulkReplaysPage() {
         />
       )}
       {list.isSuccess && rows.length === 0 && (
-        <Nothing>
+        <EmptyState>
           There has been none. Filter the <PageLink to="/failures">failures</PageLink>, and replay all of them
           from there.
-        </Nothing>
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <Rows caption="Bulk replays" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
       )}
-      <EndlessEnd list={list} />
+      <InfiniteListEnd list={list} />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<BulkReplayView>[] = [
+  {
+    head: "Started",
+    cell: ({ started_at, created_by }) => (
+      <>
+        <Time at={started_at} />
+        <Text size="sm">by {created_by}</Text>
+      </>
+    ),
+  },
+  {
+    head: "Failures",
+    cell: ({ filter, per_second }) => `${describeFilter(filter)}; ${per_second} per second`,
+  },
+  { head: "State", cell: ({ state }) => <OutcomeBadge outcome={state} /> },
+  { head: "Progress", cell: (replay) => <ReplayProgress replay={replay} /> },
+  { head: "Ended", cell: ({ ended_at }) => <Time at={ended_at} /> },
+  { head: "Actions", cell: (replay) => <BulkReplayActions replay={replay} /> },
+];
+
+function ReplayProgress({ replay }: { readonly replay: BulkReplayView }) {
+  const { total, done, succeeded, already_handled, failed } = replay;
+  const percent = total === 0 ? 100 : Math.round((done / total) * 100);
+  return (
+    <>
+      <Progress value={percent} miw={120} aria-label={`${done} of ${total} done`} />
+      <Text size="sm">
+        {done} of {total}: {succeeded} succeeded, {already_handled} already handled, {failed} failed again
+      </Text>
     </>
   );
 }

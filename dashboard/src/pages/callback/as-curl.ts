@@ -1,7 +1,7 @@
 import type { CallbackView } from "oncehook/admin-client";
 import type { SourceView } from "../../views.ts";
 
-/** Headers that say something to the receiver; those of the connection, and what was signed, are made anew. */
+/** Headers that say something to the receiver; connection headers and the signature are generated again. */
 const KEPT = new Set(["content-type", "x-event-type", "x-api-version", "user-agent"]);
 
 /**
@@ -25,7 +25,7 @@ export function asCurl({ method, url, headers, body }: CallbackView, origin: str
  * Why a callback cannot be sent again from the log, in a sentence; undefined where it can.
  * @param sources those that the receiver has
  */
-export function whyNoCurl(
+export function curlUnavailableReason(
   { source, method, body, left_out }: CallbackView,
   sources: readonly SourceView[],
 ): string | undefined {

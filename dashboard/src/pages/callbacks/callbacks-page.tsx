@@ -1,16 +1,17 @@
-import { Group } from "@mantine/core";
+import { Anchor, Group, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import type { CallbackFilters } from "oncehook/admin-client";
 import { useState } from "react";
+import { api } from "../../client.ts";
 import { FilterForm } from "../../parts/filter-form.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { callbackSearch } from "../../search.ts";
-import { COLUMNS } from "./callback-columns.tsx";
-import { CALLBACK_FIELDS } from "./callback-fields.ts";
-import { CallbackList } from "./callback-list.tsx";
-import { ExportLinks } from "./export-links.tsx";
+import { useSession } from "../../session.ts";
+import { CALLBACK_FIELDS, CallbackList, COLUMNS } from "./callback-list.tsx";
 import { useLive } from "./live.ts";
-import { LiveSwitch } from "./live-switch.tsx";
-import { NoCallbacks } from "./no-callbacks.tsx";
+import { LiveToggle } from "./live-toggle.tsx";
 
 const route = getRouteApi("/inside/callbacks");
 
@@ -24,9 +25,9 @@ export function CallbacksPage() {
     <>
       <PageTitle
         title="Callbacks"
-        says="Every request that came to a callback address, newest first, secrets masked."
+        description="Every request that came to a callback address, newest first, secrets masked."
       >
-        <LiveSwitch live={live} isPaused={isPaused} setPaused={setPaused} />
+        <LiveToggle live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
         fields={CALLBACK_FIELDS}
@@ -43,6 +44,53 @@ export function CallbacksPage() {
         live={live}
         nothing={<NoCallbacks isFiltered={isFiltered} />}
       />
+    </>
+  );
+}
+
+/** Everything that the filters let through, as a file. */
+function ExportLinks({ filters }: { readonly filters: CallbackFilters }) {
+  return (
+    <Group gap="xs">
+      <Text size="sm">Export as</Text>
+      {(["ndjson", "csv"] as const).map((format) => (
+        <Anchor
+          key={format}
+          size="sm"
+          underline="always"
+          href={api.callbacks.exportUrl(filters, format)}
+          download={`callbacks.${format}`}
+        >
+          {format.toUpperCase()}
+        </Anchor>
+      ))}
+    </Group>
+  );
+}
+
+/** What is said of an empty list of callbacks. */
+function NoCallbacks({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <>No callback fits these filters. Remove one, or look further back in time.</>
+  ) : (
+    <NoneYet />
+  );
+}
+
+function NoneYet() {
+  const { sandbox } = useSession();
+  const { data } = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
+  const address = data?.items[0]?.addresses[0]?.url;
+  return (
+    <>
+      No callback has arrived yet. Register {address ?? <PageLink to="/sources">the address</PageLink>} with
+      the platform
+      {sandbox && (
+        <>
+          , or <PageLink to="/sandbox">send one from the sandbox</PageLink>
+        </>
+      )}
+      .
     </>
   );
 }

@@ -2,11 +2,20 @@ import { useDocumentVisibility } from "@mantine/hooks";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import type { CallbackFilters, CallbackView } from "oncehook/admin-client";
 import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from "react";
-import { keepListening } from "../../live-stream.ts";
-import { behind, type Heard, NOTHING, read, reading, shown, unread, withCallback } from "./heard.ts";
+import { followLive } from "../../follow-live.ts";
+import {
+  addCallback,
+  failReading,
+  finishReading,
+  type LiveRows,
+  markBehind,
+  NO_ROWS,
+  showHeld,
+  startReading,
+} from "./live-rows.ts";
 
 /** Between two readings of the list; and so many times as long as one takes, so that it is not all that the receiver does. */
-const LEAST_BETWEEN_MS = 2_000;
+const MIN_INTERVAL_MS = 2_000;
 const TIMES_AS_LONG = 10;
 
 export interface Live {
@@ -19,72 +28,72 @@ export interface Live {
   readonly state: "off" | "connecting" | "live" | "lost";
 }
 
-type SetHeard = Dispatch<SetStateAction<Heard>>;
+type SetLiveRows = Dispatch<SetStateAction<LiveRows>>;
 
 /**
- * Callbacks as they are answered. Paused, it still listens, so that nothing is missing when it goes on; while nobody looks at the
+ * Callbacks as they are answered. Paused, it still listens, so that nothing is missing on resume; while the tab is hidden the
  * page it does not, since a browser has six connections for all its tabs.
  * @param isOn false where the filters end before now
  */
 export function useLive(filters: CallbackFilters, isOn: boolean, isPaused: boolean): Live {
-  const [heard, setHeard] = useState(NOTHING);
+  const [liveRows, setRows] = useState(NO_ROWS);
   const [state, setState] = useState<Live["state"]>("off");
   const isSeen = useDocumentVisibility() === "visible";
   // The filters are new objects with each drawing of the page.
   const key = JSON.stringify(filters);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was heard belongs to these filters.
-  useEffect(() => setHeard(NOTHING), [key, isOn]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows belong to these filters.
+  useEffect(() => setRows(NO_ROWS), [key, isOn]);
   useEffect(() => {
     setState(isOn ? "connecting" : "off");
     if (!isOn || !isSeen) return;
     const over = new AbortController();
-    listen(JSON.parse(key) as CallbackFilters, over.signal, setHeard, setState).catch(() => setState("lost"));
+    listen(JSON.parse(key) as CallbackFilters, over.signal, setRows, setState).catch(() => setState("lost"));
     return () => over.abort();
   }, [key, isOn, isSeen]);
   useEffect(() => {
-    if (!isPaused && heard.held.length > 0) setHeard(shown);
-  }, [isPaused, heard.held]);
-  useListReadAgain(key, heard.isBehind && heard.old === undefined && !isPaused, setHeard);
-  return { rows: heard.rows, held: heard.heldCount, hasGap: heard.hasGap, state };
+    if (!isPaused && liveRows.held.length > 0) setRows(showHeld);
+  }, [isPaused, liveRows.held]);
+  useListRefresh(key, liveRows.isBehind && liveRows.superseded === undefined && !isPaused, setRows);
+  return { rows: liveRows.rows, held: liveRows.heldCount, hasGap: liveRows.hasGap, state };
 }
 
 async function listen(
   filters: CallbackFilters,
   signal: AbortSignal,
-  setHeard: SetHeard,
+  setRows: SetLiveRows,
   setState: (state: Live["state"]) => void,
 ): Promise<void> {
   let isOpening = true;
-  for await (const told of keepListening(filters, signal)) {
-    if (told.event === "away") setState("connecting");
+  for await (const event of followLive(filters, signal)) {
+    if (event.event === "disconnected") setState("connecting");
     else setState("live");
     // The stream begins with its first tally. The list was read before that, and what came between would be in neither.
-    if (told.event === "gap" || (told.event === "tally" && isOpening)) setHeard(behind);
-    if (told.event === "tally") isOpening = false;
-    if (told.event === "callback") setHeard((was) => withCallback(was, told.callback));
+    if (event.event === "gap" || (event.event === "tally" && isOpening)) setRows(markBehind);
+    if (event.event === "tally") isOpening = false;
+    if (event.event === "callback") setRows((was) => addCallback(was, event.callback));
   }
 }
 
 /** Reads the list again when it has to be, but not more often than is good for the receiver. */
-function useListReadAgain(key: string, isWanted: boolean, setHeard: SetHeard): void {
+function useListRefresh(key: string, isWanted: boolean, setRows: SetLiveRows): void {
   const queries = useQueryClient();
   const nextAt = useRef(0);
   useEffect(() => {
     if (!isWanted) return;
     const begin = async () => {
-      const begun = performance.now();
-      setHeard(reading);
+      const startedAt = performance.now();
+      setRows(startReading);
       const ended = await readList(queries, JSON.parse(key) as CallbackFilters).then(
-        () => read,
-        () => unread,
+        () => finishReading,
+        () => failReading,
       );
       const now = performance.now();
-      nextAt.current = now + Math.max(LEAST_BETWEEN_MS, (now - begun) * TIMES_AS_LONG);
-      setHeard(ended);
+      nextAt.current = now + Math.max(MIN_INTERVAL_MS, (now - startedAt) * TIMES_AS_LONG);
+      setRows(ended);
     };
     const timer = setTimeout(() => void begin(), Math.max(0, nextAt.current - performance.now()));
     return () => clearTimeout(timer);
-  }, [key, isWanted, queries, setHeard]);
+  }, [key, isWanted, queries, setRows]);
 }
 
 async function readList(queries: QueryClient, filters: CallbackFilters): Promise<void> {

@@ -1,44 +1,43 @@
 import { Button, Group, Text } from "@mantine/core";
-import { milliseconds } from "../../parts/milliseconds.ts";
 import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
 import { TextBlock } from "../../parts/text-block.tsx";
-import { Time } from "../../parts/time.tsx";
-import type { Moment } from "../../views.ts";
+import { milliseconds, Time } from "../../parts/time.tsx";
+import type { TimelineEntry } from "../../views.ts";
 
 interface Props {
   /** Oldest first. */
-  readonly moments: readonly Moment[];
+  readonly entries: readonly TimelineEntry[];
   /** Reads later ones; undefined where there are none. */
   readonly more: (() => void) | undefined;
 }
 
-export function Timeline({ moments, more }: Props) {
+export function Timeline({ entries, more }: Props) {
   return (
     <>
       <ol className="moments">
-        {moments.map((moment, at) => (
+        {entries.map((moment, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: moments have no name, and none comes before another later on.
           <li key={at}>
-            <OneMoment moment={moment} />
+            <Entry moment={moment} number={attemptNumber(entries, at)} />
           </li>
         ))}
       </ol>
       {more !== undefined && (
         <Button variant="default" onClick={more}>
-          Show what came after
+          Load later entries
         </Button>
       )}
     </>
   );
 }
 
-function OneMoment({ moment }: { readonly moment: Moment }) {
+function Entry({ moment, number }: { readonly moment: TimelineEntry; readonly number: number }) {
   return (
     <>
       <Group gap="sm">
-        <Text fw={600}>{headOf(moment)}</Text>
-        {"outcome" in moment && <Ending moment={moment} />}
+        <Text fw={600}>{entryTitle(moment, number)}</Text>
+        {"outcome" in moment && <EntryOutcome moment={moment} />}
       </Group>
       <Text size="sm" c="dimmed">
         <Time at={moment.at} />
@@ -54,12 +53,12 @@ function OneMoment({ moment }: { readonly moment: Moment }) {
 }
 
 /** How a delivery or an attempt ended, and where its request is. */
-function Ending({ moment }: { readonly moment: Extract<Moment, { outcome: string }> }) {
-  const { outcome, took_ms, callback_id, response_status } = moment;
+function EntryOutcome({ moment }: { readonly moment: Extract<TimelineEntry, { outcome: string }> }) {
+  const { outcome, duration_ms, callback_id, response_status } = moment;
   return (
     <>
       <OutcomeBadge outcome={outcome} {...(response_status === null ? {} : { status: response_status })} />
-      <Text size="sm">{milliseconds(took_ms)}</Text>
+      <Text size="sm">{milliseconds(duration_ms)}</Text>
       {callback_id !== null && (
         <PageLink to="/callbacks/$id" params={{ id: String(callback_id) }}>
           The request
@@ -70,22 +69,31 @@ function Ending({ moment }: { readonly moment: Extract<Moment, { outcome: string
 }
 
 const BY = {
-  callback: "in a callback",
-  retry: "as a retry",
-  replay: "as a replay",
-  bulk: "in a bulk replay",
+  callback: "Attempt",
+  retry: "Retry",
+  replay: "Replay",
+  bulk: "Bulk replay",
 } as const;
 
-function headOf(moment: Moment): string {
+/** Counts attempts of one kind: the first retry is Retry 1. */
+function attemptNumber(entries: readonly TimelineEntry[], at: number): number {
+  const entry = entries[at];
+  if (entry?.kind !== "attempt") return 0;
+  return entries.slice(0, at + 1).filter((one) => one.kind === "attempt" && one.by === entry.by).length;
+}
+
+function entryTitle(moment: TimelineEntry, number: number): string {
   switch (moment.kind) {
     case "delivery":
-      return "Delivered; no handler ran";
+      return moment.outcome === "already_processed"
+        ? "Duplicate, not processed again"
+        : "Callback, handler not run";
     case "attempt":
-      return `The handler ran ${BY[moment.by]}`;
+      return `${BY[moment.by]} ${number}`;
     case "failure":
-      return moment.state === "exhausted" ? "Kept for a person" : "Kept for its retry";
+      return moment.state === "exhausted" ? "Retries exhausted" : "Waiting for retry";
     case "record":
-      return "The record was completed";
+      return "Record completed";
     case "notification":
       return moment.state === "enqueued"
         ? `Notification ${moment.topic} queued`

@@ -2,31 +2,31 @@ import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FailureView } from "oncehook/admin-client";
-import { api, isStatus, patientApi } from "../../client.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { api, isStatus, slowApi } from "../../client.ts";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Problem } from "../../parts/page-states.tsx";
 import { useMayChange } from "../../session.ts";
-import type { Replayed } from "./failure-ends.tsx";
+import type { FinishedReplay } from "./failure-action-result.tsx";
 
-interface Asked {
+interface ReplayRequest {
   readonly dry_run: boolean;
   readonly button: HTMLButtonElement;
 }
 
 /** Told of the ends of actions. */
-export interface Ends {
+export interface FailureActionHandlers {
   /** Told of what came of a replay or a discard: with the failure these buttons go too. */
-  readonly onEnd: (says: string) => void;
+  readonly onDone: (says: string) => void;
   /** Given how a replay ended, or what a dry run would have done, with the button that asked for it. */
-  readonly onReplay: (replayed: Replayed) => void;
+  readonly onReplay: (replayed: FinishedReplay) => void;
 }
 
-interface Props extends Ends {
+interface Props extends FailureActionHandlers {
   readonly failure: FailureView;
 }
 
 /** What an operator can do about a failed event; nothing for those who may only look. */
-export function FailureActions({ failure, onEnd, onReplay }: Props) {
+export function FailureActions({ failure, onDone, onReplay }: Props) {
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
   const refresh = () =>
@@ -37,21 +37,21 @@ export function FailureActions({ failure, onEnd, onReplay }: Props) {
     ]);
   // A failure that is no more takes its row along, and what would be said there.
   const tell = (error: Error) => {
-    if (isStatus(error, 404)) onEnd(`${failure.event_id}: ${error.message}.`);
+    if (isStatus(error, 404)) onDone(`${failure.event_id}: ${error.message}.`);
   };
   const replay = useMutation({
-    mutationFn: ({ dry_run }: Asked) => patientApi.failures.replay(failure, { dry_run }),
+    mutationFn: ({ dry_run }: ReplayRequest) => slowApi.failures.replay(failure, { dry_run }),
     onSuccess: (replayed, { button }) => {
       onReplay({ replay: replayed, eventId: failure.event_id, button });
       if (!replayed.dry_run)
-        onEnd(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
+        onDone(`${failure.event_id} was run now: ${replayed.outcome.replaceAll("_", " ")}.`);
     },
     onError: tell,
     onSettled: refresh,
   });
   const discard = useMutation({
     mutationFn: () => api.failures.discard(failure),
-    onSuccess: () => onEnd(`The failure of ${failure.event_id} was discarded.`),
+    onSuccess: () => onDone(`The failure of ${failure.event_id} was discarded.`),
     onError: tell,
     onSettled: () => {
       asking.close();

@@ -1,17 +1,22 @@
+import { Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
+import type { FailureView } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
-import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
-import { Loading } from "../../parts/loading.tsx";
-import { Nothing } from "../../parts/nothing.tsx";
+import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
+import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
+import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import type { Column } from "../../parts/rows.tsx";
 import { Rows } from "../../parts/rows.tsx";
+import { TextBlock } from "../../parts/text-block.tsx";
+import { Time } from "../../parts/time.tsx";
 import { failureSearch } from "../../search.ts";
 import { useMayChange } from "../../session.ts";
-import { failureColumns } from "./failure-columns.tsx";
-import { FailureEnds, type Replayed } from "./failure-ends.tsx";
+import { FailureActionResult, type FinishedReplay } from "./failure-action-result.tsx";
+import { type FailureActionHandlers, FailureActions } from "./failure-actions.tsx";
 import { StartBulkReplay } from "./start-bulk-replay.tsx";
 
 const route = getRouteApi("/inside/failures");
@@ -37,10 +42,10 @@ const FIELDS: readonly FilterField[] = [
 export function FailuresPage() {
   const filters = failureSearch(route.useSearch());
   const navigate = route.useNavigate();
-  const [said, setSaid] = useState<string>();
-  const [replayed, setReplayed] = useState<Replayed>();
+  const [message, setMessage] = useState<string>();
+  const [replayed, setReplayed] = useState<FinishedReplay>();
   const mayChange = useMayChange();
-  const list = useEndless(
+  const list = useInfiniteList(
     ["failures", filters],
     (cursor) => api.failures.list({ ...filters, ...cursor }),
     EVERY_MS,
@@ -48,18 +53,17 @@ export function FailuresPage() {
   const rows = itemsOf(list);
   return (
     <>
-      <PageTitle
-        title="Failures"
-        says="Events whose handler failed: why, how often, and when it is tried next."
-      >
-        {mayChange && rows.length > 0 && <StartBulkReplay filter={filters} />}
+      <PageTitle title="Failures" description="Failed events: reason, attempts, and next retry.">
+        {mayChange && rows.length > 0 && (
+          <StartBulkReplay filter={filters} count={`${rows.length}${list.hasNextPage ? "+" : ""}`} />
+        )}
       </PageTitle>
       <FilterForm
         fields={FIELDS}
         filters={{ ...filters }}
         apply={(next) => void navigate({ search: failureSearch(next) })}
       />
-      <FailureEnds said={said} replayed={replayed} close={() => setReplayed(undefined)} />
+      <FailureActionResult message={message} replayed={replayed} close={() => setReplayed(undefined)} />
       {list.isPending && <Loading what="the failures" />}
       {list.isError && !list.isFetchNextPageError && (
         <Problem
@@ -69,19 +73,73 @@ export function FailuresPage() {
         />
       )}
       {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
-        <Nothing>
-          No event that fits has failed. What fails is kept here, encrypted, until it is handled or discarded.
-        </Nothing>
+        <EmptyState>
+          No failures match. What fails is kept here, encrypted, until it is handled or discarded.
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <Rows
           caption="Failed events"
-          columns={failureColumns({ onEnd: setSaid, onReplay: setReplayed })}
+          columns={failureColumns({ onDone: setMessage, onReplay: setReplayed })}
           rows={rows}
           keyOf={({ id }) => id}
         />
       )}
-      <EndlessEnd list={list} />
+      <InfiniteListEnd list={list} />
     </>
   );
+}
+
+const EVENT: Column<FailureView> = {
+  head: "Event",
+  cell: ({ source, event_id, event_type }) => (
+    <>
+      <PageLink to="/events/$source/$event_id" params={{ source, event_id }}>
+        {event_id}
+      </PageLink>
+      <Text size="sm">
+        {event_type}, {source}
+      </Text>
+    </>
+  ),
+};
+
+const REASON: Column<FailureView> = {
+  head: "Reason",
+  cell: ({ code, error }) => (
+    <>
+      <OutcomeBadge outcome={code} status={500} />
+      <details>
+        <summary>{error.split("\n", 1)[0]}</summary>
+        <TextBlock label="The error with its stack" text={error} />
+      </details>
+    </>
+  ),
+};
+
+const ATTEMPTS: Column<FailureView> = {
+  head: "Attempts",
+  cell: ({ attempts, last_failed_at }) => (
+    <>
+      {attempts}
+      <Text size="sm">
+        last <Time at={last_failed_at} />
+      </Text>
+    </>
+  ),
+};
+
+const NEXT: Column<FailureView> = {
+  head: "Next",
+  cell: ({ state, next_attempt_at }) =>
+    state === "exhausted" ? "never: retries exhausted" : <Time at={next_attempt_at} relative />,
+};
+
+/** @param ends told of what came of an action, since its row may be gone then */
+function failureColumns(ends: FailureActionHandlers): readonly Column<FailureView>[] {
+  const actions: Column<FailureView> = {
+    head: "Actions",
+    cell: (failure) => <FailureActions failure={failure} {...ends} />,
+  };
+  return [EVENT, REASON, ATTEMPTS, NEXT, actions];
 }

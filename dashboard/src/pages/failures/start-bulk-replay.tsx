@@ -6,12 +6,19 @@ import type { FailureFilter } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
 import { Dialog } from "../../parts/dialog.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { Problem } from "../../parts/page-states.tsx";
 
 const SPEED = { least: 1, usual: 10, most: 100 };
 
-/** Replays everything that the filters let through, at a bounded speed. */
-export function StartBulkReplay({ filter }: { readonly filter: FailureFilter }) {
+interface Props {
+  readonly filter: FailureFilter;
+  /** How many failures are listed; `50+` where there are more. */
+  readonly count: string;
+}
+
+/** Replays every failure that the filters match, at a bounded rate. */
+export function StartBulkReplay({ filter, count }: Props) {
+  const title = `Replay ${count} ${count === "1" ? "failure" : "failures"}`;
   const [isOpen, dialog] = useDisclosure();
   const [perSecond, setPerSecond] = useState(SPEED.usual);
   const navigate = useNavigate();
@@ -22,16 +29,16 @@ export function StartBulkReplay({ filter }: { readonly filter: FailureFilter }) 
   return (
     <>
       <Button variant="default" onClick={dialog.open}>
-        Replay all of these
+        {title}
       </Button>
-      <Dialog isOpen={isOpen} close={dialog.close} title="Replay all of these">
+      <Dialog isOpen={isOpen} close={dialog.close} title={title}>
         <Stack>
           <Text>
-            Every failure {wordsOf(filter)} is run once, one after the other. It can be paused and cancelled,
-            goes on after a restart, and what fails again stays in the list.
+            Every failure {describeFilter(filter)} is run once, one after the other. It can be paused and
+            cancelled, goes on after a restart, and what fails again stays in the list.
           </Text>
           <NumberInput
-            label="At most so many a second"
+            label="Max per second"
             min={SPEED.least}
             max={SPEED.most}
             allowDecimal={false}
@@ -48,7 +55,7 @@ export function StartBulkReplay({ filter }: { readonly filter: FailureFilter }) 
   );
 }
 
-function wordsOf(filter: FailureFilter): string {
+function describeFilter(filter: FailureFilter): string {
   const set = Object.entries(filter).filter(([, value]) => value !== undefined);
   return set.length === 0
     ? "that there is"

@@ -3,17 +3,17 @@ import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { NotificationView } from "oncehook/admin-client";
 import { api } from "../../client.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Problem } from "../../parts/page-states.tsx";
 import { useMayChange } from "../../session.ts";
 
 interface Props {
   readonly notification: NotificationView;
   /** Told of what came of it: a filter may take the notification off the list at once. */
-  readonly onEnd: (says: string) => void;
+  readonly onDone: (says: string) => void;
 }
 
-export function NotificationActions({ notification, onEnd }: Props) {
+export function NotificationActions({ notification, onDone }: Props) {
   const { id, topic, event_id, deliveries } = notification;
   const queries = useQueryClient();
   const [isAsking, asking] = useDisclosure();
@@ -21,26 +21,26 @@ export function NotificationActions({ notification, onEnd }: Props) {
   const replay = useMutation({
     mutationFn: () => api.notifications.replay(id),
     onSuccess: ({ deliveries: due, not_configured }) =>
-      onEnd(`${topic} of ${event_id}: ${countOf(due)} due now.${leftOut(not_configured)}`),
+      onDone(`${topic} of ${event_id}: ${countOf(due)} due now.${unconfiguredText(not_configured)}`),
     onSettled: refresh,
   });
   const discard = useMutation({
     mutationFn: () => api.notifications.discard(id),
-    onSuccess: ({ deliveries: gone }) => onEnd(`${topic} of ${event_id}: ${countOf(gone)} discarded.`),
+    onSuccess: ({ deliveries: gone }) => onDone(`${topic} of ${event_id}: ${countOf(gone)} discarded.`),
     onSettled: () => {
       asking.close();
       return refresh();
     },
   });
   const mayChange = useMayChange();
-  const isDead = deliveries.some(({ state }) => state === "dead");
+  const hasFailed = deliveries.some(({ state }) => state === "dead");
   const isOpen = deliveries.some(({ state }) => state !== "delivered");
   if (!mayChange || !isOpen) return null;
   const named = `${topic} of ${event_id}`;
   return (
     <>
       <Group gap="xs">
-        {isDead && (
+        {hasFailed && (
           <Button
             size="compact-sm"
             loading={replay.isPending}
@@ -75,7 +75,7 @@ function countOf(deliveries: number): string {
   return deliveries === 1 ? "1 delivery is" : `${deliveries} deliveries are`;
 }
 
-function leftOut(channels: readonly string[]): string {
+function unconfiguredText(channels: readonly string[]): string {
   if (channels.length === 0) return "";
   return ` Not configured any more, so still dead: ${channels.join(", ")}. Configure them again, or discard them.`;
 }

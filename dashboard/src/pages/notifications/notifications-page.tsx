@@ -3,13 +3,11 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { NotificationView } from "oncehook/admin-client";
 import { useState } from "react";
 import { api } from "../../client.ts";
-import { EndlessEnd, itemsOf, useEndless } from "../../parts/endless.tsx";
 import { type FilterField, FilterForm } from "../../parts/filter-form.tsx";
-import { Loading } from "../../parts/loading.tsx";
-import { Nothing } from "../../parts/nothing.tsx";
+import { InfiniteListEnd, itemsOf, useInfiniteList } from "../../parts/infinite-list.tsx";
 import { PageLink } from "../../parts/page-link.tsx";
+import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
 import { type Column, Rows } from "../../parts/rows.tsx";
 import { Time } from "../../parts/time.tsx";
 import { notificationSearch } from "../../search.ts";
@@ -19,7 +17,7 @@ import { NotificationActions } from "./notification-actions.tsx";
 const route = getRouteApi("/inside/notifications");
 const EVERY_MS = 10_000;
 const FIELDS: readonly FilterField[] = [
-  { name: "state", label: "With a delivery that is", options: ["waiting", "delivered", "dead"] },
+  { name: "state", label: "Delivery state", options: ["waiting", "delivered", "dead"] },
 ];
 
 const COLUMNS: readonly Column<NotificationView>[] = [
@@ -44,8 +42,8 @@ const COLUMNS: readonly Column<NotificationView>[] = [
 export function NotificationsPage() {
   const filters = notificationSearch(route.useSearch());
   const navigate = route.useNavigate();
-  const [said, setSaid] = useState<string>();
-  const list = useEndless(
+  const [message, setMessage] = useState<string>();
+  const list = useInfiniteList(
     ["notifications", filters],
     (cursor) => api.notifications.list({ ...filters, ...cursor }),
     EVERY_MS,
@@ -53,20 +51,20 @@ export function NotificationsPage() {
   const rows = itemsOf(list);
   const actions: Column<NotificationView> = {
     head: "Actions",
-    cell: (notification) => <NotificationActions notification={notification} onEnd={setSaid} />,
+    cell: (notification) => <NotificationActions notification={notification} onDone={setMessage} />,
   };
   return (
     <>
       <PageTitle
         title="Notifications"
-        says="What handlers queued to be told elsewhere, and whether it has been delivered."
+        description="Outbound messages that handlers queued, and their deliveries."
       />
       <FilterForm
         fields={FIELDS}
         filters={filters}
         apply={(next) => void navigate({ search: notificationSearch(next) })}
       />
-      <div role="status">{said !== undefined && <Alert color="blue">{said}</Alert>}</div>
+      <div role="status">{message !== undefined && <Alert color="blue">{message}</Alert>}</div>
       {list.isPending && <Loading what="the notifications" />}
       {list.isError && !list.isFetchNextPageError && (
         <Problem
@@ -76,14 +74,14 @@ export function NotificationsPage() {
         />
       )}
       {list.isSuccess && rows.length === 0 && !list.hasNextPage && (
-        <Nothing>
+        <EmptyState>
           No notification fits. Handlers queue them with notify, and payment_notify does so by itself.
-        </Nothing>
+        </EmptyState>
       )}
       {rows.length > 0 && (
         <Rows caption="Notifications" columns={[...COLUMNS, actions]} rows={rows} keyOf={({ id }) => id} />
       )}
-      <EndlessEnd list={list} />
+      <InfiniteListEnd list={list} />
     </>
   );
 }

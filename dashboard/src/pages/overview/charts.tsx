@@ -2,18 +2,17 @@ import type { OverviewView } from "oncehook/admin-client";
 import type { Bucket } from "../../views.ts";
 import "@mantine/charts/styles.css";
 import { BarChart, LineChart } from "@mantine/charts";
-import { milliseconds } from "../../parts/milliseconds.ts";
 import { Rows } from "../../parts/rows.tsx";
-import { Time } from "../../parts/time.tsx";
+import { milliseconds, Time } from "../../parts/time.tsx";
 import { GROUPS, groupsOf } from "./outcome-groups.ts";
 
 const HEIGHT = 240;
 const TIMES = [
-  { name: "p50_ms", label: "Half are faster than", color: "blue.7" },
-  { name: "p99_ms", label: "99 of 100 are faster than", color: "violet.7" },
+  { name: "p50_ms", label: "p50", color: "blue.7" },
+  { name: "p99_ms", label: "p99", color: "violet.7" },
 ];
 
-/** How callbacks ended and how long they took, over time; the same as a table for those who see no charts. */
+/** Outcomes and how long they took, over time; the same as a table for those who see no charts. */
 export function Charts({ overview: { buckets, span } }: { readonly overview: OverviewView }) {
   const data = buckets.map((bucket) => ({
     ...groupsOf(bucket.outcomes),
@@ -23,7 +22,7 @@ export function Charts({ overview: { buckets, span } }: { readonly overview: Ove
   return (
     <>
       <section aria-labelledby="outcomes">
-        <h2 id="outcomes">How callbacks ended</h2>
+        <h2 id="outcomes">Outcomes</h2>
         <div aria-hidden="true">
           <BarChart
             h={HEIGHT}
@@ -39,7 +38,7 @@ export function Charts({ overview: { buckets, span } }: { readonly overview: Ove
         </div>
       </section>
       <section aria-labelledby="latency">
-        <h2 id="latency">How long they took</h2>
+        <h2 id="latency">Latency</h2>
         <div aria-hidden="true">
           <LineChart
             h={HEIGHT}
@@ -64,7 +63,7 @@ export function Charts({ overview: { buckets, span } }: { readonly overview: Ove
         </div>
       </section>
       <details>
-        <summary>Both as a table</summary>
+        <summary>Show as table</summary>
         <BucketRows buckets={buckets} />
       </details>
     </>
@@ -79,13 +78,13 @@ function isAlone(buckets: readonly Bucket[], index: number, name: string): boole
 
 function BucketRows({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const columns = [
-    { head: "From", cell: ({ at }: Bucket) => <Time at={at} /> },
+    { head: "Start", cell: ({ at }: Bucket) => <Time at={at} /> },
     ...GROUPS.map(({ name, label }) => ({
       head: label,
       cell: ({ outcomes }: Bucket) => groupsOf(outcomes)[name],
     })),
-    { head: "Median", cell: ({ p50_ms }: Bucket) => milliseconds(p50_ms) },
-    { head: "99th percentile", cell: ({ p99_ms }: Bucket) => milliseconds(p99_ms) },
+    { head: "p50", cell: ({ p50_ms }: Bucket) => milliseconds(p50_ms) },
+    { head: "p99", cell: ({ p99_ms }: Bucket) => milliseconds(p99_ms) },
   ];
   const rows = buckets.filter(({ outcomes }) => Object.keys(outcomes).length > 0);
   return <Rows caption="Callbacks over time" columns={columns} rows={rows} keyOf={({ at }) => at} />;

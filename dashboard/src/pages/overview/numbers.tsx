@@ -1,34 +1,33 @@
 import { Paper, SimpleGrid, Text } from "@mantine/core";
 import type { OverviewView } from "oncehook/admin-client";
 import type { ReactNode } from "react";
-import { milliseconds } from "../../parts/milliseconds.ts";
-import { Time } from "../../parts/time.tsx";
+import { milliseconds, Time } from "../../parts/time.tsx";
+import type { LiveTally } from "./live-tally.ts";
 import { groupsOf } from "./outcome-groups.ts";
-import type { Now } from "./tally.ts";
 
 interface Props {
   readonly overview: OverviewView;
   /** Counted live; undefined where nothing has been told yet. */
-  readonly now: Now | undefined;
+  readonly now: LiveTally | undefined;
 }
 
 const COUNT = new Intl.NumberFormat();
 const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
-export function Numbers({ overview: { totals, failures, notifications }, now }: Props) {
+export function OverviewNumbers({ overview: { totals, failures, notifications }, now }: Props) {
   const { handled, duplicates, refused, failed } = groupsOf(totals.outcomes);
   const waiting = now?.tally.waiting ?? failures.waiting;
   const exhausted = now?.tally.exhausted ?? failures.exhausted;
   return (
     <SimpleGrid component="section" aria-label="In numbers" cols={{ base: 2, sm: 3, lg: 4 }} spacing="sm">
-      <OneNumber label="A second, now">{now?.rate === undefined ? "–" : RATE.format(now.rate)}</OneNumber>
+      <OneNumber label="Callbacks/s">{now?.rate === undefined ? "–" : RATE.format(now.rate)}</OneNumber>
       <OneNumber label="Handled">{COUNT.format(handled)}</OneNumber>
-      <OneNumber label="Handled before">{COUNT.format(duplicates)}</OneNumber>
+      <OneNumber label="Duplicates">{COUNT.format(duplicates)}</OneNumber>
       <OneNumber label="Refused">{COUNT.format(refused)}</OneNumber>
       <OneNumber label="Failed">{COUNT.format(failed)}</OneNumber>
-      <OneNumber label="Median">{milliseconds(totals.p50_ms)}</OneNumber>
-      <OneNumber label="99th percentile">{milliseconds(totals.p99_ms)}</OneNumber>
-      <OneNumber label="Waiting for a retry">
+      <OneNumber label="p50">{milliseconds(totals.p50_ms)}</OneNumber>
+      <OneNumber label="p99">{milliseconds(totals.p99_ms)}</OneNumber>
+      <OneNumber label="Waiting for retry">
         {COUNT.format(waiting)}
         {waiting > 0 && failures.next_attempt_at !== null && (
           <Text size="sm">
@@ -36,9 +35,9 @@ export function Numbers({ overview: { totals, failures, notifications }, now }: 
           </Text>
         )}
       </OneNumber>
-      <OneNumber label="Waiting for a person">{COUNT.format(exhausted)}</OneNumber>
-      <OneNumber label="Notifications waiting">{COUNT.format(notifications.waiting)}</OneNumber>
-      <OneNumber label="Notifications dead">{COUNT.format(notifications.dead)}</OneNumber>
+      <OneNumber label="Retries exhausted">{COUNT.format(exhausted)}</OneNumber>
+      <OneNumber label="Waiting deliveries">{COUNT.format(notifications.waiting)}</OneNumber>
+      <OneNumber label="Failed deliveries">{COUNT.format(notifications.dead)}</OneNumber>
     </SimpleGrid>
   );
 }

@@ -32,7 +32,7 @@ const ENDPOINT_CHECK = "endpoint_check";
 
 export const GROUPS = [
   { name: "handled", label: "Handled", color: "green.7" },
-  { name: "duplicates", label: "Handled before", color: "gray.6" },
+  { name: "duplicates", label: "Duplicates", color: "gray.6" },
   { name: "refused", label: "Refused", color: "orange.7" },
   { name: "failed", label: "Failed", color: "red.7" },
 ] as const;

@@ -1,20 +1,20 @@
-import { SegmentedControl, Stack } from "@mantine/core";
+import { Alert, SegmentedControl, Stack, Text } from "@mantine/core";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { OverviewView } from "oncehook/admin-client";
+import type { ReactNode } from "react";
 import { useEffect, useRef } from "react";
 import { api } from "../../client.ts";
-import { useIsPast } from "../../parts/clock.ts";
-import { Loading } from "../../parts/loading.tsx";
+import { PageLink } from "../../parts/page-link.tsx";
+import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { Rows } from "../../parts/rows.tsx";
+import { Time, useIsPast } from "../../parts/time.tsx";
 import { overviewSearch } from "../../search.ts";
-import { AsOf } from "./as-of.tsx";
+import type { AlertView } from "../../views.ts";
 import { Charts } from "./charts.tsx";
-import { NeedsAPerson } from "./needs-a-person.tsx";
-import { Numbers } from "./numbers.tsx";
-import { OpenAlerts } from "./open-alerts.tsx";
-import { type Telling, useNow } from "./tally.ts";
+import { type LiveTallyState, useLiveTally } from "./live-tally.ts";
+import { OverviewNumbers } from "./numbers.tsx";
 
 const route = getRouteApi("/inside/");
 const EVERY_MS = 15_000;
@@ -29,7 +29,7 @@ const SPANS = [
 export function OverviewPage() {
   const { span = "hour" } = overviewSearch(route.useSearch());
   const navigate = route.useNavigate();
-  const now = useNow();
+  const now = useLiveTally();
   const overview = useQuery({
     queryKey: ["overview", span],
     queryFn: async () => ({ read: await api.overview(span), readAt: Date.now() }),
@@ -39,9 +39,9 @@ export function OverviewPage() {
   useFresh(now, overview.data?.read);
   return (
     <>
-      <PageTitle title="Overview" says="How callbacks end, how long they take, and what needs a person now.">
+      <PageTitle title="Overview" description="Outcomes, latency, and what needs attention.">
         <SegmentedControl
-          aria-label="Time that is shown"
+          aria-label="Time range"
           data={SPANS}
           value={span}
           onChange={(value) => void navigate({ search: overviewSearch({ span: value }) })}
@@ -55,13 +55,13 @@ export function OverviewPage() {
           again={() => void overview.refetch()}
         />
       )}
-      {overview.data !== undefined && <Everything {...overview.data} now={now} />}
+      {overview.data !== undefined && <OverviewContent {...overview.data} now={now} />}
     </>
   );
 }
 
 /** Reads the overview again when a tally tells what is not in it: every two seconds at most, and one at a time. */
-function useFresh(now: Telling, read: OverviewView | undefined): void {
+function useFresh(now: LiveTallyState, read: OverviewView | undefined): void {
   const queries = useQueryClient();
   const shown = useRef(read);
   shown.current = read;
@@ -77,18 +77,104 @@ function useFresh(now: Telling, read: OverviewView | undefined): void {
 interface Props {
   readonly read: OverviewView;
   readonly readAt: number;
-  readonly now: Telling;
+  readonly now: LiveTallyState;
 }
 
-function Everything({ read, readAt, now }: Props) {
+function OverviewContent({ read, readAt, now }: Props) {
   const isStale = useIsPast(readAt + STALE_AFTER_MS);
   return (
     <Stack gap="xl">
       <AsOf at={readAt} isStale={isStale} now={now} />
-      <NeedsAPerson overview={read} isStale={isStale} />
+      <NeedsAttention overview={read} isStale={isStale} />
       <OpenAlerts alerts={read.alerts} />
-      <Numbers overview={read} now={typeof now === "object" ? now : undefined} />
+      <OverviewNumbers overview={read} now={typeof now === "object" ? now : undefined} />
       <Charts overview={read} />
     </Stack>
+  );
+}
+
+interface AsOfProps {
+  /** When the numbers were read, in milliseconds. */
+  readonly at: number;
+  readonly isStale: boolean;
+  readonly now: LiveTallyState;
+}
+
+/** How old the numbers are, and whether they go on by themselves. */
+function AsOf({ at, isStale, now }: AsOfProps) {
+  return (
+    <Text size="sm" fw={isStale ? 600 : 400}>
+      As of <Time at={new Date(at).toISOString()} />
+      <span role="status">
+        {isStale && "; updates have stopped"}
+        {now === "disconnected" && "; live updates disconnected"}
+      </span>
+    </Text>
+  );
+}
+
+/** Alerts that are open now; nothing where there is none. */
+function OpenAlerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
+  if (alerts.length === 0) return null;
+  return (
+    <section aria-labelledby="alerts">
+      <h2 id="alerts">Open alerts</h2>
+      <Rows
+        caption="Open alerts"
+        columns={[
+          { head: "Alert", cell: ({ kind }) => kind },
+          { head: "Source", cell: ({ source }) => source ?? "–" },
+          { head: "Target", cell: ({ subject }) => subject ?? "–" },
+          { head: "Since", cell: ({ since }) => <Time at={since} relative /> },
+        ]}
+        rows={alerts}
+        keyOf={({ kind, source, subject }) => `${kind} ${source} ${subject}`}
+      />
+    </section>
+  );
+}
+
+/** Where to do something about it. */
+const LINKS: Readonly<Record<string, ReactNode>> = {
+  exhausted_failures: (
+    <PageLink to="/failures" search={{ state: "exhausted" }}>
+      View failures
+    </PageLink>
+  ),
+  dead_notifications: (
+    <PageLink to="/notifications" search={{ state: "dead" }}>
+      View deliveries
+    </PageLink>
+  ),
+  previous_secret_in_use: <PageLink to="/sources">View secrets</PageLink>,
+};
+
+interface NeedsAttentionProps {
+  readonly overview: OverviewView;
+  /** Whether it is too old to say that all is well. */
+  readonly isStale: boolean;
+}
+
+/** What will not get better by itself. */
+function NeedsAttention({ overview: { needs_attention }, isStale }: NeedsAttentionProps) {
+  return (
+    <section aria-labelledby="needs">
+      <h2 id="needs">Needs attention</h2>
+      {needs_attention.length === 0 ? (
+        <Alert color={isStale ? "gray" : "green"} variant="outline">
+          {isStale ? "Nothing needed attention at the last update." : "Nothing needs attention."}
+        </Alert>
+      ) : (
+        <Alert color="orange" variant="outline">
+          <ul className="plain-list">
+            {needs_attention.map(({ kind, message }) => (
+              <li key={kind}>
+                {message} {LINKS[kind]}
+              </li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+    </section>
   );
 }

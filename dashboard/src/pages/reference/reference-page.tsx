@@ -1,12 +1,10 @@
-import { Stack, Text } from "@mantine/core";
+import { Code, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { describeApi } from "../../client.ts";
-import { Loading } from "../../parts/loading.tsx";
+import { Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
-import { type Description, operationsOf } from "./description.ts";
-import { OperationDetails } from "./operation-details.tsx";
-import { Properties } from "./properties.tsx";
+import { Rows } from "../../parts/rows.tsx";
+import { type Description, type Listed, operationsOf, type Schema, schemaOf, wordsFor } from "./openapi.ts";
 
 export function ReferencePage() {
   const reference = useQuery({
@@ -18,7 +16,7 @@ export function ReferencePage() {
     <>
       <PageTitle
         title="API reference"
-        says="The admin API as this receiver describes it; everything on these pages comes from it."
+        description="The admin API as this receiver describes it; everything on these pages comes from it."
       />
       {reference.isPending && <Loading what="the description" />}
       {reference.isError && (
@@ -47,8 +45,8 @@ function Reference({ description }: { readonly description: Description }) {
           <OperationDetails key={listed.method + listed.path} listed={listed} />
         ))}
       </section>
-      <section aria-labelledby="shapes">
-        <h2 id="shapes">Shapes</h2>
+      <section aria-labelledby="schemas">
+        <h2 id="schemas">Schemas</h2>
         {shapes.map(([name, schema]) => (
           <details key={name} id={`shape-${name}`}>
             <summary>{name}</summary>
@@ -58,5 +56,83 @@ function Reference({ description }: { readonly description: Description }) {
         ))}
       </section>
     </Stack>
+  );
+}
+
+/** One operation: what it takes and what it answers. */
+function OperationDetails({ listed: { method, path, operation } }: { readonly listed: Listed }) {
+  const { summary, description, parameters = [], requestBody, responses = {} } = operation;
+  const body = requestBody === undefined ? undefined : schemaOf(requestBody);
+  const named = `${method} ${path}`;
+  return (
+    <details>
+      <summary>
+        <Code>{named}</Code> {summary}
+      </summary>
+      {description !== undefined && <Text>{description}</Text>}
+      {parameters.length > 0 && (
+        <Rows
+          caption={`Parameters of ${named}`}
+          columns={[
+            { head: "Parameter", cell: ({ name }) => <code>{name}</code> },
+            { head: "In", cell: (parameter) => parameter.in },
+            { head: "Type", cell: ({ schema }) => wordsFor(schema) },
+            {
+              head: "Meaning",
+              cell: (parameter) => parameter.description ?? parameter.schema?.description ?? "",
+            },
+          ]}
+          rows={parameters}
+          keyOf={(parameter) => parameter.in + parameter.name}
+        />
+      )}
+      {body !== undefined && <Properties caption={`Body of ${named}`} schema={body} />}
+      <Rows
+        caption={`Responses of ${named}`}
+        columns={[
+          { head: "Status", cell: ([status]) => status },
+          { head: "Meaning", cell: ([, answer]) => answer.description ?? "" },
+          {
+            head: "Schema",
+            cell: ([, answer]) => (answer.content === undefined ? "–" : pageOrShape(answer)),
+          },
+        ]}
+        rows={Object.entries(responses)}
+        keyOf={([status]) => status}
+      />
+    </details>
+  );
+}
+
+function pageOrShape(answer: Parameters<typeof schemaOf>[0]): string {
+  const schema = schemaOf(answer);
+  const items = schema?.properties?.items;
+  return items === undefined ? wordsFor(schema) : `a page: ${wordsFor(items)}`;
+}
+
+interface Props {
+  readonly caption: string;
+  readonly schema: Schema;
+}
+
+/** The fields of a shape. */
+function Properties({ caption, schema }: Props) {
+  const required = new Set(schema.required);
+  const rows = Object.entries(schema.properties ?? {}).map(([name, property]) => ({ name, property }));
+  if (rows.length === 0) return <p>{wordsFor(schema)}</p>;
+  return (
+    <Rows
+      caption={caption}
+      columns={[
+        { head: "Field", cell: ({ name }) => <code>{name}</code> },
+        {
+          head: "Type",
+          cell: ({ name, property }) => `${wordsFor(property)}${required.has(name) ? "" : ", or left out"}`,
+        },
+        { head: "Meaning", cell: ({ property }) => property.description ?? "" },
+      ]}
+      rows={rows}
+      keyOf={({ name }) => name}
+    />
   );
 }

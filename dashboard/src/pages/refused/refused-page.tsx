@@ -6,11 +6,9 @@ import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import type { Column } from "../../parts/rows.tsx";
 import { callbackSearch } from "../../search.ts";
-import { ADDRESS, EVENT, TIME } from "../callbacks/callback-columns.tsx";
-import { CALLBACK_FIELDS } from "../callbacks/callback-fields.ts";
-import { CallbackList } from "../callbacks/callback-list.tsx";
+import { ADDRESS, CALLBACK_FIELDS, CallbackList, EVENT, TIME } from "../callbacks/callback-list.tsx";
 import { useLive } from "../callbacks/live.ts";
-import { LiveSwitch } from "../callbacks/live-switch.tsx";
+import { LiveToggle } from "../callbacks/live-toggle.tsx";
 
 const route = getRouteApi("/inside/refused");
 /** Whatever is the sender's (docs/errors.md): not authentic is 401, and too many, too large and not valid are others. */
@@ -22,21 +20,21 @@ const FIELDS: readonly FilterField[] = CALLBACK_FIELDS.map((field) =>
   field.name === "status" ? { name: "status", label: "Status", options: STATUSES } : field,
 );
 
-const WHY: Column<CallbackView> = {
-  head: "Why",
+const REASON: Column<CallbackView> = {
+  head: "Reason",
   cell: ({ diagnosis, error, outcome, response_status }) => (
     <>
       <OutcomeBadge outcome={outcome} status={response_status} />
       {error !== null && <div>{error.replace(`${outcome}: `, "")}</div>}
       {diagnosis !== undefined && diagnosis !== null && (
         <div>
-          {diagnosis.says} <strong>{diagnosis.do}</strong>
+          {diagnosis.message} <strong>{diagnosis.remedy}</strong>
         </div>
       )}
     </>
   ),
 };
-const COLUMNS = [TIME, WHY, EVENT, ADDRESS];
+const COLUMNS = [TIME, REASON, EVENT, ADDRESS];
 
 export function RefusedPage() {
   const search = callbackSearch(route.useSearch());
@@ -49,9 +47,9 @@ export function RefusedPage() {
     <>
       <PageTitle
         title="Refused"
-        says="Callbacks that were answered 4xx, and why: not authentic, not valid, too many, not from here."
+        description="Callbacks that were answered 4xx, and why: not authentic, not valid, too many, not from here."
       >
-        <LiveSwitch live={live} isPaused={isPaused} setPaused={setPaused} />
+        <LiveToggle live={live} isPaused={isPaused} setPaused={setPaused} />
       </PageTitle>
       <FilterForm
         fields={FIELDS}
@@ -63,7 +61,7 @@ export function RefusedPage() {
         filters={filters}
         columns={COLUMNS}
         live={live}
-        nothing="No callback that fits was refused."
+        nothing="No refused callbacks match."
       />
     </>
   );

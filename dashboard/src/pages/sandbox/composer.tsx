@@ -1,11 +1,13 @@
 import { Button, Group, NativeSelect, Stack, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import type { SandboxSending } from "oncehook/admin-client";
+import type { SandboxRequest, SandboxResultView } from "oncehook/admin-client";
 import { useState } from "react";
-import { patientApi } from "../../client.ts";
-import { Problem } from "../../parts/problem.tsx";
+import { slowApi } from "../../client.ts";
+import { Facts } from "../../parts/facts.tsx";
+import { Problem } from "../../parts/page-states.tsx";
+import { TextBlock } from "../../parts/text-block.tsx";
+import { milliseconds } from "../../parts/time.tsx";
 import type { SandboxEvent } from "../../views.ts";
-import { Exchange } from "./exchange.tsx";
 
 const SIGNATURES = [
   { value: "right", label: "signed as the platform would" },
@@ -19,8 +21,8 @@ const textOf = (event: SandboxEvent | undefined) => JSON.stringify(event?.sample
 export function Composer({ events }: { readonly events: readonly SandboxEvent[] }) {
   const [chosen, setChosen] = useState(events[0]);
   const [body, setBody] = useState(textOf(events[0]));
-  const [sign, setSign] = useState<NonNullable<SandboxSending["sign"]>>("right");
-  const send = useMutation({ mutationFn: patientApi.sandbox.send });
+  const [sign, setSign] = useState<NonNullable<SandboxRequest["sign"]>>("right");
+  const send = useMutation({ mutationFn: slowApi.sandbox.send });
   const choose = (name: string) => {
     const event = events.find((one) => nameOf(one) === name);
     setChosen(event);
@@ -58,14 +60,15 @@ export function Composer({ events }: { readonly events: readonly SandboxEvent[] 
       />
       <Group>
         <Button loading={send.isPending} onClick={() => send.mutate({ body, sign, ...version })}>
-          Send it
+          {" "}
+          Send{" "}
         </Button>
         <Button variant="default" onClick={() => setBody(withNewId(body))}>
           New event id
         </Button>
       </Group>
       {send.isError && <Problem error={send.error} title="It could not be sent" />}
-      {send.data !== undefined && <Exchange exchange={send.data} />}
+      {send.data !== undefined && <SandboxResult result={send.data} />}
     </Stack>
   );
 }
@@ -88,4 +91,31 @@ function withNewId(body: string): string {
   } catch {
     return body;
   }
+}
+
+/** What was sent over the wire, its signature masked, and what came back. */
+function SandboxResult({
+  result: { request, response, duration_ms },
+}: {
+  readonly result: SandboxResultView;
+}) {
+  return (
+    <section aria-label="Request and response">
+      <div role="status">
+        <h3>
+          Response {response.status} in {milliseconds(duration_ms)}
+        </h3>
+      </div>
+      <TextBlock label="Response body" text={response.body} />
+      <details>
+        <summary>Request and headers</summary>
+        <h4>
+          {request.method} {request.url}
+        </h4>
+        <Facts of={Object.entries(request.headers)} />
+        <h4>Response headers</h4>
+        <Facts of={Object.entries(response.headers)} />
+      </details>
+    </section>
+  );
 }

@@ -1,13 +1,12 @@
-import { Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { api, isStatus } from "../../client.ts";
-import { Loading } from "../../parts/loading.tsx";
-import { Nothing } from "../../parts/nothing.tsx";
+import { Button, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { api, isStatus, slowApi } from "../../client.ts";
+import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
+import { TextBlock } from "../../parts/text-block.tsx";
+import { milliseconds } from "../../parts/time.tsx";
 import { useMayChange } from "../../session.ts";
 import { Composer } from "./composer.tsx";
-import { OAuthWalk } from "./oauth-walk.tsx";
 
 export function SandboxPage() {
   const sandbox = useQuery({ queryKey: ["sandbox"], queryFn: api.sandbox.get });
@@ -17,10 +16,10 @@ export function SandboxPage() {
     <>
       <PageTitle
         title="Sandbox"
-        says="Compose a callback, sign it, send it as the platform would, and see the answer."
+        description="Compose a callback, sign it, send it as the platform would, and see the answer."
       />
       {sandbox.isPending && <Loading what="the sandbox" />}
-      {isAbsent && <Nothing>There is no sandbox here: it exists outside production alone.</Nothing>}
+      {isAbsent && <EmptyState>There is no sandbox here: it exists outside production alone.</EmptyState>}
       {sandbox.isError && !isAbsent && (
         <Problem
           error={sandbox.error}
@@ -28,13 +27,45 @@ export function SandboxPage() {
           again={() => void sandbox.refetch()}
         />
       )}
-      {sandbox.isSuccess && !mayChange && <Nothing>To send callbacks, sign in as an operator.</Nothing>}
+      {sandbox.isSuccess && !mayChange && <EmptyState>To send callbacks, sign in as an operator.</EmptyState>}
       {sandbox.isSuccess && mayChange && (
         <Stack gap="xl">
           <Composer events={sandbox.data.events} />
-          <OAuthWalk />
+          <OAuthFlow />
         </Stack>
       )}
     </>
+  );
+}
+
+/** Walks the OAuth flow as a browser would, with the sandbox platform as the other side. */
+function OAuthFlow() {
+  const walk = useMutation({ mutationFn: slowApi.sandbox.runOAuthFlow });
+  return (
+    <Stack component="section" aria-labelledby="walk">
+      <h2 id="walk">The OAuth flow</h2>
+      <Text>
+        Starts a flow, grants access at the sandbox platform, and follows the redirect back to the receiver.
+      </Text>
+      <div>
+        <Button variant="default" loading={walk.isPending} onClick={() => walk.mutate()}>
+          Run OAuth flow
+        </Button>
+      </div>
+      {walk.isError && <Problem error={walk.error} title="The flow could not be run" />}
+      {walk.data !== undefined && (
+        <ol className="moments" aria-label={walk.data.signed_in ? "It signed in" : "It did not sign in"}>
+          {walk.data.steps.map(({ method, url, status, message, body, duration_ms }) => (
+            <li key={url}>
+              <Text fw={600}>{message}</Text>
+              <Text size="sm">
+                {method} {url}: {status}, {milliseconds(duration_ms)}
+              </Text>
+              {body !== "" && <TextBlock label="Response" text={body} />}
+            </li>
+          ))}
+        </ol>
+      )}
+    </Stack>
   );
 }

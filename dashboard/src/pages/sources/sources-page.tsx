@@ -1,22 +1,20 @@
-import { Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import type { SourcesView } from "oncehook/admin-client";
-import { api } from "../../client.ts";
-import { Loading } from "../../parts/loading.tsx";
+import { api, slowApi } from "../../client.ts";
+import { Copy } from "../../parts/copy.tsx";
+import { EmptyState, Loading, Problem } from "../../parts/page-states.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Problem } from "../../parts/problem.tsx";
-import { HandlerSection } from "./handler-section.tsx";
-import { OAuthSection } from "./oauth-section.tsx";
-import { SourceSection } from "./source-section.tsx";
+import { type Column, Rows } from "../../parts/rows.tsx";
+import { milliseconds, Time } from "../../parts/time.tsx";
+import { useMayChange } from "../../session.ts";
+import type { HandlerView, SourceView } from "../../views.ts";
 
 export function SourcesPage() {
   const sources = useQuery({ queryKey: ["sources"], queryFn: api.sources.list });
   return (
     <>
-      <PageTitle
-        title="Sources and handlers"
-        says="What to register with the platform, which secret still verifies, and what handles which type."
-      />
+      <PageTitle title="Sources and handlers" description="Endpoint URLs, secrets, and handlers." />
       {sources.isPending && <Loading what="the sources" />}
       {sources.isError && (
         <Problem
@@ -25,12 +23,12 @@ export function SourcesPage() {
           again={() => void sources.refetch()}
         />
       )}
-      {sources.isSuccess && <Everything sources={sources.data} />}
+      {sources.isSuccess && <SourcesContent sources={sources.data} />}
     </>
   );
 }
 
-function Everything({ sources: { items, oauth, handlers } }: { readonly sources: SourcesView }) {
+function SourcesContent({ sources: { items, oauth, handlers } }: { readonly sources: SourcesView }) {
   return (
     <Stack gap="xl">
       {items.map((source) => (
@@ -38,6 +36,129 @@ function Everything({ sources: { items, oauth, handlers } }: { readonly sources:
       ))}
       {oauth !== null && <OAuthSection oauth={oauth} />}
       <HandlerSection handlers={handlers} />
+    </Stack>
+  );
+}
+
+type Authentication = SourceView["authentication"][number];
+type Secret = Authentication["secrets"][number] & Pick<Authentication, "method" | "header">;
+
+const SECRETS: readonly Column<Secret>[] = [
+  { head: "Secret", cell: ({ name, is_previous }) => `${name}${is_previous ? " (previous)" : ""}` },
+  { head: "Method", cell: ({ method, header }) => `${method}, in ${header}` },
+  {
+    head: "Last used",
+    cell: ({ last_used_at, advice }) => (
+      <>
+        {last_used_at === null ? "not yet" : <Time at={last_used_at} relative />}
+        {advice !== null && <Text size="sm">{advice}</Text>}
+      </>
+    ),
+  },
+];
+
+function SourceSection({ source: described }: { readonly source: SourceView }) {
+  const { source, addresses, authenticated_by, authentication } = described;
+  const secrets = authentication.flatMap(({ method, header, secrets }) =>
+    secrets.map((secret) => ({ ...secret, method, header })),
+  );
+  return (
+    <Stack component="section" gap="sm" aria-label={`Source ${source}`}>
+      <h2>Source {source}</h2>
+      <h3>Endpoint URLs (register exactly)</h3>
+      {addresses.map(({ url, version, method, event_types }) => (
+        <div key={url}>
+          <Group gap="sm">
+            <code>{url}</code>
+            <Copy text={url} what="the address" />
+          </Group>
+          <Text size="sm" c="dimmed">
+            {method}, {version === "by_header" ? "X-API-Version chooses the version" : version}:{" "}
+            {event_types.join(", ")}
+          </Text>
+        </div>
+      ))}
+      <EndpointCheck source={source} what="endpoints" />
+      <h3>How callbacks are authenticated</h3>
+      <Text>{authenticated_by}</Text>
+      <Rows
+        caption={`Secrets of ${source}`}
+        columns={SECRETS}
+        rows={secrets}
+        keyOf={({ name, method }) => name + method}
+      />
+    </Stack>
+  );
+}
+
+interface Props {
+  readonly source: string;
+  /** Its addresses, as "they are"; the button says "Check {what}". */
+  readonly what: string;
+}
+
+/** Looks from here whether what is sent to the registered addresses arrives at this receiver. */
+export function EndpointCheck({ source, what }: Props) {
+  const check = useMutation({ mutationFn: () => slowApi.sources.check(source) });
+  if (!useMayChange()) return null;
+  return (
+    <div>
+      <Button variant="default" size="compact-md" loading={check.isPending} onClick={() => check.mutate()}>
+        Check {what}
+      </Button>
+      <div role="status">
+        {check.data?.addresses.map(({ url, reached, message, warning, duration_ms }) => (
+          <Text key={url} size="sm" mt="xs">
+            <strong>{reached ? "Reached" : "Not reached"}</strong>: {url} ({milliseconds(duration_ms)}).{" "}
+            {message} {warning}
+          </Text>
+        ))}
+      </div>
+      {check.isError && <Problem error={check.error} title="It could not be checked" />}
+    </div>
+  );
+}
+
+/** What to register with the authorization server. */
+function OAuthSection({ oauth }: { readonly oauth: NonNullable<SourcesView["oauth"]> }) {
+  const { redirect_uri, start_url } = oauth;
+  return (
+    <Stack component="section" gap="xs" aria-labelledby="oauth">
+      <h2 id="oauth">OAuth redirect</h2>
+      <Text>Redirect URL (register exactly):</Text>
+      <Group gap="sm">
+        <code>{redirect_uri}</code>
+        <Copy text={redirect_uri} what="the redirect address" />
+      </Group>
+      <EndpointCheck source="oauth" what="endpoint" />
+      <Text size="sm" c="dimmed">
+        {start_url === null
+          ? "No flow starts here: the platform begins them."
+          : `A flow starts at ${start_url}`}
+      </Text>
+    </Stack>
+  );
+}
+
+const COLUMNS: readonly Column<HandlerView>[] = [
+  { head: "Event type", cell: ({ event_type }) => event_type },
+  { head: "Versions", cell: ({ versions }) => versions.join(", ") },
+  { head: "prepare step", cell: ({ has_prepare }) => (has_prepare ? "yes" : "no") },
+  { head: "Time limit", cell: ({ time_limit_ms }) => milliseconds(time_limit_ms) },
+];
+
+/** What handles which type; every other type is answered 400. */
+function HandlerSection({ handlers }: { readonly handlers: readonly HandlerView[] }) {
+  return (
+    <Stack component="section" gap="xs" aria-labelledby="handlers">
+      <h2 id="handlers">Handlers</h2>
+      {handlers.length === 0 ? (
+        <EmptyState>
+          There is no handler: HANDLERS switches the built-in ones on, oncehook.config.ts names your own.
+        </EmptyState>
+      ) : (
+        <Rows caption="Handlers" columns={COLUMNS} rows={handlers} keyOf={({ event_type }) => event_type} />
+      )}
     </Stack>
   );
 }

@@ -1,0 +1,95 @@
+import type { CallbackView } from "oncehook/admin-client";
+
+/** What an ending tells of who sent the callback. */
+type Authenticity =
+  /** It follows the verification of a callback alone. */
+  | "verified"
+  /** It was looked at, and was not authentic. */
+  | "refused"
+  /** It was turned away before anything was verified. */
+  | "unchecked"
+  /** It can come before and after the verification, or without one. */
+  | "unknown";
+
+/** Every ending of docs/errors.md, since "Authentic" must never be said of a new one by default; a test holds it to them. */
+export const AUTHENTICITY: Readonly<Record<string, Authenticity>> = {
+  success: "verified",
+  already_processed: "verified",
+
+  address_not_allowed: "unchecked",
+  https_required: "unchecked",
+  too_many_requests: "unchecked",
+  not_found: "unchecked",
+  method_not_allowed: "unchecked",
+  body_too_large: "unchecked",
+  content_encoding_unsupported: "unchecked",
+  request_timeout: "unchecked",
+  malformed_request: "unchecked",
+  headers_too_large: "unchecked",
+  keys_unavailable: "unchecked",
+  prefetch_refused: "unchecked",
+
+  endpoint_check: "unchecked",
+  signature_missing: "refused",
+  signature_repeated: "refused",
+  signature_malformed: "refused",
+  signature_mismatch: "refused",
+  timestamp_missing: "refused",
+  timestamp_stale: "refused",
+  token_missing: "refused",
+  token_repeated: "refused",
+  token_mismatch: "refused",
+  jwt_malformed: "refused",
+  jwt_signature: "refused",
+  jwt_claims: "refused",
+  jwt_body_mismatch: "refused",
+  state_unknown: "refused",
+  state_of_another_browser: "refused",
+  issuer_mismatch: "refused",
+
+  body_not_utf8: "verified",
+  body_not_json: "verified",
+  body_too_deep: "verified",
+  body_forbidden_key: "verified",
+  body_not_object: "verified",
+  event_id_invalid: "verified",
+  event_type_missing: "verified",
+  event_type_mismatch: "verified",
+  event_type_unknown: "verified",
+  event_invalid: "verified",
+  event_too_old: "verified",
+  rejected: "verified",
+  handler_failed: "verified",
+  handler_timed_out: "verified",
+  result_invalid: "verified",
+  process_ended: "verified",
+  commit_failed: "verified",
+  commit_unknown: "verified",
+  event_in_progress: "verified",
+
+  redirect_invalid: "unknown",
+  internal: "unknown",
+  platform_unavailable: "unknown",
+  store_unavailable: "unknown",
+  overloaded: "unknown",
+};
+
+/** A redirect is a browser's: its state is looked up, and mostly nothing of it is signed. */
+const REDIRECTS = "oauth";
+const UNKNOWN = "Not known: this ending does not tell whether it was authentic.";
+
+/** What is known of who sent it. */
+export function authenticityOf({ outcome, source }: Pick<CallbackView, "outcome" | "source">): string {
+  switch (AUTHENTICITY[outcome]) {
+    case "refused":
+      return "Not authentic: it was refused, and nothing was done.";
+    case "unchecked":
+      return "Not checked: it was turned away before that.";
+    case "verified":
+      return source === null || source === REDIRECTS
+        ? UNKNOWN
+        : "Authentic: what it was signed or authenticated with is the platform's.";
+    default:
+      return UNKNOWN;
+  }
+}

@@ -1,0 +1,122 @@
+import { Alert, Stack, Text } from "@mantine/core";
+import type { ReplayView } from "oncehook/admin-client";
+import { useRef } from "react";
+import { Dialog } from "../../parts/dialog.tsx";
+import { OutcomeBadge } from "../../parts/outcome-badge.tsx";
+import { Rows } from "../../parts/rows.tsx";
+import { TextBlock } from "../../parts/text-block.tsx";
+import type { Statement } from "../../views.ts";
+
+/** A replay that has ended, or a dry run. */
+export interface FinishedReplay {
+  readonly replay: ReplayView;
+  readonly eventId: string;
+  /** What was pressed for it. */
+  readonly button: HTMLButtonElement;
+}
+
+interface Props {
+  /** What came of the last action that changed something. */
+  readonly message: string | undefined;
+  /** Shown until it is closed. */
+  readonly replayed: FinishedReplay | undefined;
+  readonly close: () => void;
+}
+
+/** What came of actions on failures. It belongs to the page, since an action that succeeds takes its failure's row away. */
+export function FailureActionResult({ message, replayed, close }: Props) {
+  const status = useRef<HTMLDivElement>(null);
+  const leave = ({ replay, button }: FinishedReplay) => {
+    close();
+    // Back to where one was; what has been run is gone from there, or soon will be.
+    if (replay.dry_run && button.isConnected) button.focus();
+    else status.current?.focus();
+  };
+  return (
+    <>
+      <div role="status" ref={status} tabIndex={-1}>
+        {message !== undefined && <Alert color="blue">{message}</Alert>}
+      </div>
+      {replayed !== undefined && (
+        <ReplayResult replay={replayed.replay} eventId={replayed.eventId} close={() => leave(replayed)} />
+      )}
+    </>
+  );
+}
+
+interface ReplayResultProps {
+  readonly replay: ReplayView;
+  readonly eventId: string;
+  readonly close: () => void;
+}
+
+/** How a replay ended, or what a dry run would have done. */
+function ReplayResult({ replay, eventId, close }: ReplayResultProps) {
+  const { dry_run, outcome, result, error, statements } = replay;
+  return (
+    <Dialog isOpen close={close} size="xl" title={dry_run ? `Dry run of ${eventId}` : `${eventId} was run`}>
+      <Stack>
+        <Text role="status">
+          <OutcomeBadge outcome={outcome} />{" "}
+          {dry_run ? "The transaction was rolled back: nothing has changed." : sentence(outcome)}
+        </Text>
+        {result !== undefined && <TextBlock label="The handler's result" text={JSON.stringify(result)} />}
+        {error !== undefined && <TextBlock label="The error with its stack" text={error} />}
+        {dry_run && statements !== undefined && (
+          <Statements statements={statements} omitted={replay.statements_omitted ?? 0} />
+        )}
+        {replay.connection_used === true && (
+          <Text c="dimmed">The handler took tx.connection; what it ran through that is not among them.</Text>
+        )}
+        {replay.deferred_keys_unchecked === true && (
+          <Text c="dimmed">
+            Deferred foreign keys were not checked: the commit does that, and may still refuse it.
+          </Text>
+        )}
+        {dry_run && replay.notifications !== undefined && <Queued notifications={replay.notifications} />}
+      </Stack>
+    </Dialog>
+  );
+}
+
+function sentence(outcome: string): string {
+  if (outcome === "success") return "It was handled, and its record is completed.";
+  if (outcome === "already_processed") return "It had been handled before; nothing was done again.";
+  return "It failed again, and stays in the list.";
+}
+
+interface StatementsProps {
+  readonly statements: readonly Statement[];
+  readonly omitted: number;
+}
+
+function Statements({ statements, omitted }: StatementsProps) {
+  if (statements.length === 0) return <Text>The handler ran no statement.</Text>;
+  const numbered = statements.map((statement, at) => ({ ...statement, number: at + 1 }));
+  return (
+    <section aria-labelledby="statements">
+      <h2 id="statements">SQL statements</h2>
+      <Rows
+        caption="Statements in the order in which they ran, without their values"
+        columns={[
+          { head: "No.", cell: ({ number }) => number },
+          { head: "Statement", cell: ({ sql }) => <code>{sql}</code> },
+          { head: "Rows", cell: ({ rows }) => rows ?? "failed" },
+        ]}
+        rows={numbered}
+        keyOf={({ number }) => number}
+      />
+      {omitted > 0 && <Text c="dimmed">{omitted} more are not shown.</Text>}
+    </section>
+  );
+}
+
+function Queued({ notifications }: { readonly notifications: NonNullable<ReplayView["notifications"]> }) {
+  if (notifications.length === 0) return null;
+  return (
+    <section aria-labelledby="queued">
+      <h2 id="queued">Notifications it would send</h2>
+      <TextBlock label="Notifications that the handler queued" text={JSON.stringify(notifications)} />
+    </section>
+  );
+}

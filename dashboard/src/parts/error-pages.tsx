@@ -1,0 +1,27 @@
+import { Text } from "@mantine/core";
+import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { PageLink } from "./page-link.tsx";
+import { Problem } from "./page-states.tsx";
+import { PageTitle } from "./page-title.tsx";
+
+/** In place of a page that could not be shown. */
+export function PageError({ error }: ErrorComponentProps) {
+  const router = useRouter();
+  return (
+    <main>
+      <PageTitle title="This page could not be shown" />
+      <Problem error={error} title="Something went wrong" again={() => void router.invalidate()} />
+    </main>
+  );
+}
+
+export function NotFound() {
+  return (
+    <main>
+      <PageTitle title="No such page" />
+      <Text>
+        There is nothing at this address. <PageLink to="/">Back to overview</PageLink>
+      </Text>
+    </main>
+  );
+}

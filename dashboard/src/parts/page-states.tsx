@@ -1,0 +1,64 @@
+import { Alert, Button, Paper, Skeleton, Stack, Text, VisuallyHidden } from "@mantine/core";
+import { AdminError } from "oncehook/admin-client";
+import type { ReactNode } from "react";
+
+interface Props {
+  readonly error: unknown;
+  /** What could not be done, as "The callbacks could not be read". */
+  readonly title: string;
+  readonly again?: () => void;
+}
+
+/** What went wrong, in the receiver's words, and what to do next. */
+export function Problem({ error, title, again }: Props) {
+  const { message, next } = errorText(error);
+  return (
+    <Alert color="red" title={title} role="alert" my="md">
+      <Text size="sm">{message}</Text>
+      {next !== undefined && (
+        <Text size="sm" mt="xs">
+          {next}
+        </Text>
+      )}
+      {again !== undefined && (
+        <Button mt="sm" size="xs" variant="default" onClick={again}>
+          Try again
+        </Button>
+      )}
+    </Alert>
+  );
+}
+
+function errorText(error: unknown): { message: string; next?: string } {
+  if (!(error instanceof AdminError)) {
+    return {
+      message: `The receiver did not answer: ${error instanceof Error ? error.message : String(error)}.`,
+      next: "Look whether the process still runs, and whether this page's address still leads to it.",
+    };
+  }
+  if (error.status === 403) return { message: error.message, next: "Sign in as an operator to do this." };
+  if (error.status === 404) return { message: error.message };
+  if (error.status >= 500) return { message: error.message, next: "The receiver's log says why." };
+  return { message: error.message };
+}
+
+/** In place of what is being read. */
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <Stack gap="sm" my="md" role="status">
+      <VisuallyHidden>{`Reading ${what}`}</VisuallyHidden>
+      {[1, 2, 3].map((line) => (
+        <Skeleton key={line} height={28} />
+      ))}
+    </Stack>
+  );
+}
+
+/** In place of an empty list: why it is empty, and what would fill it. */
+export function EmptyState({ children }: { readonly children: ReactNode }) {
+  return (
+    <Paper withBorder p="xl" my="md">
+      <Text ta="center">{children}</Text>
+    </Paper>
+  );
+}

@@ -1,0 +1,92 @@
+/** The JavaScript of the published package (`npm run build`); the reasons: docs/decisions/0064-published-bundle.md. */
+import { getBuiltinModule } from "node:process";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type Plugin } from "vite";
+
+const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+/** What only some configurations load: installed beside the bundle, and imported on first use. */
+const INSTALLED = [/^@opentelemetry\//, "@fastify/swagger", "jose", "nodemailer", "pg-native", "undici"];
+
+export default defineConfig({
+  root: at("."),
+  publicDir: false,
+  plugins: [builtinsOnDemand()],
+  ssr: { noExternal: true },
+  build: {
+    ssr: true,
+    target: "node24",
+    outDir: at("dist"),
+    emptyOutDir: true,
+    minify: false,
+    sourcemap: true,
+    reportCompressedSize: false,
+    license: { fileName: "third-party-licenses.md" },
+    rolldownOptions: {
+      external: INSTALLED,
+      input: {
+        "cli/main": at("src/cli/main.js"),
+        index: at("src/index.ts"),
+        "testing/index": at("src/testing/index.ts"),
+        "admin-client/index": at("src/admin-client/index.ts"),
+        "chunks/checkpoint-thread": at("src/store/sqlite/checkpoint-thread.js"),
+      },
+      output: {
+        entryFileNames: "[name].js",
+        // Two levels deep, like the modules of src/: they find package.json and their own files from there.
+        chunkFileNames: "chunks/[name].js",
+        comments: { jsdoc: false },
+        // The sources are in the repository, at the tag of the version.
+        sourcemapExcludeSources: true,
+      },
+    },
+  },
+});
+
+/**
+ * An import of Node's `http` or `crypto` reads their accessors, which loads the client of `fetch` and Web Crypto.
+ * TLS is needed only where something speaks it. Without this a start takes a fifth more.
+ */
+function builtinsOnDemand(): Plugin {
+  const PREFIX = "\0node/";
+  return {
+    name: "builtins-on-demand",
+    enforce: "pre",
+    resolveId(id, _importer, { kind }) {
+      const name = id.replace(/^node:/, "");
+      const isFastifys = name === "https" || name === "http2";
+      const isImported = ["crypto", "http", "tls"].includes(name) && kind === "import-statement";
+      return isFastifys || isImported ? PREFIX + name : undefined;
+    },
+    load(id) {
+      if (!id.startsWith(PREFIX)) return undefined;
+      const name = id.slice(PREFIX.length);
+      return name === "crypto" || name === "http" ? withoutAccessors(name) : loadedOnCall(name);
+    },
+  };
+}
+
+type Member = readonly [name: string, value: unknown];
+
+function membersOf(name: string): readonly Member[] {
+  const members = Object.entries(Object.getOwnPropertyDescriptors(getBuiltinModule(`node:${name}`) ?? {}));
+  return members.flatMap(([member, { get, value }]) => (get === undefined ? [[member, value] as const] : []));
+}
+
+function withoutAccessors(name: string): string {
+  const exported = membersOf(name).map(([member]) => `export const ${member} = loaded.${member};`);
+  return [`const loaded = process.getBuiltinModule("node:${name}");`, ...exported].join("\n");
+}
+
+/** Functions alone: an import of a class or a constant fails the build. */
+function loadedOnCall(name: string): string {
+  const functions = membersOf(name).filter(
+    ([member, value]) => typeof value === "function" && /^[a-z]/.test(member),
+  );
+  return functions
+    .map(
+      ([member]) =>
+        `export const ${member} = (...given) => process.getBuiltinModule("node:${name}").${member}(...given);`,
+    )
+    .join("\n");
+}

@@ -1,0 +1,72 @@
+import type { Server } from "node:http";
+import type { Clock, EventKey, Log } from "../domain/index.ts";
+import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
+import type { DryRunResult, ReplayResult } from "../retry/index.ts";
+import type { Store, StoredCredentialUse } from "../store/index.ts";
+import type { AdminAccess } from "./access/access.ts";
+import type { TokenCheck } from "./access/token-check.ts";
+import type {
+  EndpointCheckView,
+  SandboxFlowView,
+  SandboxRequest,
+  SandboxResultView,
+  SandboxView,
+  SourcesView,
+} from "./page-schemas.ts";
+
+/** What platforms register, and whether it leads here. */
+export interface Sources {
+  /** When each configured secret was accepted last. */
+  secretUses(): Promise<readonly StoredCredentialUse[]>;
+  list(): Promise<SourcesView>;
+  /** One check at a time. */
+  check(source: string): Promise<EndpointCheckView | "absent" | "busy">;
+}
+
+/** What could not be tried: 409 where the configuration does not let it, 502 where the public listener did not answer. */
+export interface SandboxError {
+  readonly status: 409 | 502;
+  readonly error: string;
+}
+
+/** What a developer tries out, outside production. */
+export interface Sandbox {
+  /** The redirect address that the sandbox platform knows. */
+  readonly redirectUri: string;
+  samples(): Promise<SandboxView>;
+  send(sending: SandboxRequest): Promise<SandboxResultView | SandboxError>;
+  runOAuthFlow(): Promise<SandboxFlowView | SandboxError>;
+}
+
+/** What the admin listener works with; made once at the start. */
+export interface AdminDependencies {
+  /** Bounds the connections of a server of this listener, and the requests over each. */
+  readonly guard?: ((server: Server) => void) | undefined;
+  readonly access: AdminAccess;
+  /** Shared with every other place where a token of the admin API opens something. */
+  readonly tokenCheck: TokenCheck;
+  /** What the page tells of this receiver. */
+  readonly about: { readonly environment: string; readonly version: string };
+  readonly store: Store;
+  readonly metrics: Metrics;
+  readonly callbackLog: CallbackLog;
+  /** The configured channels of notifications, as deliveries are kept under them. */
+  readonly channelNames: readonly string[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly replay: (key: EventKey) => Promise<ReplayResult>;
+  readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
+  /** Ends a user's authorization; false when there are no tokens. */
+  readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
+  readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
+  readonly mask: Mask;
+  /** An error with stack and causes, secrets masked. */
+  readonly describeError: (error: unknown) => string;
+  /** Writes down what this process has counted for the overview. */
+  readonly flushRollups: () => Promise<void>;
+  /** False while the process starts or drains, so that no new work is sent to it. */
+  readonly isServing: () => boolean;
+  readonly sources: Sources;
+  /** Null in production. */
+  readonly sandbox: Sandbox | null;
+}

@@ -1,0 +1,224 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import type { Clock, Log } from "../../domain/index.ts";
+import type { Store } from "../../store/index.ts";
+import type { GapView, TallyView } from "../page-schemas.ts";
+import { presentCallback } from "../present.ts";
+import type { LiveSubscriber } from "./live-subscriber.ts";
+import { formatPosition, type LogPosition, LogReader, type ReadCallback } from "./log-reader.ts";
+
+const POLL_EVERY_MS = 500;
+const TALLY_EVERY_MS = 2_000;
+/** Who has signed out elsewhere hears no more after that. */
+const SESSIONS_EVERY_MS = 2_000;
+const HEARTBEAT_EVERY_MS = 15_000;
+const MAX_SUBSCRIBERS = 32;
+/** Bodies may be long; between two such steps others have their turn, and what was written goes out. */
+const BATCH_SIZE = 25;
+/** Rows of one look; a flood of more is left out, and said to be. */
+const MAX_ROWS_PER_POLL = 5_000;
+/** Rows that are read for a client that reconnects. */
+const MAX_CATCH_UP_ROWS = 1_000;
+
+interface LiveFeedDependencies {
+  readonly store: Pick<Store, "callbacks" | "failures" | "sessions">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Callbacks as they are answered, by whatever process of this database, for those who listen. The database is asked once for
+ * all of them, and only while there are subscribers.
+ */
+export class LiveFeed {
+  readonly #store: LiveFeedDependencies["store"];
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #subscribers = new Set<LiveSubscriber>();
+  readonly #ending = new AbortController();
+  #reader: Promise<LogReader> | undefined;
+  #running: Promise<void> | undefined;
+  #tally = newTally();
+  #nextTallyAt = 0;
+  #lastSentAt = 0;
+  #nextSessionsAt = 0;
+  #isFailing = false;
+
+  constructor({ store, clock, log }: LiveFeedDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  get hasRoom(): boolean {
+    return this.#subscribers.size < MAX_SUBSCRIBERS && !this.#ending.signal.aborted;
+  }
+
+  /** @param from where it has been before, for what it has missed. @throws what the database throws */
+  async add(listener: LiveSubscriber, from?: LogPosition): Promise<void> {
+    this.#subscribers.add(listener);
+    listener.closed.addEventListener("abort", () => this.#subscribers.delete(listener));
+    try {
+      const reader = await this.#startedReader();
+      if (from !== undefined) await this.#catchUp(listener, from, reader);
+      listener.release();
+      listener.send(serverSentEvent("tally", await this.#newTally(newTally()), reader.position));
+    } catch (error) {
+      listener.disconnect();
+      throw error;
+    }
+  }
+
+  /** Ends the streams of a session that has ended. */
+  endSession(idSha256: string): void {
+    for (const listener of this.#subscribers)
+      if (listener.session?.idSha256 === idSha256) listener.disconnect();
+  }
+
+  /** Ends all streams; resolves when the database is asked no more. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    for (const listener of this.#subscribers) listener.end();
+    await this.#running;
+  }
+
+  #startedReader(): Promise<LogReader> {
+    this.#reader ??= this.#startReader();
+    return this.#reader;
+  }
+
+  async #startReader(): Promise<LogReader> {
+    try {
+      const reader = await LogReader.atEnd(this.#store.callbacks);
+      this.#lastSentAt = performance.now();
+      this.#nextTallyAt = this.#lastSentAt + TALLY_EVERY_MS;
+      this.#running = this.#run(reader);
+      return reader;
+    } catch (error) {
+      this.#reader = undefined;
+      throw error;
+    }
+  }
+
+  async #run(reader: LogReader): Promise<void> {
+    const { signal } = this.#ending;
+    while (this.#subscribers.size > 0 && !signal.aborted) {
+      await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => {});
+      try {
+        await this.#endExpiredSessions();
+        await this.#poll(reader);
+        await this.#sendTally(reader);
+        this.#isFailing = false;
+      } catch (error) {
+        if (!this.#isFailing) this.#log.warn({ err: error }, "live callbacks cannot be read; trying again");
+        this.#isFailing = true;
+      }
+      if (performance.now() - this.#lastSentAt >= HEARTBEAT_EVERY_MS) this.#broadcast(": still here\n\n");
+    }
+    this.#reader = undefined;
+    this.#tally = newTally();
+  }
+
+  /** Those whose time is over, and those that were ended by another process: the database is asked once for all listeners. */
+  async #endExpiredSessions(): Promise<void> {
+    const now = this.#clock.now();
+    const sessions = [...this.#subscribers].flatMap(({ session }) => session ?? []);
+    const over = sessions.filter(({ expiresAt }) => expiresAt <= now);
+    for (const { idSha256 } of over) this.endSession(idSha256);
+    if (sessions.length === 0 || performance.now() < this.#nextSessionsAt) return;
+    this.#nextSessionsAt = performance.now() + SESSIONS_EVERY_MS;
+    const ids = [...new Set(sessions.map(({ idSha256 }) => idSha256))];
+    const still = await this.#store.sessions.among(ids, now);
+    for (const id of ids) if (!still.has(id)) this.endSession(id);
+  }
+
+  async #poll(reader: LogReader): Promise<void> {
+    for (let looked = 0; looked < MAX_ROWS_PER_POLL; looked += BATCH_SIZE) {
+      const { read, isBehind } = await reader.next(BATCH_SIZE);
+      for (const one of read) {
+        this.#count(one);
+        const text = lazy(() => callbackEvent(one));
+        for (const listener of this.#subscribers) listener.sendCallback(one, text);
+      }
+      if (!isBehind || this.#subscribers.size === 0) return;
+      await nextTurn();
+    }
+    const after = reader.position.newest;
+    const [until = after] = await this.#store.callbacks.newestIds(1);
+    reader.skipTo(until);
+    this.#tally.callbacks += until - after;
+    this.#broadcast(serverSentEvent("gap", { after, until }, reader.position));
+  }
+
+  async #catchUp(listener: LiveSubscriber, from: LogPosition, reader: LogReader): Promise<void> {
+    const [newest = 0] = await this.#store.callbacks.newestIds(1);
+    if (from.newest > newest) return listener.send(gapEvent({ after: null, until: newest }, reader));
+    const own = new LogReader(this.#store.callbacks, from);
+    let isBehind = true;
+    for (let looked = 0; isBehind && looked < MAX_CATCH_UP_ROWS; looked += BATCH_SIZE) {
+      const next = await own.next(BATCH_SIZE);
+      for (const one of next.read) await listener.sendMissed(one, () => callbackEvent(one));
+      if (listener.closed.aborted) return;
+      isBehind = next.isBehind;
+    }
+    listener.markSeen(own.position);
+    const { newest: after, missing } = own.position;
+    // What has still not come is looked for with all the rest.
+    reader.expect(missing.filter((id) => id <= reader.position.newest));
+    if (after < newest) listener.send(gapEvent({ after, until: newest }, reader));
+  }
+
+  #count({ row }: ReadCallback): void {
+    this.#tally.callbacks += 1;
+    this.#tally.outcomes[row.outcome] = (this.#tally.outcomes[row.outcome] ?? 0) + 1;
+  }
+
+  async #sendTally(reader: LogReader): Promise<void> {
+    if (performance.now() < this.#nextTallyAt) return;
+    const startedAt = performance.now();
+    const counted = this.#tally;
+    this.#tally = newTally();
+    this.#broadcast(serverSentEvent("tally", await this.#newTally(counted), reader.position));
+    const now = performance.now();
+    // Where a million failures are counted, that is not all that the database has to do.
+    this.#nextTallyAt = now + Math.max(TALLY_EVERY_MS - POLL_EVERY_MS / 2, (now - startedAt) * 20);
+  }
+
+  async #newTally(counted: TallyCounts): Promise<TallyView> {
+    return { ...counted, ...(await this.#store.failures.counts()) };
+  }
+
+  #broadcast(text: string): void {
+    this.#lastSentAt = performance.now();
+    for (const listener of this.#subscribers) listener.send(text);
+  }
+}
+
+interface TallyCounts {
+  callbacks: number;
+  readonly outcomes: Record<string, number>;
+}
+
+function newTally(): TallyCounts {
+  return { callbacks: 0, outcomes: {} };
+}
+
+function callbackEvent({ row, position }: ReadCallback): string {
+  return `id: ${position}\nevent: callback\ndata: ${JSON.stringify(presentCallback(row))}\n\n`;
+}
+
+function gapEvent(gap: GapView, { position }: LogReader): string {
+  return serverSentEvent("gap", gap, position);
+}
+
+/** The place goes with everything, so that who sees few callbacks does not come back far behind. */
+function serverSentEvent(name: "tally" | "gap", data: TallyView | GapView, place: LogPosition): string {
+  return `id: ${formatPosition(place)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+function lazy(make: () => string): () => string {
+  let made: string | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

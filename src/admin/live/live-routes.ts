@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Authenticator } from "../access/authenticator.ts";
+import { requireCaller } from "../access/guard.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
+import { CALLBACK_FILTER_QUERY, type CallbackFilterQuery, callbackFilter } from "../callback-filter.ts";
+import { operation } from "../operation.ts";
+import { LiveFeed } from "./live-feed.ts";
+import { LiveSubscriber } from "./live-subscriber.ts";
+import { parsePosition } from "./log-reader.ts";
+
+const LIVE = operation({
+  summary: "Callbacks as they are answered",
+  description:
+    "Server-sent events: `callback` (a Callback), `tally` every two seconds (a Tally), `gap` where some were left out (a Gap). " +
+    "A client that reconnects with `Last-Event-ID` gets up to a thousand missed callbacks. A stalled client is disconnected, and so is an ended session.",
+  querystring: { type: "object", properties: CALLBACK_FILTER_QUERY, additionalProperties: false },
+  responses: {
+    200: {
+      description: "It goes on until one side ends it.",
+      content: { schema: { type: "string" }, media: ["text/event-stream"] },
+    },
+    503: { description: "This process has the maximum of live streams." },
+  },
+});
+
+/** `GET /api/v1/live`. */
+export function registerLive(
+  app: FastifyInstance,
+  deps: AdminDependencies,
+  authenticator: Authenticator,
+): void {
+  const { log } = deps;
+  let feed: LiveFeed | undefined;
+  app.addHook("preClose", async () => feed?.close());
+  app.get<{ Querystring: CallbackFilterQuery }>("/api/v1/live", { schema: LIVE }, async (request, reply) => {
+    const filter = callbackFilter(request.query);
+    feed ??= createFeed(deps, authenticator);
+    if (!feed.hasRoom) {
+      const error = "this process has the maximum of live streams; close another one";
+      return reply.code(503).header("retry-after", "10").send({ error });
+    }
+    const subscriber = new LiveSubscriber(filter, openStream(reply), requireCaller(request).session);
+    await feed.add(subscriber, lastEventId(request)).catch((error: unknown) => {
+      log.warn({ err: error }, "a live stream was ended: the callback log could not be read");
+    });
+    return reply;
+  });
+}
+
+function createFeed(deps: AdminDependencies, authenticator: Authenticator): LiveFeed {
+  const feed = new LiveFeed(deps);
+  authenticator.onSessionEnd((idSha256) => feed.endSession(idSha256));
+  return feed;
+}
+
+/** From here on the answer is ours to write. */
+function openStream(reply: FastifyReply): FastifyReply["raw"] {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    "content-type": "text/event-stream; charset=utf-8",
+    // A proxy that gathers the answer would pass nothing on, as it never ends.
+    "x-accel-buffering": "no",
+  });
+  raw.flushHeaders();
+  return raw;
+}
+
+/** An unreadable header is ignored: a browser would send it forever. */
+function lastEventId({ headers }: FastifyRequest): ReturnType<typeof parsePosition> {
+  const text = headers["last-event-id"];
+  return typeof text === "string" ? parsePosition(text) : undefined;
+}

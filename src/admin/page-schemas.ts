@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { VERSIONS } from "../domain/index.ts";
+
+/** ISO 8601. */
+export const time = () => z.string().meta({ format: "date-time" });
+/** Of any depth. */
+export const object = () => z.record(z.string(), z.unknown());
+
+const isoTime = () => z.string().meta({ format: "date-time" });
+
+const ADDRESS = z.strictObject({
+  url: z.string().describe("Register it with the platform exactly as it is."),
+  version: z.enum(["by_header", ...VERSIONS]).describe("`by_header`: X-API-Version chooses."),
+  method: z.literal("POST"),
+  event_types: z.array(z.string()),
+});
+
+const SECRET = z.strictObject({
+  name: z.string().describe("The variable, and the place in it where it holds several."),
+  is_previous: z.boolean().describe("Whether it is on its way out."),
+  last_used_at: isoTime().nullable(),
+  advice: z.string().nullable().describe("Of a previous one: whether it can go."),
+});
+
+const AUTHENTICATION = z.strictObject({
+  method: z.enum(["hmac", "token", "jwt"]),
+  header: z.string(),
+  secrets: z
+    .array(SECRET)
+    .describe("Never their values. None for a JWK Set, in which the platform rotates its keys by itself."),
+});
+
+const SOURCE = z.strictObject({
+  source: z.string(),
+  addresses: z.array(ADDRESS),
+  authenticated_by: z.string().describe("How the methods are combined, in words."),
+  authentication: z.array(AUTHENTICATION),
+});
+
+const HANDLER = z.strictObject({
+  event_type: z.string(),
+  versions: z.array(z.enum(VERSIONS)),
+  has_prepare: z.boolean(),
+  time_limit_ms: z.int(),
+});
+
+const OAUTH = z.strictObject({
+  redirect_uri: z.string().describe("Register it with the authorization server exactly as it is."),
+  start_url: z.string().nullable().describe("Null where no flow starts here."),
+});
+
+export const SOURCES = z
+  .strictObject({
+    items: z.array(SOURCE),
+    oauth: OAUTH.nullable().describe("Null where nothing handles `user_authorized`."),
+    handlers: z.array(HANDLER),
+  })
+  .describe("Endpoint URLs, authentication and event types.");
+
+const CHECKED_ENDPOINT = z.strictObject({
+  url: z.string(),
+  reached: z.boolean(),
+  message: z.string().describe("What was found, and where it is not well, what to do."),
+  warning: z.string().nullable().describe("What may keep a platform outside from it all the same."),
+  duration_ms: z.number(),
+  status: z.int().nullable().describe("Null where no answer came."),
+});
+
+export const ENDPOINT_CHECK = z
+  .strictObject({ ...CHECKED_ENDPOINT.shape, addresses: z.array(CHECKED_ENDPOINT) })
+  .describe(
+    "Whether the registered addresses lead to a receiver of this database. The first one that does not, or else the first one, and then each.",
+  );
+
+export type SourcesView = z.infer<typeof SOURCES>;
+export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;
+
+const headers = () => z.record(z.string(), z.string());
+
+const SAMPLE = z.strictObject({
+  event_type: z.string(),
+  version: z.enum(VERSIONS),
+  sample: z
+    .record(z.string(), z.unknown())
+    .describe("The whole body, with an id of its own and the time of now."),
+});
+
+export const SANDBOX = z
+  .strictObject({ events: z.array(SAMPLE) })
+  .describe(
+    "An event of each type that has a handler, to begin with. The fields of your own are made from the JSON Schema that `data` offers.",
+  );
+
+export const SANDBOX_RESULT = z
+  .strictObject({
+    request: z.strictObject({
+      method: z.literal("POST"),
+      url: z.string(),
+      headers: headers().describe("Credentials masked."),
+      body: z.string(),
+    }),
+    response: z.strictObject({ status: z.int(), headers: headers(), body: z.string() }),
+    duration_ms: z.number(),
+  })
+  .describe("A callback that was sent to the public listener, and its answer.");
+
+const STEP = z.strictObject({
+  method: z.literal("GET"),
+  url: z.string().describe("Code and state masked."),
+  status: z.int(),
+  message: z.string().describe("What it means."),
+  body: z.string().describe("The answer's, masked; empty for a redirect."),
+  duration_ms: z.number(),
+});
+
+export const SANDBOX_FLOW = z
+  .strictObject({ signed_in: z.boolean(), steps: z.array(STEP) })
+  .describe("A sign-in at the sandbox platform, request by request, as a browser makes them.");
+
+/** What a person composes. */
+export interface SandboxRequest {
+  /** Sent as it is. */
+  readonly body: string;
+  /** `/api/platform/callback` when left out. */
+  readonly path?: (typeof CALLBACK_PATHS)[number];
+  /** Sent as X-API-Version. */
+  readonly version?: (typeof VERSIONS)[number];
+  /** `right` when left out; `wrong`: with a random secret. */
+  readonly sign?: "right" | "wrong" | "none";
+}
+
+/** Below CALLBACK_BASE_URL. */
+export const CALLBACK_PATHS = [
+  "/api/platform/callback",
+  "/api/v1/platform/callback",
+  "/api/v2/platform/callback",
+] as const;
+
+export type SandboxView = z.infer<typeof SANDBOX>;
+export type SandboxResultView = z.infer<typeof SANDBOX_RESULT>;
+export type SandboxFlowView = z.infer<typeof SANDBOX_FLOW>;
+
+/** How callbacks ended, by outcome. */
+const OUTCOMES = z.record(z.string(), z.int());
+const quantile = () => z.number().nullable();
+
+export const OVERVIEW = z
+  .strictObject({
+    span: z.enum(["hour", "day", "month"]),
+    from: time(),
+    to: time(),
+    step_seconds: z.int(),
+    buckets: z
+      .array(z.strictObject({ at: time(), outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }))
+      .describe("Every period of the span, oldest first; the last one is not over."),
+    totals: z.strictObject({ outcomes: OUTCOMES, p50_ms: quantile(), p99_ms: quantile() }),
+    failures: z.strictObject({ waiting: z.int(), exhausted: z.int(), next_attempt_at: time().nullable() }),
+    notifications: z.strictObject({ waiting: z.int(), dead: z.int() }),
+    alerts: z
+      .array(z.strictObject({ kind: z.string(), source: z.string(), subject: z.string(), since: time() }))
+      .describe("Those that are open."),
+    needs_attention: z.array(z.strictObject({ kind: z.string(), count: z.int(), message: z.string() })),
+  })
+  .describe("What came to the receivers of this database: their counts may be some seconds behind.");
+
+/** What a live stream tells every two seconds. */
+export const TALLY = z
+  .strictObject({
+    callbacks: z.int().describe("How many rows the log got since the tally before."),
+    outcomes: OUTCOMES.describe("How they ended."),
+    waiting: z.int().describe("Failures that wait for a retry."),
+    exhausted: z.int().describe("Failures with retries exhausted."),
+  })
+  .describe("`event: tally` of a live stream; of all callbacks, whatever its filter.");
+
+/** What a live stream could not show. */
+export const GAP = z
+  .strictObject({ after: z.int().nullable(), until: z.int() })
+  .describe(
+    "`event: gap` of a live stream: callbacks with ids above `after`, up to and including `until`, were left out. `after` is null where the first one is unknown.",
+  );
+
+export type OverviewView = z.infer<typeof OVERVIEW>;
+export type TallyView = z.infer<typeof TALLY>;
+export type GapView = z.infer<typeof GAP>;

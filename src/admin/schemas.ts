@@ -1,0 +1,249 @@
+import { z } from "zod";
+import { AUDIT_ENTRY, SESSION, SIGN_IN } from "./access/access-schemas.ts";
+import {
+  ENDPOINT_CHECK,
+  GAP,
+  OVERVIEW,
+  object,
+  SANDBOX,
+  SANDBOX_FLOW,
+  SANDBOX_RESULT,
+  SOURCES,
+  TALLY,
+  time,
+} from "./page-schemas.ts";
+import { TIMELINE_ENTRY } from "./timeline.ts";
+
+const BULK_REPLAY = z
+  .strictObject({
+    id: z.int(),
+    filter: z
+      .strictObject({
+        state: z.enum(["waiting", "exhausted"]).optional(),
+        source: z.string().optional(),
+        event_type: z.string().optional(),
+        code: z.string().optional(),
+      })
+      .describe("What its failures have in common."),
+    per_second: z.int().describe("How many replays may begin in a second."),
+    state: z.enum(["running", "paused", "cancelled", "done"]),
+    total: z
+      .int()
+      .describe("How many failures there were at the beginning; those that came later are not replayed."),
+    done: z.int().describe("`succeeded`, `already` and `failed` together."),
+    succeeded: z.int(),
+    already_handled: z.int().describe("Handled or discarded before their turn."),
+    failed: z.int().describe("They are failures still. None of them is tried twice."),
+    started_at: time(),
+    ended_at: time().nullable(),
+    created_by: z.string().describe("Who asked for it."),
+  })
+  .describe("The replay of all failures that a filter finds.");
+
+/** The version whose rules the event was handled by. */
+const version = () => z.string().meta({ enum: ["v1", "v2"] });
+
+/** Why a callback was not authentic, and what to do about it. */
+const DIAGNOSIS = z
+  .strictObject({
+    code: z.string().describe("A code of docs/refused.md."),
+    message: z.string().describe("What was found."),
+    remedy: z.string().describe("What to do about it."),
+    confirmed: z
+      .boolean()
+      .describe(
+        "Whether a secret or key that is known here made what came, so that no stranger has sent it.",
+      ),
+  })
+  .describe("Why it was not authentic; null for others, and where it was not looked into.");
+
+const LEFT_OUT = z
+  .strictObject({
+    reason: z
+      .enum(["rejected_bound", "unknown_address", "buffer_full", "body_bound", "output_bound"])
+      .describe("Which bound left them out: docs/masking.md."),
+    count: z.int(),
+    addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),
+    first: time(),
+    last: time(),
+  })
+  .describe("Of a row that stands for callbacks without rows of their own; null for all others.");
+
+/** A row of the callback log (SPEC 1.8). */
+export const CALLBACK = z
+  .strictObject({
+    id: z.int(),
+    request_id: z.string(),
+    timestamp: time(),
+    source: z.string().nullable(),
+    event_id: z.string().nullable(),
+    event_type: z.string().nullable(),
+    method: z.string(),
+    url: z.string(),
+    remote_address: z.string(),
+    headers: z.record(z.string(), z.string()),
+    body: z.string(),
+    outcome: z.string(),
+    response_status: z.int(),
+    response_body: z.string(),
+    processing_ms: z.number(),
+    error: z.string().nullable(),
+    diagnosis: DIAGNOSIS.nullable(),
+    left_out: LEFT_OUT.nullable(),
+  })
+  .describe(
+    "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",
+  );
+
+/** A record as SPEC 2.4 names its fields. */
+export const EVENT = z
+  .strictObject({
+    id: z.int(),
+    source: z.string(),
+    event_id: z.string(),
+    event_type: z.string(),
+    version: version(),
+    status: z.enum(["processing", "completed"]),
+    result: object().nullable(),
+    created_at: time(),
+    processed_at: time().nullable(),
+  })
+  .describe("The record of an event that was handled.");
+
+/** A failure without its encrypted body. */
+export const FAILURE = z
+  .strictObject({
+    id: z.int(),
+    source: z.string(),
+    event_id: z.string(),
+    event_type: z.string(),
+    version: version(),
+    state: z.enum(["waiting", "exhausted"]),
+    attempts: z.int(),
+    retries_done: z.int(),
+    code: z.string(),
+    error: z.string(),
+    first_failed_at: time(),
+    last_failed_at: time(),
+    next_attempt_at: time().nullable(),
+  })
+  .describe("A failed event, waiting for its retry or with retries exhausted.");
+
+/** How a replay ended; the handler's own failure is none of the request's. */
+export const REPLAY = z.strictObject({
+  outcome: z.string().describe("`success`, `already_processed` or a code of docs/errors.md."),
+  result: object().optional(),
+  error: z.string().optional(),
+  dry_run: z.boolean(),
+  statements: z
+    .array(
+      z.strictObject({
+        sql: z.string().describe("Without its values; secrets in the text itself are masked."),
+        rows: z.int().nullable().describe("How many it returned or changed; null where it failed."),
+      }),
+    )
+    .optional()
+    .describe("Of a dry run: what the handler ran through `tx`, in order, the first hundred."),
+  statements_omitted: z.int().optional().describe("How many more there were."),
+  connection_used: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the handler took `tx.connection`: what it ran through that is not among the statements.",
+    ),
+  deferred_keys_unchecked: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the database (SQLite) may have foreign keys that only a commit checks: a dry run does not, and a replay may still end as `commit_failed`.",
+    ),
+  notifications: z
+    .array(z.strictObject({ topic: z.string(), payload: object() }))
+    .optional()
+    .describe("Of a dry run: what would be sent, secrets masked, the first hundred."),
+  notifications_omitted: z.int().optional(),
+});
+
+export const DELIVERY = z.strictObject({
+  channel: z.string().describe("`webhook`, `log`, or `email:` and the recipient."),
+  state: z.enum(["waiting", "delivered", "dead"]),
+  attempts: z.int().describe("With the one under way."),
+  error: z.string().nullable(),
+  next_attempt_at: time().nullable(),
+  delivered_at: time().nullable(),
+});
+
+export const NOTIFICATION = z.strictObject({
+  id: z.int(),
+  idempotency_key: z.string(),
+  source: z.string(),
+  event_id: z.string(),
+  topic: z.string(),
+  payload: object(),
+  created_at: time(),
+  deliveries: z
+    .array(DELIVERY)
+    .describe("One for each channel, and one for each recipient of mails; none in the first second."),
+});
+
+/** All that is known of one event. */
+export const EVENT_HISTORY = z
+  .strictObject({
+    source: z.string(),
+    event_id: z.string(),
+    event: EVENT.nullable().describe("Its record; null where it was not handled."),
+    failure: FAILURE.nullable().describe("Null where the event has no failure."),
+    timeline: z.array(TIMELINE_ENTRY).describe("Oldest first."),
+    timeline_cursor: z
+      .string()
+      .nullable()
+      .describe("Pass it as `cursor` for what came later; null where there is no more."),
+    notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
+  })
+  .describe("One event: what it came to, and everything that happened to it.");
+
+export const ERROR = z.strictObject({ error: z.string() });
+
+/** By the names under which the description of the API has them. */
+export const SCHEMAS = {
+  Callback: CALLBACK,
+  Event: EVENT,
+  Failure: FAILURE,
+  Replay: REPLAY,
+  Notification: NOTIFICATION,
+  Sources: SOURCES,
+  EndpointCheck: ENDPOINT_CHECK,
+  Sandbox: SANDBOX,
+  SandboxResult: SANDBOX_RESULT,
+  SandboxFlow: SANDBOX_FLOW,
+  AuditEntry: AUDIT_ENTRY,
+  Session: SESSION,
+  SignIn: SIGN_IN,
+  EventHistory: EVENT_HISTORY,
+  BulkReplay: BULK_REPLAY,
+  Overview: OVERVIEW,
+  Tally: TALLY,
+  Gap: GAP,
+  Error: ERROR,
+} as const;
+
+export type CallbackView = z.infer<typeof CALLBACK>;
+export type EventView = z.infer<typeof EVENT>;
+export type FailureView = z.infer<typeof FAILURE>;
+export type ReplayView = z.infer<typeof REPLAY>;
+export type NotificationView = z.infer<typeof NOTIFICATION>;
+export type EventHistoryView = z.infer<typeof EVENT_HISTORY>;
+export type BulkReplayView = z.infer<typeof BULK_REPLAY>;
+
+/** A page of a list, newest first. */
+export interface PageOf<Item> {
+  readonly items: readonly Item[];
+  /** Pass it as `cursor` for the next, older page; null on the last one. */
+  readonly next_cursor: string | null;
+}
+
+/** A page of the callback log; a bounded look, which goes on with its cursor. */
+export interface CallbackPage extends PageOf<CallbackView> {
+  /** How far back the search has come, in ISO 8601; null at the end. */
+  readonly searched_until: string | null;
+}

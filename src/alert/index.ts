@@ -1,2 +1,0 @@
-export { createAlertLoop } from "./alert-loop.ts";
-export { type Arrivals, createArrivals } from "./arrivals.ts";

@@ -1,0 +1,1 @@
+export { type ArrivalCounts, createAlertPoller, createArrivalCounts } from "./alert-poller.ts";

@@ -1,0 +1,186 @@
+/**
+ * When an alert starts and when it resolves, as pure functions. docs/alerts.md states the rules; decision 0058 gives the
+ * reasons for their numbers.
+ */
+import { FAULTS, type FaultCode } from "../domain/index.ts";
+import type { ArrivalDay } from "../store/index.ts";
+
+export type AlertTransition = "starts" | "grows" | "shrinks" | "resolves" | "unchanged";
+
+const HOUR_MS = 3_600_000;
+
+export interface NotifiedFailures {
+  readonly isOpen: boolean;
+  readonly notifiedCount: number;
+  readonly notifiedAt: Date;
+}
+
+/**
+ * Exhausted failures of one event type. A growing number is notified again, at most once an hour: an outage with thousands of
+ * failures must not send thousands of messages.
+ */
+export function evaluateFailures(
+  { isOpen, notifiedCount, notifiedAt }: NotifiedFailures,
+  { count, isComplete }: { readonly count: number; readonly isComplete: boolean },
+  now: Date,
+): AlertTransition {
+  if (!isOpen) return count > 0 ? "starts" : "unchanged";
+  if (!isComplete && count <= notifiedCount) return "unchanged";
+  if (count === 0) return "resolves";
+  if (count < notifiedCount) return "shrinks";
+  // After the clock was set back, the last notification lies in the future.
+  const age = Math.abs(now.getTime() - notifiedAt.getTime());
+  return count > notifiedCount && age >= HOUR_MS ? "grows" : "unchanged";
+}
+
+/** Callbacks by their signature: valid, wrong, or none at all. */
+export interface SignatureCounts {
+  readonly authentic: number;
+  readonly wrong: number;
+  readonly unsigned: number;
+}
+
+/** By the quarter-hour, numbered from the epoch. */
+export type SignatureQuarters = ReadonlyMap<number, SignatureCounts>;
+
+export const QUARTER_SECONDS = 900;
+export const HOUR = 4;
+export const DAY = 24 * HOUR;
+export const WEEK = 7 * DAY;
+/** The counts of a quarter-hour are complete a minute after its end. */
+const COUNTED_AFTER_MS = 60_000;
+
+export function quarterOf(time: Date): number {
+  return Math.floor(time.getTime() / 1_000 / QUARTER_SECONDS);
+}
+
+export function lastFullQuarter(now: Date): number {
+  return quarterOf(new Date(now.getTime() - COUNTED_AFTER_MS)) - 1;
+}
+
+/** An hour for a busy source, a day for a quiet one. */
+const WINDOWS = [HOUR, DAY];
+const MIN_USUAL = 30;
+const MIN_REFUSED = 10;
+const MIN_RETURNED = 3;
+
+export interface SignatureHistory {
+  /** The last full quarter-hour. */
+  readonly last: number;
+  /** How many quarter-hours earlier the usual number is found: see `comparedWith`. */
+  readonly shift: number;
+  readonly quarters: SignatureQuarters;
+  readonly isOpen: boolean;
+  /** The quarter-hour in which the alert started or resolved last. */
+  readonly changedIn?: number;
+}
+
+/** Wrong signatures alone start nothing: no stranger can reduce the number of authentic callbacks. */
+export function evaluateSignatures(history: SignatureHistory): AlertTransition {
+  const windows = WINDOWS.map((length) => windowOf(history, length));
+  if (history.isOpen) return windows.some(isRestored) ? "resolves" : "unchanged";
+  return windows.some(isFailing) ? "starts" : "unchanged";
+}
+
+/** A week earlier; a day earlier until that is known. @param first the first quarter-hour that is known */
+export function comparedWith(last: number, first: number): number {
+  return last + 1 - DAY - WEEK >= first ? WEEK : DAY;
+}
+
+interface Window {
+  readonly authentic: number;
+  readonly refused: number;
+  /** Authentic callbacks in the same quarter-hours earlier. */
+  readonly usual: number;
+}
+
+/** Quarter-hours up to the last change do not count: they would start or resolve the alert a second time. */
+function windowOf({ last, shift, quarters, changedIn }: SignatureHistory, length: number): Window {
+  // A change that lies ahead was made before the clock was set back.
+  const after = changedIn === undefined || changedIn > last + 2 ? 0 : changedIn;
+  const from = Math.max(last + 1 - length, after + 1);
+  const sum = (member: keyof SignatureCounts, earlier = 0) => {
+    let total = 0;
+    for (let quarter = from; quarter <= last; quarter += 1) {
+      total += quarters.get(quarter - earlier)?.[member] ?? 0;
+    }
+    return total;
+  };
+  const authentic = sum("authentic");
+  return {
+    authentic,
+    refused: sum("wrong") + (authentic === 0 ? sum("unsigned") : 0),
+    usual: sum("authentic", shift),
+  };
+}
+
+function isFailing({ authentic, refused, usual }: Window): boolean {
+  return usual >= MIN_USUAL && refused >= MIN_REFUSED && refused > authentic && 4 * authentic < usual;
+}
+
+/** Half of the usual number is far from the quarter at which the alert starts, so that it does not flap. */
+function isRestored({ authentic, refused, usual }: Window): boolean {
+  return authentic >= MIN_RETURNED && (authentic > refused || 2 * authentic >= usual);
+}
+
+/** Outcomes that only a callback with a valid signature can have. */
+const AUTHENTIC: ReadonlySet<string> = new Set<FaultCode | "success" | "already_processed">([
+  "success",
+  "already_processed",
+  "body_not_utf8",
+  "body_not_json",
+  "body_too_deep",
+  "body_forbidden_key",
+  "body_not_object",
+  "event_id_invalid",
+  "event_type_missing",
+  "event_type_mismatch",
+  "event_type_unknown",
+  "event_invalid",
+  "event_too_old",
+  "event_in_progress",
+  "rejected",
+  "handler_failed",
+  "handler_timed_out",
+  "result_invalid",
+  "commit_failed",
+  "commit_unknown",
+]);
+
+/** What an outcome says of the signature; undefined if nothing, as for an overload or the receiver's own endpoint check. */
+export function signatureOf(outcome: string): keyof SignatureCounts | undefined {
+  if (AUTHENTIC.has(outcome)) return "authentic";
+  const { [outcome]: fault }: Readonly<Record<string, { status: number } | undefined>> = FAULTS;
+  if (fault?.status !== 401 || outcome === "endpoint_check") return undefined;
+  return outcome.endsWith("_missing") ? "unsigned" : "wrong";
+}
+
+const DAYS = 7;
+const GAPS = 4;
+
+export interface SilenceLimit {
+  readonly lastAt: Date;
+  /** A silence of this length starts the alert. */
+  readonly limitMs: number;
+}
+
+/**
+ * Four times the longest gap of the seven days (UTC) up to the last callback, at least an hour.
+ * @param days all of one event type
+ * @param floor fewer callbacks than these in the seven days have no limit
+ * @returns undefined also for a type of which less than a week is known
+ */
+export function silenceLimit(days: readonly ArrivalDay[], floor: number): SilenceLimit | undefined {
+  const sorted = days.toSorted((a, b) => a.day - b.day);
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  if (first === undefined || last === undefined || first.day > last.day - DAYS) return undefined;
+  const recent = sorted.filter(({ day }) => day > last.day - DAYS);
+  if (recent.reduce((sum, { count }) => sum + count, 0) < floor) return undefined;
+  const longest = Math.max(...recent.map(({ longestGapMs }) => longestGapMs));
+  return { lastAt: last.lastAt, limitMs: Math.max(HOUR_MS, GAPS * longest) };
+}
+
+/** @param observedSince silence before it may be that no receiver was running */
+export function isSilent({ lastAt, limitMs }: SilenceLimit, observedSince: Date, now: Date): boolean {
+  return now.getTime() - Math.max(lastAt.getTime(), observedSince.getTime()) >= limitMs;
+}

@@ -1,0 +1,116 @@
+import { createHmac, hkdfSync } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { domainToASCII } from "node:url";
+import { type AdminAccess, CALLBACK_PATH, type OidcProvider } from "../admin/index.ts";
+import { type Config, isLoopbackHost } from "../config/index.ts";
+import type { Clock } from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import { createReadOrigin, rateKey } from "../http/index.ts";
+import { createPlatform, createSignIn, type Identity, type Platform } from "../oauth/index.ts";
+import type { Role } from "../store/index.ts";
+
+/** Admin access as configured. */
+export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock): AdminAccess {
+  const { admin, listen, encryptionKey } = config;
+  const key = Buffer.from(hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/sessions", 32));
+  const fingerprint = (text: string) => createHmac("sha256", key).update(text).digest("hex").slice(0, 32);
+  const originOf = createReadOrigin(listen.trustProxy);
+  return {
+    tokens: [
+      { token: admin.token, role: "operator" },
+      ...(admin.viewerToken === null ? [] : [{ token: admin.viewerToken, role: "viewer" } as const]),
+    ],
+    provider: operatorProvider(config, encryptor, clock, fingerprint),
+    sessionHours: admin.sessionHours,
+    baseUrl: admin.baseUrl,
+    isAllowedHost: allowedHosts(admin),
+    remoteAddress: (message) => originOf(message).address,
+    rateKey,
+    fingerprint,
+  };
+}
+
+/** The version of the package. */
+export async function packageVersion(): Promise<string> {
+  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/**
+ * A page of the internet may have its name lead to this machine (DNS rebinding), and would then be the listener's own page for the
+ * browser. An address that others can reach too has names of which nothing is known here.
+ */
+function allowedHosts({ host, baseUrl }: Config["admin"]): AdminAccess["isAllowedHost"] {
+  if (!isLoopbackHost(host)) return () => true;
+  const given = baseUrl === null ? undefined : new URL(baseUrl).hostname;
+  return (hostname) => hostname === given || isLoopbackHost(hostname);
+}
+
+/** The provider that signs operators in. */
+export function providerPlatform(
+  { issuer, clientId, clientSecret, scope }: NonNullable<Config["admin"]["oidc"]>,
+  environment: Config["environment"],
+): Platform {
+  const settings = { issuer, clientId, clientSecret, scope };
+  const addresses = { authorizationUrl: null, tokenUrl: null, revocationUrl: null };
+  return createPlatform({ ...settings, ...addresses }, environment === "production");
+}
+
+function operatorProvider(
+  { admin, environment }: Config,
+  encryptor: Encryptor,
+  clock: Clock,
+  fingerprint: AdminAccess["fingerprint"],
+): OidcProvider | null {
+  const { oidc, baseUrl } = admin;
+  if (oidc === null || baseUrl === null) return null;
+  const { issuer, clientId, claim, operators, viewers } = oidc;
+  const platform = providerPlatform(oidc, environment);
+  const redirectUri = `${baseUrl}${CALLBACK_PATH}`;
+  return {
+    signIn: createSignIn({ platform, encryptor, clock, redirectUri, claim }),
+    label: new URL(issuer).host,
+    roleOf: roleByClaim(claim, operators, viewers),
+    fingerprint: fingerprint(`oidc\n${JSON.stringify([issuer, clientId, claim, operators, viewers])}`),
+  };
+}
+
+/**
+ * Mail addresses are compared without regard to the case of ASCII letters, as providers write them one way and people another. Other
+ * letters are compared as they are: Unicode has some that become ASCII ones, such as U+212A, which becomes k.
+ */
+function roleByClaim(
+  claim: string,
+  operators: readonly string[],
+  viewers: readonly string[],
+): (person: Identity) => Role | undefined {
+  const normalized = (value: string) => (claim === "email" ? normalizedAddress(value) : value);
+  const lists = { operator: new Set(operators.map(normalized)), viewer: new Set(viewers.map(normalized)) };
+  return ({ values }) => {
+    const isOn = (role: Role) => values.some((value) => lists[role].has(normalized(value)));
+    if (isOn("operator")) return "operator";
+    return isOn("viewer") ? "viewer" : undefined;
+  };
+}
+
+function normalizedAddress(address: string): string {
+  const at = address.lastIndexOf("@");
+  const domain = address
+    .slice(at + 1)
+    .split(".")
+    .map(normalizedLabel)
+    .join(".");
+  return `${lowerCase(address.slice(0, at + 1))}${domain}`;
+}
+
+/** Punycode (RFC 5891), so that both spellings of a name are one; a look-alike of an ASCII name is left as it is, and equals none. */
+function normalizedLabel(label: string): string {
+  const ascii = lowerCase(label);
+  if (/^\p{ASCII}*$/u.test(ascii)) return ascii;
+  const encoded = domainToASCII(label);
+  return encoded.startsWith("xn--") ? encoded : label;
+}
+
+function lowerCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}

@@ -1,0 +1,299 @@
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { getCACertificates } from "node:tls";
+import { CALLBACK_PATH } from "../../admin/index.ts";
+import { type Config, ConfigError, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
+import { systemClock } from "../../domain/index.ts";
+import type { Handler } from "../../handlers/index.ts";
+import { readTlsPair } from "../../http/index.ts";
+
+import { boundedFetch } from "../../http-client/index.ts";
+import { createPlatform } from "../../oauth/index.ts";
+import { createAllowedAddresses } from "../../outbox/index.ts";
+import { providerPlatform } from "../admin-access.ts";
+import { readDiagnosisSecrets } from "../diagnosis-secrets.ts";
+import { configuredChannelNames, trustedCertificates } from "../notification-channels.ts";
+import {
+  createPlatformScheme,
+  describeMethods,
+  handlesSignIns,
+  registeredAddresses,
+  startsFlows,
+  unhandledSignIn,
+  unsignedBodyWarning,
+} from "../platform.ts";
+import { checkDatabase } from "./check-database.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
+
+/** Every check of a configuration that is valid in itself. */
+export async function runDoctor(
+  config: Config,
+  registered: readonly string[],
+  files: readonly EnvironmentFile[],
+  handlers: readonly Handler[] = [],
+): Promise<Finding[]> {
+  const { database } = config;
+  const now = systemClock.now();
+  return [
+    ok(
+      "configuration",
+      `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
+    ),
+    ...config.warnings.map((text) => warning("configuration", text)),
+    ...(await checkAuthentication(config)),
+    ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
+    ...(await checkCertificate(config, now)),
+    ...(await checkOAuth(config, handlers)),
+    ...(await checkAccess(config)),
+    ...(await checkNotifications(config)),
+    ...checkAddress(config, registered, handlers),
+    ...checkEnvironments(files),
+  ];
+}
+
+function checkEnvironments(files: readonly EnvironmentFile[]): Finding[] {
+  const about = "environments";
+  if (files.length < 2) return [ok(about, "fewer than two environment files to compare")];
+  const problems = compareEnvironments(files).map((problem) => failure(about, problem));
+  const names = files.map(({ name }) => name).join(", ");
+  return problems.length > 0 ? problems : [ok(about, `${names} share no secret, address or database`)];
+}
+
+/** That the OpenID provider of operators can be discovered, and which redirect address it must know. */
+export async function checkAccess({ admin, environment }: Config): Promise<Finding[]> {
+  const about = "admin access";
+  const { oidc, baseUrl } = admin;
+  if (oidc === null) return [ok(about, "by token; ADMIN_OIDC_ISSUER is not set")];
+  try {
+    await providerPlatform(oidc, environment).server();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [failure(about, `ADMIN_OIDC_ISSUER: ${oidc.issuer} cannot be discovered: ${why}`)];
+  }
+  return [ok(about, `register this redirect address with the provider: ${baseUrl}${CALLBACK_PATH}`)];
+}
+
+/**
+ * SPEC 1.2: the address that the platform has registered must exactly equal one in use. The redirect address of
+ * OAuth is in use where a handler receives what redirects bring.
+ * @param registered what the platform's allow list holds; without it the check lists the addresses to register
+ */
+function checkAddress(
+  config: Config,
+  registered: readonly string[],
+  handlers: readonly Handler[] = [],
+): Finding[] {
+  const about = "address";
+  const callbacks = registeredAddresses(config).map(({ url }) => url);
+  const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
+  const served = [...callbacks, ...redirects];
+  if (registered.length === 0) {
+    return [
+      ok(about, `register one of these for callbacks with the platform: ${callbacks.join(" ")}`),
+      ...redirects.map((url) => ok(about, `register this as the redirect address of OAuth: ${url}`)),
+    ];
+  }
+  return registered.map((address) =>
+    served.includes(address)
+      ? ok(about, `${address} is registered and served`)
+      : failure(about, `${address} is registered, but not served; served are: ${served.join(" ")}`),
+  );
+}
+
+const TIME_LIMIT_MS = 5_000;
+
+/** That callbacks can be authenticated: the files can be read, the platform's keys can be fetched. */
+export async function checkAuthentication(config: Config): Promise<Finding[]> {
+  const about = "authentication";
+  try {
+    await createPlatformScheme(config, systemClock);
+    await readDiagnosisSecrets(config);
+  } catch (error) {
+    if (error instanceof ConfigError) return [failure(about, error.problems.join("; "))];
+    throw error;
+  }
+  const { jwt } = config.authentication;
+  const open = unsignedBodyWarning(config);
+  const findings = open === undefined ? [] : [warning(about, open)];
+  if (jwt?.keys.from === "jwks") findings.push(await fetchJwks(about, jwt.keys.url));
+  if (findings.length > 0) return findings;
+  return [ok(about, `callbacks are authenticated by ${describeMethods(config)}`)];
+}
+
+async function fetchJwks(about: string, url: string): Promise<Finding> {
+  try {
+    const response = await boundedFetch(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+    const { keys } = (await response.json()) as { keys?: unknown };
+    if (!Array.isArray(keys))
+      return failure(about, `JWT_JWKS_URL: ${url} answers ${response.status} and no JWK Set`);
+    return ok(about, `JWT_JWKS_URL: ${url} publishes ${keys.length} keys`);
+  } catch (error) {
+    return failure(about, `JWT_JWKS_URL: ${url} does not answer with a JWK Set: ${String(error)}`);
+  }
+}
+
+const SOON_DAYS = 21;
+const DAY_MS = 86_400_000;
+
+/**
+ * The certificate of `TLS_CERT_FILE`: that it can be used, for this host, and for how long; in production also that its
+ * chain ends at an authority that platforms know.
+ * @param authorities in PEM; left out, those that Node knows, NODE_EXTRA_CA_CERTS among them
+ */
+export async function checkCertificate(
+  { listen, baseUrl, environment }: Config,
+  now: Date,
+  authorities: () => readonly string[] = () => getCACertificates("default"),
+): Promise<Finding[]> {
+  const about = "certificate";
+  if (listen.tls === undefined) {
+    const how =
+      listen.trustProxy.length > 0 ? "a trusted proxy ends TLS" : "none: plain HTTP on this machine only";
+    return [ok(about, how)];
+  }
+  let certificate: X509Certificate;
+  let chain: readonly X509Certificate[];
+  try {
+    const { cert } = await readTlsPair(listen.tls);
+    certificate = new X509Certificate(cert);
+    chain = (cert.toString("latin1").match(ONE_CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
+  } catch (error) {
+    return [failure(about, error instanceof Error ? error.message : String(error))];
+  }
+  const { hostname } = new URL(baseUrl);
+  const findings: Finding[] = [];
+  if (!matchesHost(certificate, hostname)) {
+    findings.push(
+      failure(
+        about,
+        `is not for ${hostname}, the host of CALLBACK_BASE_URL, but for ${certificate.subjectAltName}`,
+      ),
+    );
+  }
+  const days = Math.floor((certificate.validToDate.getTime() - now.getTime()) / DAY_MS);
+  if (days < 0) findings.push(failure(about, `expired on ${certificate.validTo}; renew it`));
+  else if (days < SOON_DAYS)
+    findings.push(warning(about, `expires in ${days} days, on ${certificate.validTo}; renew it`));
+  const doubt = environment === "production" ? doubtOf(chain, authorities()) : undefined;
+  if (doubt !== undefined) findings.push(warning(about, doubt));
+  return findings.length > 0 ? findings : [ok(about, `is for ${hostname} and expires in ${days} days`)];
+}
+
+/** Why platforms would not trust this chain, as far as that can be told without a connection. */
+function doubtOf(
+  [leaf, ...others]: readonly X509Certificate[],
+  authorities: readonly string[],
+): string | undefined {
+  const roots = authorities.map((pem) => new X509Certificate(pem));
+  const left = new Set(others);
+  for (let current = leaf; current !== undefined; ) {
+    const own = current;
+    if (roots.some((root) => root.fingerprint256 === own.fingerprint256 || isIssuer(root, own)))
+      return undefined;
+    if (isIssuer(own, own)) return own === leaf ? SELF_SIGNED : UNKNOWN_AUTHORITY;
+    const next = [...left].find((other) => isIssuer(other, own));
+    if (next === undefined) return incomplete(own);
+    left.delete(next);
+    current = next;
+  }
+  return undefined;
+}
+
+function isIssuer(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+const ONE_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const SELF_SIGNED =
+  "is self-signed, and platforms trust none such: get one from a public authority, or end TLS at a proxy that has one";
+const UNKNOWN_AUTHORITY =
+  "ends at an authority that Node does not know, and so probably no platform does: get one from a public authority. Where " +
+  "the platform trusts this authority, name its file in NODE_EXTRA_CA_CERTS";
+const incomplete = ({ issuer }: X509Certificate) =>
+  `has no complete chain: TLS_CERT_FILE lacks the certificate of its issuer (${issuer.split("\n").join(", ")}), which Node does ` +
+  "not know either. Append the authority's intermediate certificates to the file, which many call fullchain.pem";
+
+function matchesHost(certificate: X509Certificate, hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+}
+
+const CHECK_NAME = "notifications";
+
+/** That the hosts of the channels have addresses to which notifications may go. Nothing is sent. */
+async function checkNotifications(config: Config): Promise<Finding[]> {
+  const { webhook, email } = config.notifications;
+  const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
+  const findings = await checkAuthorities(config);
+  if (urls.length > 0)
+    return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
+  return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
+}
+
+async function checkAuthorities(config: Config): Promise<Finding[]> {
+  try {
+    await trustedCertificates(config);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map((problem) => failure(CHECK_NAME, problem));
+    throw error;
+  }
+}
+
+/** Told is the origin alone: the rest of the address may be a secret. */
+async function checkHost(url: string, { notifications }: Config): Promise<Finding> {
+  const { protocol, host, hostname } = new URL(url);
+  const addresses = createAllowedAddresses(notifications.allowAddresses);
+  const name = hostname.replace(/^\[|\]$/g, "");
+  try {
+    addresses.assertHost(name);
+    await new Promise<void>((resolve, reject) =>
+      addresses.lookup(name, { all: true }, (error) => (error === null ? resolve() : reject(error))),
+    );
+    return ok(CHECK_NAME, `${protocol}//${host} has an address they may go to`);
+  } catch (error) {
+    return failure(CHECK_NAME, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** That the authorization server can be discovered, and which redirect address it must know. */
+export async function checkOAuth(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
+  const about = "oauth";
+  const { oauth, redirect } = config;
+  const unhandled = unhandledSignIn(handlesSignIns(config, handlers));
+  if (oauth === null) {
+    if (config.environment === "production") return [ok(about, "is not configured")];
+    return [ok(about, unhandled ?? "the sandbox platform stands in")];
+  }
+  let server: { readonly token_endpoint?: string; readonly userinfo_endpoint?: string };
+  try {
+    server = await createPlatform(oauth, config.environment === "production").server();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${why}`)];
+  }
+  const findings = [ok(about, `register this redirect address with the platform: ${redirect.uri}`)];
+  if (unhandled !== undefined) findings.push(warning(about, unhandled));
+  if (!startsFlows(config))
+    findings.push(warning(about, "OAUTH_AUTHORIZATION_URL is not set: no flow starts here"));
+  if (server.token_endpoint === undefined)
+    findings.push(
+      failure(about, `OAUTH_ISSUER: ${oauth.issuer} names no token_endpoint: no code can be exchanged`),
+    );
+  findings.push(ok(about, userIdSource(oauth, server.userinfo_endpoint)));
+  return findings;
+}
+
+/** Told before a code is spent on an answer that names no user. */
+function userIdSource(
+  { scope, userInfo }: NonNullable<Config["oauth"]>,
+  discovered: string | undefined,
+): string {
+  if (scope?.split(" ").includes("openid")) return "users are known by sub of their ID token";
+  const url = userInfo.url ?? discovered;
+  if (url !== undefined) return `users are known by user_id of the token answer, else by ${url}`;
+  return (
+    "users are known by user_id of the token answer, else kept under random ids; set OAUTH_USERINFO_URL where the platform " +
+    "answers without user_id"
+  );
+}

@@ -1,0 +1,69 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { getCACertificates } from "node:tls";
+import { type Config, ConfigError } from "../config/index.ts";
+import type { Log } from "../domain/index.ts";
+import { createMask } from "../observability/index.ts";
+import {
+  type Channel,
+  createAllowedAddresses,
+  emailChannel,
+  emailDestinations,
+  LOG_DESTINATION,
+  logChannel,
+  WEBHOOK_DESTINATION,
+  webhookChannel,
+} from "../outbox/index.ts";
+
+/** The configured channels; the log alone where there is none. @throws ConfigError for a file that cannot be used */
+export async function notificationChannels(config: Config, log: Log): Promise<Channel[]> {
+  const { webhook, email, allowAddresses } = config.notifications;
+  const addresses = createAllowedAddresses(allowAddresses);
+  const ca = await trustedCertificates(config);
+  const common = { addresses, ...(ca === undefined ? {} : { ca }) };
+  const channels = [
+    ...(webhook === null ? [] : [webhookChannel({ ...webhook, ...common })]),
+    ...(email === null ? [] : [emailChannel({ ...email, ...common })]),
+  ];
+  if (channels.length > 0) return channels;
+  return [logChannel(log, createMask({ ...config.mask, secretValues: config.secretValues }).json)];
+}
+
+/** The destinations of the channels that are configured, which need not be opened for it. */
+export function configuredChannelNames({ notifications: { webhook, email } }: Config): string[] {
+  const destinations = [
+    ...(webhook === null ? [] : [WEBHOOK_DESTINATION]),
+    ...(email === null ? [] : emailDestinations(email.to)),
+  ];
+  return destinations.length > 0 ? destinations : [LOG_DESTINATION];
+}
+
+/**
+ * Who may vouch for the receivers: the usual authorities and those of `NOTIFY_CA_FILE`. To TLS a list takes the place
+ * of the usual ones, so that it must hold them.
+ */
+export async function trustedCertificates({ notifications }: Config): Promise<string[] | undefined> {
+  const { caFile } = notifications;
+  return caFile === null
+    ? undefined
+    : [...getCACertificates("default"), ...(await certificatesIn("NOTIFY_CA_FILE", caFile))];
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+async function certificatesIn(variable: string, file: string): Promise<string[]> {
+  const refuse = (why: string) => new ConfigError([`${variable}: got ${JSON.stringify(file)}, ${why}`]);
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw refuse(`which cannot be read: ${String(cause)}`);
+  });
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw refuse("which holds no certificate in PEM");
+  for (const certificate of certificates) {
+    try {
+      new X509Certificate(certificate);
+    } catch (cause) {
+      throw refuse(`which holds a certificate that cannot be read: ${String(cause)}`);
+    }
+  }
+  return certificates;
+}

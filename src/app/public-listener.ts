@@ -1,0 +1,128 @@
+import type { TokenCheck } from "../admin/index.ts";
+import type { Config } from "../config/index.ts";
+import { type Clock, createSparingLog, type Log } from "../domain/index.ts";
+import {
+  type AdmissionSettings,
+  type CaptureAccess,
+  cacheExceeded,
+  createAllowList,
+  createDiagnoser,
+  createMemoryCounter,
+  createPublicListener,
+  endpointPaths,
+  type Listener,
+  type Policy,
+  type TlsPair,
+  withFallback,
+} from "../http/index.ts";
+import type { Platform } from "../oauth/index.ts";
+import type { Expected, NamedSecret } from "../sources/index.ts";
+import type { Store } from "../store/index.ts";
+import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
+import type { Services } from "./services.ts";
+
+/** The public listener as the configuration describes it. */
+export function publicListener(
+  config: Config,
+  tls: TlsPair | null,
+  { platform, tokenCheck }: { readonly platform: () => Platform; readonly tokenCheck: TokenCheck },
+  {
+    receiver,
+    source,
+    mask,
+    metrics,
+    callbackLog,
+    captureBuffer,
+    onResponse,
+    diagnosisSecrets,
+    endpointCheckProofs,
+  }: Services,
+): Listener {
+  const options = {
+    addresses: endpointPaths(config.basePath, config.redirect.scopePath, startsFlows(config)),
+    trustProxy: config.listen.trustProxy,
+    maxBodyBytes: config.maxBodyBytes,
+    maxUnverifiedBytes: config.maxUnverifiedBytes,
+    connections: config.connections,
+    requestTimeoutMs: config.requestTimeoutMs,
+    tls,
+  };
+  const { store, clock, log } = receiver;
+  const gate = gateRules(config, store, clock, log);
+  const { uri: redirectUri, responseMode, successUrl } = config.redirect;
+  const oauth = {
+    redirect: { receiver, source, platform, redirectUri, sparing: createSparingLog(log, clock) },
+    start: {
+      platform,
+      encryptor: receiver.encryptor,
+      clock,
+      redirectUri,
+      responseMode,
+    },
+    // Refused before the user consents, and not when the browser comes back.
+    startRefusal: unhandledSignIn(receiver.registry.find("v1", SIGNED_IN) !== undefined),
+    successUrl: successUrl ?? options.addresses.done,
+  };
+  const deps = {
+    source,
+    receiver,
+    oauth,
+    admission: gate,
+    mask,
+    metrics,
+    callbackLog,
+    diagnoser: createDiagnoser({
+      expected: diagnosisCandidates(config, diagnosisSecrets),
+      clock,
+      log,
+      diagnosed: metrics.diagnosed,
+    }),
+    isEndpointCheck: endpointCheckProofs.accept,
+    capture:
+      captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
+    onAnswered: onResponse,
+    clock,
+    log,
+    tls: tls !== null,
+  };
+  return createPublicListener(options, deps);
+}
+
+/** Callbacks as they came hold their credentials: an operator may have them, a viewer may not. */
+function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAccess["checkToken"] {
+  return (token, address) => {
+    const judged = check(token, address);
+    if (judged.verdict !== "right" || judged.role === "operator") return judged;
+    const attempt = { role: judged.role, action: "callbacks.listen", target: null };
+    recordRefusal({ remoteAddress: address, actor: "token", reason: "the role is viewer", attempt });
+    return { verdict: "not allowed" };
+  };
+}
+
+/** What callbacks are compared with where they are refused; `named` are never accepted. */
+function diagnosisCandidates({ authentication }: Config, named: readonly NamedSecret[]): Expected {
+  const { signing, token } = authentication;
+  const { secrets: accepted, toleranceSeconds } = signing;
+  return { secrets: { accepted, named }, toleranceSeconds, tokens: token };
+}
+
+/** Plain HTTP is left only where nothing but this machine can reach the listener (SPEC 1.3, 5.4). */
+function gateRules(config: Config, store: Store, clock: Clock, log: Log): AdmissionSettings {
+  const { limits, listen } = config;
+  const policy = (name: string, limit: Config["limits"]["default"]): Policy[] =>
+    limit === null ? [] : [{ name, ...limit }];
+  const everywhere = policy("default", limits.default);
+  return {
+    isAllowed: createAllowList(config.ipAllowList),
+    requireHttps:
+      config.environment === "production" || listen.tls !== undefined || listen.trustProxy.length > 0,
+    limits: { everywhere, callbacks: [...everywhere, ...policy("callback", limits.callback)] },
+    count:
+      limits.store === "database"
+        ? cacheExceeded(
+            withFallback((key, windowMs, now) => store.rateCounters.hit(key, windowMs, now), clock, log),
+          )
+        : createMemoryCounter(),
+    clock,
+  };
+}

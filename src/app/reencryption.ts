@@ -1,0 +1,115 @@
+import type { Log } from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import { userTokensContext } from "../handlers/index.ts";
+import { failureContext, preparationContext } from "../pipeline/index.ts";
+import { createPoller } from "../poller/index.ts";
+import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
+
+const PAGE_SIZE = 100;
+
+/** What each kind was sealed for. */
+const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = {
+  failure: ([eventId = "", source = ""]) => failureContext({ eventId, source }),
+  preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
+  user_tokens: ([userId = ""]) => userTokensContext(userId),
+};
+
+export interface ReencryptionResult {
+  /** Encrypted again with the current key. */
+  reencrypted: number;
+  /** Encrypted under a key that is not configured. */
+  unreadable: number;
+}
+
+/**
+ * Encrypts under the current key whatever an earlier one encrypted, so that ENCRYPTION_KEY_PREVIOUS can go in the end.
+ * A value that is changed at the same time is left as it is, and to the next pass where need be.
+ */
+export async function reencryptAll(
+  store: Store["encryptedValues"],
+  encryptor: Encryptor,
+  isStopping: () => boolean = () => false,
+): Promise<ReencryptionResult> {
+  const done: ReencryptionResult = { reencrypted: 0, unreadable: 0 };
+  for (const kind of Object.keys(CONTEXTS) as EncryptedKind[]) {
+    let page: EncryptedValue[];
+    let after: EncryptedValue["key"] | undefined;
+    do {
+      page = await store.page(kind, after, PAGE_SIZE);
+      for (const value of page) {
+        if (isStopping()) return done;
+        await reencryptOne(kind, value, store, encryptor, done);
+      }
+      after = page.at(-1)?.key;
+    } while (page.length === PAGE_SIZE);
+  }
+  return done;
+}
+
+async function reencryptOne(
+  kind: EncryptedKind,
+  value: EncryptedValue,
+  store: Store["encryptedValues"],
+  encryptor: Encryptor,
+  done: ReencryptionResult,
+): Promise<void> {
+  if (encryptor.isCurrent(value.encrypted)) return;
+  const context = CONTEXTS[kind](value.key);
+  let plain: Uint8Array;
+  try {
+    plain = encryptor.decrypt(value.encrypted, context);
+  } catch {
+    done.unreadable += 1;
+    return;
+  }
+  if (await store.replace(kind, value, encryptor.encrypt(plain, context))) done.reencrypted += 1;
+}
+
+const EVERY_MS = 3_600_000;
+
+/**
+ * A pass at the start and one every hour, while ENCRYPTION_KEY_PREVIOUS is set: processes that have the old key alone may
+ * still run beside this one. @returns stops it, waits for its end
+ */
+export function startReencryption(
+  store: Store["encryptedValues"],
+  encryptor: Encryptor,
+  log: Log,
+  everyMs = EVERY_MS,
+): () => Promise<void> {
+  let stopping = false;
+  let isFirst = true;
+  let announced = false;
+  const loop = createPoller(pass, failed);
+
+  async function pass(): Promise<void> {
+    const done = await reencryptAll(store, encryptor, () => stopping);
+    if (stopping) return;
+    if (done.unreadable > 0) log.warn({ ...done }, UNREADABLE);
+    else if (done.reencrypted > 0)
+      log.info({ ...done }, "values of an earlier ENCRYPTION_KEY were re-encrypted");
+    else if (!isFirst && !announced) {
+      announced = true;
+      log.info({}, PREVIOUS_KEY_UNUSED);
+    }
+    isFirst = false;
+  }
+
+  function failed(error: unknown): void {
+    log.warn({ err: error }, "re-encryption stopped early; the next pass continues");
+  }
+
+  const first = pass()
+    .catch(failed)
+    .finally(() => loop.start(everyMs));
+  return async () => {
+    stopping = true;
+    await first;
+    await loop.stop();
+  };
+}
+
+const UNREADABLE =
+  "some values are encrypted under a key that neither ENCRYPTION_KEY nor ENCRYPTION_KEY_PREVIOUS holds";
+const PREVIOUS_KEY_UNUSED =
+  "re-encryption is complete: remove ENCRYPTION_KEY_PREVIOUS once every process has the new key";

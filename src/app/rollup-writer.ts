@@ -1,0 +1,75 @@
+import { type Clock, type Log, OVERVIEW_RANGES, periodStart, type RollupCount } from "../domain/index.ts";
+import type { RollupCounts } from "../observability/index.ts";
+import { createPoller } from "../poller/index.ts";
+import type { Rollups } from "../store/index.ts";
+
+/** Adds what this process has counted of its callbacks to the table that all processes share. */
+export interface RollupWriter {
+  start(intervalMs: number): void;
+  /** Writes down what was counted until now; never rejects. */
+  flush(): Promise<void>;
+  /** The last counts go into the table too. */
+  stop(): Promise<void>;
+}
+
+/** While the database is away, an hour of them; what is older is left out of the overview. */
+const MAX_PENDING = 720;
+
+interface PendingCounts {
+  readonly slot: number;
+  readonly counts: readonly RollupCount[];
+}
+
+/**
+ * What was counted belongs to the minute in which it is taken, also where the database takes it later. A count whose commit
+ * was not answered may be added twice: an overview is no ledger.
+ */
+export function createRollupWriter(
+  counts: RollupCounts,
+  store: Rollups,
+  clock: Clock,
+  log: Log,
+): RollupWriter {
+  const pending: PendingCounts[] = [];
+  let writing: Promise<void> | undefined;
+
+  function take(): void {
+    const taken = counts.take();
+    if (taken.length === 0) return;
+    pending.push({ slot: periodStart(clock.now(), OVERVIEW_RANGES.hour.stepSeconds), counts: taken });
+    if (pending.length > MAX_PENDING) pending.shift();
+  }
+
+  async function write(): Promise<void> {
+    for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+      try {
+        await store.add(new Date(next.slot * 1_000), next.counts);
+      } catch (error) {
+        pending.unshift(next);
+        throw error;
+      }
+    }
+  }
+
+  async function flush(): Promise<void> {
+    take();
+    writing ??= write()
+      .catch((error: unknown) => log.debug({ err: error }, "storing callback counts failed; retrying"))
+      .finally(() => {
+        writing = undefined;
+      });
+    return writing;
+  }
+
+  const loop = createPoller(flush, () => {});
+  return {
+    start: loop.start,
+    flush,
+    async stop() {
+      await loop.stop();
+      await writing;
+      await flush();
+      if (pending.length > 0) log.warn({}, "the overview misses callbacks of the last minutes");
+    },
+  };
+}

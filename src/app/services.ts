@@ -1,0 +1,208 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type ArrivalCounts, createArrivalCounts } from "../alerts/index.ts";
+import type { Config } from "../config/index.ts";
+import { type CaptureBuffer, createCaptureBuffer } from "../dev/capture/index.ts";
+import type { Clock, Log } from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
+import type { OnAnswered } from "../http/index.ts";
+import {
+  type CallbackLog,
+  createCallbackLog,
+  createMask,
+  createMetrics,
+  createRollupCounts,
+  type Logger,
+  lineWriter,
+  type Mask,
+  type Metrics,
+} from "../observability/index.ts";
+import type { Tracer } from "../observability/tracing/index.ts";
+import type { Observer } from "../pipeline/index.ts";
+import {
+  ConcurrencyLimit,
+  createRunLock,
+  EventLock,
+  errorText,
+  type PipelineSettings,
+  type Receiver,
+  type Source,
+} from "../pipeline/index.ts";
+import type { Credential, NamedSecret, Scheme } from "../sources/index.ts";
+import type { Store } from "../store/index.ts";
+import { createCallbackAppender } from "./callback-appender.ts";
+import { createEndpointCheckProofs, type EndpointCheckProofs } from "./endpoint-check-proofs.ts";
+import { createRollupWriter, type RollupWriter } from "./rollup-writer.ts";
+
+interface Dependencies {
+  readonly config: Config;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly encryptor: Encryptor;
+  readonly scheme: Scheme;
+  readonly noteCredential: (credential: Credential) => void;
+  /** Used to diagnose refused callbacks, and never accepted; none when left out. */
+  readonly namedSecrets?: readonly NamedSecret[];
+  readonly tokens: UserTokens;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tracer: Tracer | undefined;
+}
+
+/** Everything between the listeners and the store. */
+export interface Services {
+  readonly source: Source;
+  readonly receiver: Receiver;
+  readonly mask: Mask;
+  readonly metrics: Metrics;
+  readonly callbackLog: CallbackLog;
+  /** Null where callbacks are not kept for listeners. */
+  readonly captureBuffer: CaptureBuffer | null;
+  readonly describeError: (error: unknown) => string;
+  readonly arrivals: ArrivalCounts;
+  readonly diagnosisSecrets: readonly NamedSecret[];
+  readonly endpointCheckProofs: EndpointCheckProofs;
+  readonly rollups: RollupWriter;
+  readonly onResponse: OnAnswered;
+}
+
+/** Puts the inner rooms together; made once at the start. */
+export function createServices(dependencies: Dependencies): Services {
+  const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
+    dependencies;
+  const { namedSecrets = [] } = dependencies;
+  const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
+  const mask = createMask({ ...config.mask, secretValues });
+  const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
+  const metrics = createMetrics({
+    knownTypes: registry.types,
+    failureCounts: () => store.failures.counts(),
+    deliveryCounts: () => store.outbox.counts(),
+    waitingCallbacks: () => concurrency.active,
+    probes: {
+      mostWaitingCallbacks: config.maxWaitingCallbacks,
+      ping: () => store.ping(),
+      ...freeDiskSpace(config),
+    },
+  });
+  const callbackLog = createCallbackLog({
+    append: createCallbackAppender({
+      store,
+      clock,
+      log: logger,
+      refusedBytes: config.retention.refusedBytes,
+    }),
+    logger,
+    write: lineWriter(logger),
+    clock,
+    metrics,
+  });
+  const captureBuffer = config.captureEnabled
+    ? createCaptureBuffer({ store: store.captures, encryptor, clock, log: logger })
+    : null;
+  const describe = (error: unknown) => mask.text(errorText(error));
+  const source: Source = { name: "platform", scheme };
+  const receiver: Receiver = {
+    store,
+    registry,
+    encryptor,
+    clock,
+    log: logger,
+    describe,
+    settings: rulesOf(config),
+    observer: createObserver(metrics, noteCredential, logger),
+    tracer,
+    eventLock: new EventLock(),
+    handlerLimit: new SharedTimeLimit(config.handlerTimeoutMs),
+    concurrency,
+    runLock: createRunLock(),
+    unsavedPreparations: new Map(),
+    tokens,
+  };
+  const counted = createCounters(metrics, dependencies);
+  const endpointChecks = createEndpointCheckProofs(encryptor, clock);
+  return {
+    source,
+    receiver,
+    mask,
+    metrics,
+    callbackLog,
+    captureBuffer,
+    describeError: describe,
+    diagnosisSecrets: namedSecrets,
+    endpointCheckProofs: endpointChecks,
+    ...counted,
+  };
+}
+
+function rulesOf(config: Config): PipelineSettings {
+  return {
+    eventTypeFrom: config.eventTypeFrom,
+    rejectTypeMismatch: config.rejectTypeMismatch,
+    handlerTimeoutMs: config.handlerTimeoutMs,
+    retry: config.retry,
+    recordRetentionDays: config.retention.recordDays,
+  };
+}
+
+/** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */
+function createCounters(
+  metrics: Metrics,
+  { registry, store, clock, logger }: Dependencies,
+): Pick<Services, "arrivals" | "rollups" | "onResponse"> {
+  const arrivals = createArrivalCounts(registry.types);
+  const rollupCounts = createRollupCounts();
+  return {
+    arrivals,
+    rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
+    onResponse(reception, status, ms, source) {
+      metrics.callback(reception, status, ms / 1_000);
+      rollupCounts.note(source ?? "", reception.outcome, ms);
+      if (source !== undefined) arrivals.note(source, reception);
+    },
+  };
+}
+
+/** A database server's disk is its own business. */
+function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number> } {
+  if (database.kind !== "sqlite") return {};
+  return {
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(dirname(database.path));
+      return bavail * bsize;
+    },
+  };
+}
+
+/** What the receive sequence reports, as metrics and warnings. */
+function createObserver(
+  metrics: Metrics,
+  noteCredential: (credential: Credential) => void,
+  log: Log,
+): Observer {
+  return {
+    attempted: (kind, outcome) => metrics.attempt(kind, outcome),
+    credentialsUsed(credentials) {
+      for (const credential of credentials) {
+        const secret = credential.index === 0 ? "current" : "previous";
+        metrics.credentialUsed({ method: credential.method, secret });
+        noteCredential(credential);
+      }
+    },
+    bodyMismatch({ source, eventId }) {
+      metrics.bodyMismatch();
+      log.warn(
+        { source, event_id: eventId },
+        "a processed event_id arrived with another body; responded already_processed",
+      );
+    },
+    typeMismatch({ source, eventId }, header, body) {
+      metrics.typeMismatch();
+      log.warn(
+        { source, event_id: eventId, header, body },
+        "X-Event-Type, which is not signed, differs from event_type in the body; the header decided",
+      );
+    },
+  };
+}

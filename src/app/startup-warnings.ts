@@ -1,0 +1,62 @@
+import type { Config } from "../config/index.ts";
+import type { Log, Version } from "../domain/index.ts";
+import type { Registry } from "../handlers/index.ts";
+import type { Failures, Store } from "../store/index.ts";
+import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
+
+/** Warnings for the operator at a start; they do not prevent it. */
+export async function logStartupWarnings(
+  config: Config,
+  store: Store,
+  registry: Registry,
+  destinations: readonly string[],
+  log: Log,
+): Promise<void> {
+  await warnUnhandled(store.failures, registry, log);
+  const openBody = unsignedBodyWarning(config);
+  const stuck = unconfiguredChannelWarnings(await store.outbox.waitingByChannel(), destinations);
+  const signIn = unhandledSignIn(config.oauth === null || registry.find("v1", SIGNED_IN) !== undefined);
+  const found = [openBody, signIn && `OAUTH_* variables are set, but ${signIn}`].filter(
+    (warning) => warning !== undefined,
+  );
+  for (const warning of [...config.warnings, ...found, ...stuck]) log.warn({}, warning);
+}
+
+/**
+ * Logs the types of waiting events that have no handler: a handler was removed, or another
+ * configuration than the one that accepted them. They wait, and would otherwise do so in silence.
+ */
+async function warnUnhandled(failures: Failures, registry: Registry, log: Log): Promise<void> {
+  try {
+    const waiting = await failures.waitingTypes();
+    const types = waiting
+      .filter(({ version, eventType }) => registry.find(version as Version, eventType) === undefined)
+      .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
+    if (types.length > 0) {
+      log.warn(
+        { types },
+        "events wait for a retry without a handler for their types: configure the " +
+          "handlers (HANDLERS, oncehook.config.ts), or discard the events",
+      );
+    }
+  } catch (error) {
+    log.warn({ err: error }, "reading the types of waiting events failed");
+  }
+}
+
+/**
+ * Channels with waiting deliveries that are no longer configured.
+ * @returns a sentence for each
+ */
+export function unconfiguredChannelWarnings(
+  waiting: ReadonlyMap<string, number>,
+  destinations: readonly string[],
+): string[] {
+  return [...waiting]
+    .filter(([channel]) => !destinations.includes(channel))
+    .map(
+      ([channel, count]) =>
+        `${count === 1 ? "1 notification waits" : `${count} notifications wait`} for the channel ${channel}, which is ` +
+        "not configured: configure it again, or discard them (DELETE /api/v1/notifications/:id?channel=…)",
+    );
+}

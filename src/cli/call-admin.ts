@@ -1,0 +1,101 @@
+import { Command } from "commander";
+import {
+  type AdminClient,
+  AdminError,
+  createAdminClient,
+  type PageOf,
+  type PageParams,
+} from "../admin-client/index.ts";
+import type { Config } from "../config/index.ts";
+import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
+import { parseCursor, wholeNumber } from "./option-parsers.ts";
+import { JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
+import { UsageError, UserError } from "./user-error.ts";
+
+export interface AdminOptions {
+  readonly adminPort?: number;
+  readonly env?: string;
+}
+
+/** Longer than the receiver waits for its database, so that it can report that. */
+const TIME_LIMIT_MS = 15_000;
+
+/**
+ * Asks the admin API of the running receiver and returns its answer.
+ * @param limitOf how long the answer may take: some of them run a handler first
+ * @throws UserError without an answer, or with one that is no success
+ */
+export async function callAdmin<Answer>(
+  options: AdminOptions,
+  ask: (client: AdminClient) => Promise<Answer>,
+  limitOf: (config: Config) => number = () => TIME_LIMIT_MS,
+): Promise<Answer> {
+  const { config } = await loadConfiguration(options, { listens: false });
+  const origin = originOf(config, options.adminPort);
+  const timeLimitMs = limitOf(config);
+  try {
+    return await ask(createAdminClient({ origin, token: config.admin.token, timeLimitMs }));
+  } catch (cause) {
+    // What the receiver calls a bad request was an option that it does not understand.
+    const Mistake = cause instanceof AdminError && cause.status === 400 ? UsageError : UserError;
+    throw new Mistake(adminErrorMessage(cause, origin, timeLimitMs), { cause });
+  }
+}
+
+function originOf({ admin }: Config, port: number | undefined): string {
+  const host = admin.host.includes(":") ? `[${admin.host}]` : admin.host;
+  return `http://${host}:${port ?? admin.port}`;
+}
+
+function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number): string {
+  if (cause instanceof AdminError) {
+    if (cause.isOtherServer) return `${cause.message}; give its port with ADMIN_PORT or --admin-port`;
+    const hint = cause.status === 401 ? " ADMIN_TOKEN here is another than the receiver's." : "";
+    return `the receiver answered ${cause.status}: ${cause.message}.${hint}`;
+  }
+  if (cause instanceof Error && cause.name === "TimeoutError")
+    return `${origin} has not answered within ${timeLimitMs / 1000} s; what was asked may still be done`;
+  return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
+}
+
+export interface ListOptions extends AdminOptions, JsonOptions {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export const MAX_LIMIT = 200;
+
+/** Options of every command that asks the running receiver. */
+export function adminCommand(name: string): Command {
+  return new Command(name)
+    .option(
+      "--admin-port <port>",
+      "where the receiver's admin listener is (default: ADMIN_PORT)",
+      wholeNumber(1, 65_535),
+    )
+    .option(...ENV_OPTION)
+    .option(...JSON_OPTION);
+}
+
+export function listCommand(name: string): Command {
+  return adminCommand(name)
+    .option("--limit <count>", "how many, up to 200", wholeNumber(1, MAX_LIMIT), 20)
+    .option("--cursor <cursor>", "the page after another, whose last line says this", parseCursor);
+}
+
+export function pagingOf({ limit, cursor }: ListOptions): PageParams {
+  return { limit, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+export function printList(
+  list: PageOf<unknown>,
+  options: ListOptions,
+  head: readonly string[],
+  rows: readonly string[][],
+  none: string,
+): void {
+  printResult(options, list, () => {
+    const more = list.next_cursor === null ? "" : `older ones: --cursor ${list.next_cursor}\n`;
+    return rows.length === 0 ? `${none}\n` : `${table(head, rows)}\n${more}`;
+  });
+}

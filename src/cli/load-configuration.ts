@@ -1,0 +1,89 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { Command } from "commander";
+import {
+  type Config,
+  type ConfigFile,
+  type ConfigUse,
+  loadConfigFile,
+  loadEnvironment,
+} from "../config/index.ts";
+import { fileErrorText } from "../domain/index.ts";
+import { UserError } from "./user-error.ts";
+
+export interface LoadedConfiguration {
+  readonly config: Config;
+  readonly file: ConfigFile;
+  /** The secrets that were generated just now, outside production, and where they lie. */
+  readonly generated: readonly string[];
+  readonly secretsFile: string | undefined;
+}
+
+/** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
+export async function loadConfiguration(
+  options: ConfigurationOptions = {},
+  use: ConfigUse = {},
+): Promise<LoadedConfiguration> {
+  if (options.env !== undefined) loadEnvFile(options.env);
+  const cwd = process.cwd();
+  const file = await loadConfigFile(cwd, options.config);
+  const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd, file, use });
+  return { config, file, generated, secretsFile };
+}
+
+export interface ConfigurationOptions {
+  readonly env?: string;
+  readonly config?: string;
+}
+
+/** What every command that takes `--env` says of it. */
+export const ENV_OPTION = [
+  "--env <file>",
+  "read variables from a file as well; the environment wins",
+] as const;
+
+/** A command that reads the whole configuration, the file with the handlers too. */
+export function configurationCommand(name: string): Command {
+  return new Command(name)
+    .option(...ENV_OPTION)
+    .option("--config <file>", "the configuration file (default: oncehook.config.ts, where there is one)");
+}
+
+const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(.*)$/;
+const NOTHING = /^\s*(?:#.*)?$/;
+const QUOTES = ["'", '"', "`"];
+
+/** Sets what the file holds, where the environment does not. @throws UserError */
+export function loadEnvFile(file: string): void {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new UserError(`--env: got "${file}", which ${fileErrorText(cause)}`, { cause });
+  }
+  const wrong = invalidLine(text.split(/\r?\n/));
+  if (wrong !== undefined) {
+    // The line itself is not shown: it may be a part of a secret.
+    throw new UserError(
+      `--env: "${file}", line ${wrong}: expected NAME=value, a comment after #, or nothing`,
+    );
+  }
+  for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
+}
+
+/** The number of the first invalid line, which Node's own reader ignores. */
+function invalidLine(lines: readonly string[]): number | undefined {
+  let quote: string | undefined;
+  for (const [index, line] of lines.entries()) {
+    if (quote !== undefined) {
+      if (line.includes(quote)) quote = undefined;
+      continue;
+    }
+    if (NOTHING.test(line)) continue;
+    const [, value] = ASSIGNMENT.exec(line) ?? [];
+    if (value === undefined) return index + 1;
+    const [first = ""] = value;
+    if (QUOTES.includes(first) && !value.slice(1).includes(first)) quote = first;
+  }
+  return undefined;
+}

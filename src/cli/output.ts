@@ -1,0 +1,79 @@
+import { styleText } from "node:util";
+
+const MAX_LENGTH = 60;
+/**
+ * What moves the cursor, turns the order of the letters around (U+202A–202E, U+2066–2069, U+200E/F, U+061C), breaks the line, or is
+ * not seen at all: ids that differ would look the same.
+ */
+const INVISIBLE =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u{115F}\u{1160}\u{2800}]/gu;
+
+/** Strangers send what they like; a terminal is shown visible characters, and not too many. */
+export function shortText(text: string): string {
+  const shown = escapeControls(text);
+  return shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH - 1)}…` : shown;
+}
+
+/** The same of a text that is shown whole: what would not be seen stands there as `\u202e`. */
+export function escapeControls(text: string): string {
+  return text.replace(INVISIBLE, escaped);
+}
+
+/** The same of a text of several lines. */
+export function escapeLines(text: string): string {
+  return text.replace(INVISIBLE, (character) => (/[\n\t]/.test(character) ? character : escaped(character)));
+}
+
+/** The same as JSON, which says the same to a script. */
+export function escapedJson(value: unknown, indent?: number): string {
+  return escapeLines(JSON.stringify(value, null, indent));
+}
+
+/** In the spelling of JSON: a character beyond U+FFFF is two escapes. */
+function escaped(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+}
+
+/** Columns padded to their widest cell, with a rule below the head. */
+export function table(head: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = given.map((cells) => cells.map(escapeControls));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd();
+  return [line(head), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)].join("\n");
+}
+
+/** What every command that takes `--json` says of it. */
+export const JSON_OPTION = ["--json", "print the result as JSON, for scripts"] as const;
+
+export interface JsonOptions {
+  readonly json?: true;
+}
+
+/** Prints a result: as JSON where that was asked for, otherwise in words. */
+export function printResult({ json }: JsonOptions, result: unknown, words: () => string): void {
+  process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : escapeLines(words()));
+}
+
+/** What a line about a callback begins with: what kind of event it is, and its id. */
+export function eventColumns(eventType: string | null, eventId: string | null): readonly [string, string] {
+  return [shortText(eventType ?? "?").padEnd(18), shortText(eventId ?? "?").padEnd(40)];
+}
+
+/** The time of day at this machine. @param at in ISO 8601 */
+export function timeOfDay(at: string): string {
+  return new Date(at).toTimeString().slice(0, 8);
+}
+
+/** Green for a success, yellow for a rejection, red for a failure that the sender retries. */
+export function coloredStatus(status: number): string {
+  return styleText(status < 300 ? "green" : status < 500 ? "yellow" : "red", String(status));
+}

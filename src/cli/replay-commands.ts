@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "commander";
+import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/index.ts";
+import { maxAttemptMs } from "../app/index.ts";
+import type { Config } from "../config/index.ts";
+import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
+import { type FailureFilterOptions, failureFilter, withFailureFilter } from "./look-up-commands.ts";
+import { wholeNumber } from "./option-parsers.ts";
+import { escapeControls, type JsonOptions, printResult } from "./output.ts";
+
+const MARGIN_MS = 5_000;
+const BULK_OPTIONS = ["all", "state", "type", "code", "perSecond", "wait"] as const;
+const SUCCESSFUL: readonly string[] = ["success", "already_processed"];
+
+export function replayCommand(): Command {
+  return withFailureFilter(adminCommand("replay"))
+    .description(
+      "Run a failed event again, now; without an event_id, all failures that the options mean. Exit code 0 when it is handled in the end.",
+    )
+    .argument("[event_id]", "the event, as `oncehook failures` lists it")
+    .option("--source <source>", "where it came from (of one event: platform)")
+    .option("--dry-run", "only show what it would do: everything is rolled back")
+    .option("--all", "every failure there is")
+    .option(
+      "--per-second <count>",
+      "how many may begin in a second, up to 100 (default: 10)",
+      wholeNumber(1, 100),
+    )
+    .option("--wait", "wait until all of them were run; exit code 1 when one failed again")
+    .action(replay);
+}
+
+/** Removes a failure without running it. */
+export function discardCommand(): Command {
+  return adminCommand("discard")
+    .description("Delete a failed event without running it: no retry of it is left. Its log entries stay.")
+    .argument("<event_id>", "the event, as `oncehook failures` lists it")
+    .option("--source <source>", "where it came from", "platform")
+    .action(async (eventId: string, options: AdminOptions & JsonOptions & { readonly source: string }) => {
+      const key = { source: options.source, event_id: eventId };
+      await callAdmin(options, ({ failures }) => failures.discard(key));
+      printResult(options, key, () => `the failure of ${escapeControls(eventId)} was discarded\n`);
+    });
+}
+
+async function replay(eventId: string | undefined, options: BulkOptions, command: Command): Promise<void> {
+  if (eventId === undefined) return bulkReplay(options, command);
+  const ofMany = BULK_OPTIONS.find((name) => options[name] !== undefined);
+  if (ofMany !== undefined)
+    command.error(`error: --${dashed(ofMany)} is for many failures: leave it out, or the event_id`);
+  const key = { source: options.source ?? "platform", event_id: eventId };
+  const mode = { dry_run: options.dryRun ?? false };
+  const replayed = await callAdmin(options, ({ failures }) => failures.replay(key, mode), longestReplayMs);
+  printResult(options, replayed, () => replaySummary(replayed));
+  if (!SUCCESSFUL.includes(replayed.outcome)) process.exitCode = 1;
+}
+
+function longestReplayMs(config: Config): number {
+  return maxAttemptMs(config) + MARGIN_MS;
+}
+
+function replaySummary(view: ReplayView): string {
+  const { outcome, result, error, dry_run } = view;
+  const ending = `${outcome}${result === undefined ? "" : ` ${JSON.stringify(result)}`}`;
+  const why = error === undefined ? "" : `${error}\n`;
+  return `${dry_run ? "a dry run, rolled back" : "replayed"}: ${ending}\n${why}${dry_run ? dryRunLines(view) : ""}`;
+}
+
+/** What a dry run did, a line each. */
+function dryRunLines(view: ReplayView): string {
+  const { statements = [], notifications = [], connection_used = false } = view;
+  const lines = [
+    ...statements.map(({ sql, rows }) => `${rowsText(rows)}  ${oneLine(sql)}`),
+    ...omitted(view.statements_omitted, "statements"),
+    ...(connection_used ? ["what it ran through tx.connection is not shown"] : []),
+    ...(view.deferred_keys_unchecked === true
+      ? ["deferred foreign keys, which a commit checks, were not checked"]
+      : []),
+    ...notifications.map(
+      ({ topic, payload }) => `notification ${oneLine(`${topic} ${JSON.stringify(payload)}`)}`,
+    ),
+    ...omitted(view.notifications_omitted, "notifications"),
+  ];
+  return lines.map((line) => `  ${line}\n`).join("");
+}
+
+function rowsText(rows: number | null): string {
+  if (rows === null) return "failed";
+  return rows === 1 ? "1 row" : `${rows} rows`;
+}
+
+function omitted(count = 0, what: string): string[] {
+  return count === 0 ? [] : [`and ${count} more ${what}`];
+}
+
+function oneLine(text: string): string {
+  return escapeControls(text.replace(/\s+/g, " "));
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** The options of `replay` that mean many failures. */
+interface BulkOptions extends AdminOptions, JsonOptions, FailureFilterOptions {
+  readonly all?: true;
+  readonly perSecond?: number;
+  readonly wait?: true;
+  readonly dryRun?: true;
+}
+
+const MISSING_ARGUMENT =
+  "missing argument 'event_id', or for many --state, --type, --code or --source; --all is every failure";
+const POLL_EVERY_MS = 500;
+
+/** Has the receiver replay every failure that the options mean; with `--wait`, until it is done. */
+async function bulkReplay(options: BulkOptions, command: Command): Promise<void> {
+  const filter = failureFilter(options);
+  if (options.dryRun === true) command.error("error: --dry-run is for one event: give its event_id");
+  if (options.all !== true && Object.keys(filter).length === 0) command.error(`error: ${MISSING_ARGUMENT}`);
+  const { perSecond } = options;
+  const asked = { filter, ...(perSecond === undefined ? {} : { per_second: perSecond }) };
+  const bulk = await callAdmin(options, async (client) => {
+    const started = await client.bulkReplays.start(asked);
+    return options.wait === true ? waitUntilEnded(client, started, options) : started;
+  });
+  printResult(options, bulk, () => bulkReplaySummary(bulk));
+  if (bulk.state === "cancelled" || bulk.failed > 0) process.exitCode = 1;
+}
+
+/** Prints progress for a person; a script gets only the final state. */
+async function waitUntilEnded(
+  { bulkReplays }: AdminClient,
+  started: BulkReplayView,
+  { json }: BulkOptions,
+): Promise<BulkReplayView> {
+  let bulk = started;
+  while (bulk.ended_at === null) {
+    await sleep(POLL_EVERY_MS);
+    const before = bulk;
+    bulk = await bulkReplays.get(bulk.id);
+    if (json !== true && (bulk.done !== before.done || bulk.state !== before.state))
+      process.stderr.write(`${bulk.state}: ${bulk.done} of ${bulk.total}\n`);
+  }
+  return bulk;
+}
+
+function bulkReplaySummary({ id, state, total, ...counts }: BulkReplayView): string {
+  if (counts.ended_at === null) {
+    const failures = total === 1 ? "1 failure" : `${total} failures`;
+    return `bulk replay ${id} is ${state}: ${failures}, max ${counts.per_second}/s\n`;
+  }
+  const { succeeded, already_handled, failed } = counts;
+  return `bulk replay ${id} is ${state}: ${succeeded} succeeded, ${already_handled} already handled, ${failed} failed again, of ${total}\n`;
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { buffer } from "node:stream/consumers";
+import { Command, Option } from "commander";
+import type { Config } from "../config/index.ts";
+import {
+  errorReason,
+  fileErrorText,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+  rootCause,
+  VERSIONS,
+} from "../domain/index.ts";
+import { signHmac } from "../sources/index.ts";
+import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
+import { JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
+import { UsageError, UserError } from "./user-error.ts";
+
+interface SendOptions extends JsonOptions {
+  readonly data?: string;
+  readonly id?: string;
+  readonly timestamp?: string;
+  readonly url?: string;
+  readonly api?: string;
+  readonly env?: string;
+}
+
+const TIME_LIMIT_MS = 35_000;
+/** Loaded by who sends, and at no other command's start. */
+const sandbox = () => import("../dev/sandbox/index.ts");
+
+export function sendCommand(): Command {
+  return new Command("send")
+    .description(
+      "Send a callback, signed as AUTH_METHOD says, and print the answer. Exit code 0 for an answer of 200.",
+    )
+    .argument("<type>", "the event type, such as payment_notify")
+    .option("--data <json>", "the event's data as a JSON object (default: a sample for the built-in types)")
+    .option(
+      "--id <event_id>",
+      "the event's id (default: a new one); the same id again is a duplicate, whatever its body",
+    )
+    .option(
+      "--timestamp <seconds>",
+      "the event's timestamp, in seconds since 1970 (default: now); with --id, the same body again",
+    )
+    .option("--url <url>", "where to (default: CALLBACK_BASE_URL followed by /api/platform/callback)")
+    .addOption(new Option("--api <version>", "sent as X-API-Version").choices(VERSIONS))
+    .option(...ENV_OPTION)
+    .option(...JSON_OPTION)
+    .action(send);
+}
+
+async function send(type: string, options: SendOptions): Promise<void> {
+  const url = options.url === undefined ? undefined : urlOf(options.url);
+  const data = await dataOf(type, options.data);
+  const timestamp = timestampOf(options.timestamp);
+  const { config } = await loadConfiguration(options, { listens: false });
+  const event = {
+    event_id: options.id ?? `evt_${randomUUID()}`,
+    event_type: type,
+    timestamp,
+    data,
+  };
+  const body = JSON.stringify(event);
+  const headers = await headersFor(config, body, type);
+  const address = url ?? `${config.baseUrl}/api/platform/callback`;
+  const version = options.api === undefined ? {} : { "x-api-version": options.api };
+  const response = await post(address, { ...headers, ...version }, body);
+  const text = await response.text();
+  // A proxy in front may answer with a page.
+  const result = { url: address, event, status: response.status, answer: parseJson(text) ?? text };
+  printResult(options, result, () => `POST ${address}\n${body}\n\n${response.status}\n${text}\n`);
+  if (response.status === 429) process.stderr.write(`oncehook: ${rateLimitMessage(response.headers)}\n`);
+  if (response.status !== 200) process.exitCode = 1;
+}
+
+async function headersFor(
+  { authentication }: Config,
+  body: string,
+  type: string,
+): Promise<Record<string, string>> {
+  const { authenticHeaders, CannotSignError } = await sandbox();
+  try {
+    return await authenticHeaders(authentication, body, type);
+  } catch (cause) {
+    throw cause instanceof CannotSignError ? new UserError(cause.message, { cause }) : cause;
+  }
+}
+
+async function post(url: string, headers: Record<string, string>, body: string): Promise<Response> {
+  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  try {
+    return await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
+  } catch (cause) {
+    const { port, protocol } = new URL(url);
+    const tried = port === "" ? (protocol === "https:" ? "443" : "80") : port;
+    throw new UserError(
+      `${url} did not answer on port ${tried}: ${errorReason(rootCause(cause))}. Is the receiver running, and with this port? PORT and ` +
+        "CALLBACK_BASE_URL here must be the receiver's; --url names another address",
+      { cause },
+    );
+  }
+}
+
+const LIMIT_VARIABLES: Readonly<Record<string, string>> = {
+  default: "RATE_LIMIT_DEFAULT",
+  callback: "RATE_LIMIT_CALLBACK",
+};
+
+/** What `RateLimit` says of a 429: which limits have nothing left, by the variables that set them. */
+function rateLimitMessage(headers: Headers): string {
+  const left = [...(headers.get("ratelimit") ?? "").matchAll(/"(\w+)";r=(\d+)/g)];
+  const used = left.flatMap(([, name = "", rest]) => (rest === "0" ? [LIMIT_VARIABLES[name] ?? name] : []));
+  const variables = used.length > 0 ? used : Object.values(LIMIT_VARIABLES);
+  return (
+    `too many requests from this address: Retry-After ${headers.get("retry-after") ?? "unknown"} seconds. ` +
+    `${variables.join(" or ")} of the receiver sets the limit; for a trial, start it with "off" there`
+  );
+}
+
+function urlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && ["http:", "https:"].includes(url.protocol)) return text;
+  throw new UsageError(
+    `--url: got ${JSON.stringify(text)}, expected an http(s) address such as http://127.0.0.1:8080/api/platform/callback`,
+  );
+}
+
+function timestampOf(text: string | undefined): number {
+  if (text === undefined) return Math.floor(Date.now() / 1000);
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `--timestamp: got ${JSON.stringify(text)}, expected whole seconds since 1970, such as ${Math.floor(Date.now() / 1000)}`,
+  );
+}
+
+async function dataOf(type: string, text: string | undefined): Promise<JsonObject> {
+  if (text === undefined) {
+    const sample = (await sandbox()).sampleData(type);
+    if (sample === undefined)
+      throw new UsageError(
+        `"${type}" is no built-in type, so there is no sample of its data: add --data with a JSON object, such as --data '{"id":"1"}'`,
+      );
+    return sample;
+  }
+  const value = parseJson(text);
+  if (!isJsonObject(value))
+    throw new UsageError(`--data: got ${JSON.stringify(text)}, expected a JSON object`);
+  return value;
+}
+
+export function signCommand(): Command {
+  return new Command("sign")
+    .description(
+      "Print the X-Signature of a body: HMAC-SHA256 of its bytes with SIGNING_SECRET, lowercase hex.",
+    )
+    .argument("[file]", "the file with the body; standard input when left out")
+    .option(...ENV_OPTION)
+    .action(async (file: string | undefined, options: { env?: string }) => {
+      const { config } = await loadConfiguration(options, { listens: false });
+      const [secret = ""] = config.authentication.signing.secrets;
+      process.stdout.write(`${signHmac(secret, await bytesOf(file))}\n`);
+    });
+}
+
+async function bytesOf(file: string | undefined): Promise<Uint8Array> {
+  if (file === undefined) return buffer(process.stdin);
+  try {
+    return await readFile(file);
+  } catch (cause) {
+    throw new UserError(`the file "${file}" ${fileErrorText(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,155 @@
+import type { Config } from "./config.ts";
+import { isLoopbackHost } from "./public-host.ts";
+import type { Reading } from "./read-variables.ts";
+import { flag, httpUrl, list, matching, port, text, type VariableTable, wholeNumber } from "./variable.ts";
+
+const token = matching(/^[\x21-\x7e]{16,}$/, "at least 16 printable characters without spaces");
+const claimValues = list("")
+  .refine((items) => items.length > 0)
+  .describe("values of the claim, separated by commas");
+
+/** The admin listener, and access to it. */
+export const ADMIN_VARIABLES = {
+  ADMIN_HOST: {
+    schema: text("an address to listen on"),
+    default: "127.0.0.1",
+    meaning: "Where the admin listener listens",
+  },
+  ADMIN_PORT: { schema: port, default: "8081", meaning: "The admin listener's port" },
+  ADMIN_ALLOW_PLAIN_HTTP: {
+    schema: flag,
+    default: "false",
+    meaning:
+      "true: in production ADMIN_HOST may be other than loopback, in a network that only your proxy and probes can reach",
+  },
+  ADMIN_TOKEN: {
+    schema: token,
+    secret: "own",
+    generated: true,
+    neededInProduction: "at least 16 characters, such as from: openssl rand -hex 24",
+    meaning: "The bearer token of the admin API",
+  },
+  ADMIN_VIEWER_TOKEN: { schema: token, secret: "own", meaning: "A second, read-only token" },
+  ADMIN_BASE_URL: {
+    schema: httpUrl
+      .refine((url) => new URL(url).pathname === "/" && new URL(url).search === "")
+      .describe("an http(s) address without a path; in production https, except for a loopback one"),
+    defaultText: "the listener's own",
+    meaning: "The address at which operators reach the admin listener, through a proxy that ends TLS",
+  },
+  ADMIN_SESSION_HOURS: { schema: wholeNumber(1, 720), default: "12", meaning: "How long a session lasts" },
+  ADMIN_OIDC_ISSUER: {
+    schema: httpUrl,
+    httpsInProduction: true,
+    meaning: "The OpenID provider that signs operators in; its endpoints are discovered",
+    with: ["ADMIN_OIDC_CLIENT_ID", "ADMIN_OIDC_CLIENT_SECRET"],
+  },
+  ADMIN_OIDC_CLIENT_ID: { schema: text("the client id"), meaning: "This receiver's, at the provider" },
+  ADMIN_OIDC_CLIENT_SECRET: {
+    schema: text("the client secret"),
+    secret: "issued",
+    meaning: "The client's secret",
+  },
+  ADMIN_OIDC_SCOPES: {
+    schema: text("")
+      .refine((scopes) => scopes.split(" ").includes("openid"))
+      .describe("scopes with openid among them, separated by spaces"),
+    default: "openid email",
+    meaning: "The scopes that a sign-in requests",
+  },
+  ADMIN_OIDC_CLAIM: {
+    schema: matching(/^\S{1,200}$/, "a claim's name"),
+    default: "email",
+    meaning:
+      "The claim whose values the two lists name; a mail address counts only where the provider has verified it",
+  },
+  ADMIN_OIDC_OPERATORS: {
+    schema: claimValues,
+    defaultText: "none",
+    meaning: "Operators: may read and change",
+  },
+  ADMIN_OIDC_VIEWERS: {
+    schema: claimValues,
+    defaultText: "none",
+    meaning: "Viewers: may only read; a person on neither list has no access",
+  },
+} satisfies VariableTable;
+
+type AdminReading = Reading<typeof ADMIN_VARIABLES>;
+
+/** The admin listener, without its token. */
+export function adminOf(reading: AdminReading, listen: Config["listen"]): Omit<Config["admin"], "token"> {
+  const { values } = reading;
+  checkPort(reading, listen);
+  checkProvider(reading);
+  checkHttps(reading);
+  const { ADMIN_BASE_URL: baseUrl } = values;
+  return {
+    host: values.ADMIN_HOST,
+    port: values.ADMIN_PORT,
+    viewerToken: values.ADMIN_VIEWER_TOKEN ?? null,
+    baseUrl: baseUrl === undefined ? null : new URL(baseUrl).origin,
+    sessionHours: values.ADMIN_SESSION_HOURS,
+    oidc: oidcOf(values),
+  };
+}
+
+function oidcOf(values: AdminReading["values"]): Config["admin"]["oidc"] {
+  const { ADMIN_OIDC_ISSUER: issuer, ADMIN_OIDC_CLIENT_ID: clientId } = values;
+  const { ADMIN_OIDC_CLIENT_SECRET: clientSecret } = values;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    scope: values.ADMIN_OIDC_SCOPES,
+    claim: values.ADMIN_OIDC_CLAIM,
+    operators: values.ADMIN_OIDC_OPERATORS ?? [],
+    viewers: values.ADMIN_OIDC_VIEWERS ?? [],
+  };
+}
+
+const EVERY_ADDRESS: readonly string[] = ["0.0.0.0", "::"];
+
+/** Two listeners cannot share a port of one address, nor of all addresses and one of them. */
+function checkPort({ values, problems }: AdminReading, listen: Config["listen"]): void {
+  const { ADMIN_HOST: host, ADMIN_PORT: number } = values;
+  if (listen.port !== number || number === 0) return;
+  if (listen.host !== host && ![listen.host, host].some((one) => EVERY_ADDRESS.includes(one))) return;
+  const message = `got ${number}, expected another port than PORT: the two listeners need one each`;
+  problems.add(["ADMIN_PORT"], message, ["PORT"]);
+}
+
+const PROVIDER = ["ADMIN_OIDC_ISSUER", "ADMIN_OIDC_CLIENT_ID", "ADMIN_OIDC_CLIENT_SECRET"];
+const WITH_PROVIDER = [
+  "ADMIN_OIDC_SCOPES",
+  "ADMIN_OIDC_CLAIM",
+  "ADMIN_OIDC_OPERATORS",
+  "ADMIN_OIDC_VIEWERS",
+] as const;
+
+function checkProvider({ values, problems, isSet }: AdminReading): void {
+  if (values.ADMIN_OIDC_ISSUER === undefined) {
+    const others = WITH_PROVIDER.filter((name) => isSet(name));
+    if (others.length > 0) problems.add(others, "is set without ADMIN_OIDC_ISSUER, expected both", PROVIDER);
+    return;
+  }
+  if (values.ADMIN_BASE_URL === undefined) {
+    const message =
+      "is not set, expected with ADMIN_OIDC_ISSUER: the provider sends operators back to " +
+      "<ADMIN_BASE_URL>/sign-in/oidc/callback";
+    problems.add(["ADMIN_BASE_URL"], message);
+  }
+  if (values.ADMIN_OIDC_OPERATORS === undefined && values.ADMIN_OIDC_VIEWERS === undefined) {
+    const message = "neither is set, expected one of them with ADMIN_OIDC_ISSUER: no operator could sign in";
+    problems.add(["ADMIN_OIDC_OPERATORS", "ADMIN_OIDC_VIEWERS"], message);
+  }
+}
+
+function checkHttps({ values, isProduction, problems }: AdminReading): void {
+  const { ADMIN_BASE_URL: baseUrl } = values;
+  if (!isProduction || baseUrl === undefined || baseUrl.startsWith("https:")) return;
+  if (isLoopbackHost(new URL(baseUrl).hostname)) return;
+  const expected = "expected an https address in production: sessions would cross the network in clear";
+  problems.add(["ADMIN_BASE_URL"], `got ${JSON.stringify(baseUrl)}, ${expected}`);
+}

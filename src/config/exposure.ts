@@ -1,0 +1,124 @@
+import ipaddr from "ipaddr.js";
+import type { Problems } from "./problems.ts";
+import { isLoopbackHost } from "./public-host.ts";
+import type { Environment } from "./read-variables.ts";
+import { weakSecrets } from "./secrets.ts";
+import type { Values } from "./variables.ts";
+
+/** What is wrong with a variable, in words that follow its name. */
+interface Exposure {
+  readonly name: string;
+  readonly message: string;
+  /** `warn`: production starts with a warning. */
+  readonly production?: "warn";
+  /** `ignore`: a development machine has good reasons for it. */
+  readonly development?: "ignore";
+}
+
+/**
+ * What leaves the receiver open: secrets that can be guessed, certificates that are not verified, networks that hold
+ * everyone, plain HTTP. Production refuses it, development returns it as warnings; tests have constant secrets on purpose.
+ */
+export function checkExposure(values: Values, env: Environment, problems: Problems): string[] {
+  if (values.APP_ENV === "test") return [];
+  const exposures: Exposure[] = [
+    ...weakSecretExposures(values),
+    ...processExposures(env),
+    ...networkExposures(values),
+    ...plainHttpExposures(values),
+  ];
+  const isProduction = values.APP_ENV === "production";
+  if (isProduction) {
+    for (const { name, message, production } of exposures)
+      if (production !== "warn") problems.add([name], `${message}. Production does not start with it`);
+  }
+  const warned = exposures.filter(({ production, development }) =>
+    isProduction ? production === "warn" : development !== "ignore",
+  );
+  return warned.map(({ name, message }) => `${name}: ${message}`);
+}
+
+function weakSecretExposures(values: Values): Exposure[] {
+  return weakSecrets(values).map(({ name, message, isPrevious }) =>
+    isPrevious
+      ? { name, message: `${message}; remove it once it is rotated out`, production: "warn" }
+      : { name, message },
+  );
+}
+
+/** What Node itself reads from the environment. */
+function processExposures(env: Environment): Exposure[] {
+  const exposures: Exposure[] = [];
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
+    const message =
+      'got "0", expected it not to be set: it switches off the verification of every certificate. To trust an ' +
+      "authority of your own, name its file in NODE_EXTRA_CA_CERTS";
+    exposures.push({ name: "NODE_TLS_REJECT_UNAUTHORIZED", message });
+  }
+  if (/--insecure[-_]http[-_]parser/.test(env.NODE_OPTIONS ?? "")) {
+    const message =
+      "got --insecure-http-parser, expected it not to be set: it lets a request hide in another one";
+    exposures.push({ name: "NODE_OPTIONS", message });
+  }
+  return exposures;
+}
+
+function networkExposures({ TRUST_PROXY, NOTIFY_ALLOW_ADDRESSES }: Values): Exposure[] {
+  const expected = {
+    TRUST_PROXY:
+      "your proxies' own addresses: a trusted proxy chooses " +
+      "the address that limits and IP_ALLOW_LIST see, and passes plain HTTP for HTTPS",
+    NOTIFY_ALLOW_ADDRESSES:
+      "the private networks that the webhook's receiver and the mail " +
+      "server are in: public addresses need no entry, and this allows loopback and cloud metadata addresses",
+  };
+  return Object.entries({ TRUST_PROXY, NOTIFY_ALLOW_ADDRESSES }).flatMap(([name, networks]) => {
+    const share = largeAddressShare(networks ?? []);
+    if (share === undefined) return [];
+    return [
+      { name, message: `got networks with ${share}, expected ${expected[name as keyof typeof expected]}` },
+    ];
+  });
+}
+
+function plainHttpExposures(values: Values): Exposure[] {
+  // Browsers are sent to these with the code, and after it.
+  const exposures = (["OAUTH_REDIRECT_URI", "OAUTH_SUCCESS_URL"] as const).flatMap((name): Exposure[] => {
+    const url = values[name];
+    if (url === undefined || URL.parse(url)?.protocol === "https:") return [];
+    const message = `got ${JSON.stringify(url)}, expected an https address`;
+    return [{ name, message, development: "ignore" }];
+  });
+  const { ADMIN_HOST: host, ADMIN_ALLOW_PLAIN_HTTP: isAllowed } = values;
+  if (!isLoopbackHost(host) && !isAllowed) {
+    const message =
+      `got ${JSON.stringify(host)}, expected a loopback address: the admin listener speaks plain HTTP, and its token and ` +
+      "sessions would cross the network in clear. Put a proxy with TLS on this machine, or, where nothing but that " +
+      "proxy and the probes can reach the port (a container's own network), set ADMIN_ALLOW_PLAIN_HTTP=true";
+    exposures.push({ name: "ADMIN_HOST", message });
+  }
+  return exposures;
+}
+
+/** Private networks are a hundredth of all addresses; the published lists of large providers are less than a twentieth. */
+const MAX_PERCENT = 6;
+const MAPPED_IPV4 = ipaddr.parse("::ffff:0:0");
+
+/** How large a part of all addresses these networks hold, in words; undefined for a small one. Overlaps count twice. */
+function largeAddressShare(cidrs: readonly string[]): string | undefined {
+  const shares = { IPv4: 0, IPv6: 0 };
+  for (const cidr of new Set(cidrs)) {
+    const [text = "", suffix] = cidr.split("/");
+    const address = ipaddr.parse(text);
+    const bits = Number(suffix ?? address.toByteArray().length * 8);
+    shares[address.kind() === "ipv4" ? "IPv4" : "IPv6"] += 2 ** -bits;
+    // An IPv4 address also matches in its form inside IPv6 (RFC 4291 §2.5.5.2).
+    if (address.kind() === "ipv6" && address.match(MAPPED_IPV4, Math.min(bits, 96)))
+      shares.IPv4 += 2 ** -Math.max(0, bits - 96);
+  }
+  for (const [family, share] of Object.entries(shares)) {
+    const percent = Math.min(100, Math.floor(100 * share));
+    if (percent >= MAX_PERCENT) return `${percent} % of all ${family} addresses`;
+  }
+  return undefined;
+}

@@ -1,0 +1,107 @@
+import type { Config } from "./config.ts";
+import type { Reading } from "./read-variables.ts";
+import { flag, list, matching, oneOf, someOf, type VariableTable, wholeNumber } from "./variable.ts";
+
+export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;
+
+/** What happens to an accepted callback. */
+export const HANDLING_VARIABLES = {
+  HANDLERS: {
+    schema: someOf(BUILT_IN_TYPES, "none"),
+    defaultText: "all three; none where oncehook.config.ts has handlers of its own",
+    meaning: "The built-in handlers that are on; empty means the default",
+  },
+  HANDLER_TIMEOUT_MS: {
+    schema: wholeNumber(50, 600_000, ", below REQUEST_TIMEOUT_MS"),
+    default: "10000",
+    meaning: "A handler that takes longer is rolled back and answered 500",
+  },
+  EVENT_TYPE_FROM: {
+    schema: oneOf("header", "body", "either"),
+    default: "either",
+    meaning: "Where the event type is read; either: the header, or the body without one",
+  },
+  REJECT_TYPE_MISMATCH: {
+    schema: flag,
+    default: "false",
+    meaning: "Answer 400 when X-Event-Type and event_type differ",
+  },
+  RETRY_MAX: { schema: wholeNumber(0, 100), default: "3", meaning: "Asynchronous retries of a failed event" },
+  RETRY_DELAY_SECONDS: {
+    schema: matching(/^\d{1,5}(\.\d{1,3})?$/, "")
+      .transform(Number)
+      .refine((seconds) => seconds >= 0.05 && seconds <= 86_400)
+      .describe("seconds from 0.05 to 86400"),
+    default: "60",
+    meaning: "Time between them",
+  },
+} satisfies VariableTable;
+
+/** What is logged and kept, and for how long. */
+export const LOG_VARIABLES = {
+  LOG_LEVEL: {
+    schema: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"),
+    default: "info",
+    meaning: "Of the log on standard output",
+  },
+  MASK_HEADERS: {
+    schema: list("header names, separated by commas"),
+    default: "",
+    meaning: "Masked in logs, in addition to the built-in list",
+  },
+  MASK_KEYS: {
+    schema: list("body keys, separated by commas"),
+    default: "",
+    meaning: "Masked in logs, in addition to the built-in list",
+  },
+  LOG_RETENTION_DAYS: {
+    schema: wholeNumber(1, 36_500),
+    default: "30",
+    meaning: "How long the callback log is kept",
+  },
+  REFUSED_LOG_BYTES: {
+    schema: wholeNumber(1_048_576, 1_099_511_627_776),
+    default: "67108864",
+    meaning: "Bytes of all refused requests in the callback log; beyond it the oldest of them are deleted",
+  },
+  RECORD_RETENTION_DAYS: {
+    schema: wholeNumber(1, 36_500),
+    defaultText: "for ever",
+    meaning: "How long records are kept; older events are then refused, as they could be duplicates",
+  },
+} satisfies VariableTable;
+
+type HandlingReading = Reading<typeof HANDLING_VARIABLES & typeof LOG_VARIABLES>;
+
+/**
+ * @param hasOwnHandlers switches off the built-in handlers that HANDLERS does not name
+ * @param requestTimeoutMs a handler must end before it
+ * @param credentialHeaders are masked whatever their names
+ */
+export function handlingOf(
+  { values, problems }: HandlingReading,
+  hasOwnHandlers: boolean,
+  requestTimeoutMs: number,
+  credentialHeaders: readonly string[],
+) {
+  const { HANDLER_TIMEOUT_MS: handlerTimeoutMs } = values;
+  if (handlerTimeoutMs >= requestTimeoutMs) {
+    const message = `got ${handlerTimeoutMs}, expected less than REQUEST_TIMEOUT_MS (${requestTimeoutMs})`;
+    problems.add(["HANDLER_TIMEOUT_MS"], message, ["REQUEST_TIMEOUT_MS"]);
+  }
+  const usual: readonly string[] = hasOwnHandlers ? [] : BUILT_IN_TYPES;
+  return {
+    builtInHandlers: [...(values.HANDLERS ?? usual)],
+    handlerTimeoutMs,
+    eventTypeFrom: values.EVENT_TYPE_FROM,
+    rejectTypeMismatch: values.REJECT_TYPE_MISMATCH,
+    retry: { max: values.RETRY_MAX, delaySeconds: values.RETRY_DELAY_SECONDS },
+    logLevel: values.LOG_LEVEL,
+    mask: { headers: [...values.MASK_HEADERS, ...credentialHeaders], keys: values.MASK_KEYS },
+    retention: {
+      logDays: values.LOG_RETENTION_DAYS,
+      recordDays: values.RECORD_RETENTION_DAYS ?? null,
+      refusedBytes: values.REFUSED_LOG_BYTES,
+    },
+  } satisfies Partial<Config>;
+}

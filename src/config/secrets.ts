@@ -1,0 +1,176 @@
+import type { Problems } from "./problems.ts";
+import type { Environment } from "./read-variables.ts";
+import { exporterSecrets } from "./tracing.ts";
+import { key32, percentDecoded } from "./variable.ts";
+import { secretNames, type Values } from "./variables.ts";
+
+/** All of them: an address is a secret where it is one as a whole. */
+const SECRET_NAMES = secretNames("own", "previous", "issued", "address");
+
+/** Longer than most words, which must stay readable, and shorter than most random parts of an address. */
+const MIN_RANDOM_PART = 16;
+
+/** The text of every secret, as logs mask it. */
+export function secretTexts(env: Environment, values: Values): string[] {
+  const texts = SECRET_NAMES.flatMap((name) => {
+    const value = values[name];
+    if (typeof value === "string") return [value];
+    // A key is kept as bytes; its text could leak, and that of each in a list.
+    return [env[name], ...(Array.isArray(value) ? (env[name]?.split(",") ?? []) : [])].map((one) =>
+      one?.trim(),
+    );
+  });
+  const passwords = [values.DATABASE_URL, values.SMTP_URL].map((url) => URL.parse(url ?? "")?.password ?? "");
+  const hook = URL.parse(values.NOTIFY_WEBHOOK_URL ?? "");
+  // A part of a webhook's address may turn up without the rest of it.
+  const parts = hook === null ? [] : [...hook.pathname.split("/"), ...hook.searchParams.values()];
+  return [
+    ...texts,
+    ...passwords,
+    ...passwords.map(percentDecoded),
+    ...parts.filter(({ length }) => length >= MIN_RANDOM_PART),
+    ...exporterSecrets(env),
+  ].filter((text) => text !== undefined && text !== "") as string[];
+}
+
+/** Platforms may sign with the client's secret, so these may equal it. */
+const SIGNS = /^(SIGNING|JWT)_SECRET/;
+
+/** A secret with two purposes leaks both at once. */
+export function checkDistinct(values: Values, problems: Problems): void {
+  const seen = new Map<string, string>();
+  for (const name of SECRET_NAMES) {
+    const value = name === "SMTP_URL" ? URL.parse(values.SMTP_URL ?? "")?.password : values[name];
+    for (const secret of [value].flat().filter(isSecret).map(canonicalSecret)) {
+      const other = seen.get(secret);
+      if (other === undefined) seen.set(secret, name);
+      else if (other === name) problems.add([name], "holds the same secret twice");
+      else if (!mayShareSecret(name, other) && !mayShareSecret(other, name))
+        problems.add([name], `is the same as ${other}, expected a secret of its own`);
+    }
+  }
+}
+
+function mayShareSecret(one: string, other: string): boolean {
+  return one === "OAUTH_CLIENT_SECRET" && SIGNS.test(other);
+}
+
+function isSecret(value: unknown): value is string | Uint8Array {
+  return (typeof value === "string" && value !== "") || value instanceof Uint8Array;
+}
+
+/** One text for one secret: the same 32 bytes in base64, hexadecimal, or after a webhook's prefix. */
+function canonicalSecret(secret: string | Uint8Array): string {
+  if (typeof secret !== "string") return Buffer.from(secret).toString("base64");
+  const text = secret.replace(/^whsec_/, "");
+  const key = key32.safeParse(text);
+  return key.success ? Buffer.from(key.data).toString("base64") : text;
+}
+
+/** The variables of one environment, with the name it has in messages. */
+export interface EnvironmentFile {
+  readonly name: string;
+  readonly values: Readonly<Record<string, string | undefined>>;
+}
+
+const NEVER_SHARED = {
+  secret: SECRET_NAMES,
+  address: ["CALLBACK_BASE_URL"],
+  database: ["DATABASE_URL"],
+} as const;
+
+/** SPEC 1.6: environments share neither addresses nor secrets. Returns what two of them share, without its value. */
+export function compareEnvironments(files: readonly EnvironmentFile[]): string[] {
+  return Object.entries(NEVER_SHARED).flatMap(([kind, names]) => {
+    const seen = new Map<string, { file: string; variable: string }>();
+    return files.flatMap(({ name: file, values }) =>
+      names.flatMap((variable) => {
+        const value = values[variable]?.replace(/\/+$/, "");
+        if (value === undefined || value === "") return [];
+        const other = seen.get(value);
+        if (other === undefined) seen.set(value, { file, variable });
+        if (other === undefined || other.file === file) return [];
+        const both = `${variable} equals ${other.variable}`;
+        return [`${file} and ${other.file} share one ${kind}: ${both}; give each its own`];
+      }),
+    );
+  });
+}
+
+/** Seven letters or more: random text of any usual length holds none of them. */
+const PLACEHOLDERS =
+  /changeme|changethis|changeit|replaceme|replacethis|replacewith|placeholder|yoursecret|yourtoken|yourown|yourkey|examplesecret|exampletoken|examplekey|mysecret|supersecret|topsecret|notsecret|notasecret|insecure|donotuse|password|passw0rd|p4ssw0rd|letmein|qwertyui/;
+/** Of 16 random hexadecimal digits, at most 4 different ones are 4 in ten million. */
+const MIN_CHARACTERS = 5;
+/** Of 32 random hexadecimal digits, at most 7 different ones are 4 in a hundred million. */
+const MIN_BYTES = 8;
+/** How many neighbours of a hundred count up or down by one in a sequence. */
+const SEQUENCE_PERCENT = 75;
+
+/** A secret that can be guessed. */
+export interface WeakSecret {
+  readonly name: string;
+  readonly message: string;
+  readonly isPrevious: boolean;
+}
+
+/** Every configured secret that can be guessed, with the reason; none of its text. */
+export function weakSecrets(values: Values): WeakSecret[] {
+  const find = (kind: "own" | "previous") =>
+    secretNames(kind).flatMap((name) => {
+      const secrets = [values[name]].flat().filter(isSecret);
+      const weakness = secrets.map(weaknessOf).find((one) => one !== undefined);
+      if (weakness === undefined) return [];
+      const command = `openssl rand ${name.startsWith("ENCRYPTION_KEY") ? "-base64" : "-hex"} 32`;
+      const message = `got ${weakness}, expected a random one, such as from: ${command}`;
+      return [{ name, message, isPrevious: kind === "previous" }];
+    });
+  // Platforms issue short secrets, but no placeholder.
+  const issued = secretNames("issued")
+    .filter((name) => isPlaceholder(String(values[name] ?? "")))
+    .map((name) => ({
+      name,
+      message: "got a placeholder, expected the secret that the platform has issued",
+      isPrevious: false,
+    }));
+  return [...find("own"), ...issued, ...find("previous")];
+}
+
+function weaknessOf(secret: string | Uint8Array): string | undefined {
+  if (typeof secret !== "string") return weaknessOfBytes(secret, MIN_BYTES);
+  if (isPlaceholder(secret)) return "a placeholder";
+  const [, encoded] = /^whsec_(.+)$/.exec(secret) ?? [];
+  return encoded === undefined
+    ? weaknessOfBytes(Buffer.from(secret), MIN_CHARACTERS)
+    : weaknessOfBytes(Buffer.from(encoded, "base64"), MIN_BYTES);
+}
+
+function weaknessOfBytes(bytes: Uint8Array, min: number): string | undefined {
+  const different = new Set(bytes).size;
+  if (different === 1) return bytes[0] === 0 ? "zeros alone" : "one character over and over";
+  if (different < min) return `only ${different} different characters`;
+  const text = Buffer.from(bytes).toString("latin1");
+  if (isRepetition(text)) return "a repeated pattern";
+  if (isSequence(bytes)) return "a sequence";
+  return isPlaceholder(text) ? "a placeholder" : undefined;
+}
+
+function isPlaceholder(text: string): boolean {
+  return /^<.*>$/.test(text) || PLACEHOLDERS.test(text.toLowerCase().replace(/[^a-z0-9]/g, ""));
+}
+
+/** Whether it is a shorter text at least twice; the last one may be cut off. */
+function isRepetition(text: string): boolean {
+  const periods = Array.from(
+    { length: Math.max(0, Math.floor(text.length / 2) - 1) },
+    (_, index) => index + 2,
+  );
+  return periods.some((period) => text.startsWith(text.slice(period)));
+}
+
+/** Whether it counts up or down: `0123456789abcdef`, or the bytes 0 to 31. */
+function isSequence(bytes: Uint8Array): boolean {
+  const steps = [...bytes.subarray(1)].map((byte, at) => byte - (bytes[at] ?? 0));
+  const share = (step: number) => (100 * steps.filter((one) => one === step).length) / steps.length;
+  return share(1) >= SEQUENCE_PERCENT || share(-1) >= SEQUENCE_PERCENT;
+}

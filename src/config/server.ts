@@ -1,0 +1,197 @@
+import type { Config } from "./config.ts";
+import { isLoopbackHost, isPublicHost } from "./public-host.ts";
+import type { Reading } from "./read-variables.ts";
+import { cidrs, httpUrl, oneOf, port, rateLimit, text, type VariableTable, wholeNumber } from "./variable.ts";
+
+const address = text("an address to listen on");
+
+/** The environment, and the listener that platforms call. */
+export const SERVER_VARIABLES = {
+  APP_ENV: {
+    schema: oneOf("development", "test", "production"),
+    default: "development",
+    meaning: "The environment; environments share neither addresses nor secrets nor databases",
+  },
+  CALLBACK_BASE_URL: {
+    schema: httpUrl.describe(
+      "an http(s) address without query or fragment; in production a public https one",
+    ),
+    defaultText: "outside production, the listener's own",
+    meaning: "The address registered with the platform, up to but not including /api",
+    neededInProduction: "the https address that the platform has registered",
+  },
+  HOST: {
+    schema: address,
+    defaultText: "127.0.0.1; with TLS or a trusted proxy 0.0.0.0",
+    meaning: "Where the public listener listens",
+  },
+  PORT: { schema: port, default: "8080", meaning: "The public listener's port" },
+  TLS_CERT_FILE: {
+    schema: text("a PEM file with the certificate chain"),
+    meaning: "With TLS_KEY_FILE: HTTPS by the listener itself; reloaded when the files change",
+    with: ["TLS_KEY_FILE"],
+  },
+  TLS_KEY_FILE: { schema: text("a PEM file with the private key"), meaning: "The certificate's key" },
+  TRUST_PROXY: { schema: cidrs, meaning: "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted" },
+  IP_ALLOW_LIST: {
+    schema: cidrs,
+    defaultText: "every address",
+    meaning: "Allowed source addresses; others get 403",
+  },
+  CAPTURE: {
+    schema: oneOf("on", "off")
+      .transform((value) => value === "on")
+      .describe("on or off; in production off"),
+    default: "off",
+    meaning: "on: callbacks are kept unchanged for a day, for `oncehook listen` with ADMIN_TOKEN",
+  },
+} satisfies VariableTable;
+
+/** 0 is ambiguous: it could mean no requests or no limit. */
+const rateHint = (raw: string) =>
+  /^0+(\/|$)/.test(raw)
+    ? "a count of at least 1: 0 would refuse every request, and off switches the limit off"
+    : undefined;
+
+/** Bounds on what senders can make the public listener do. */
+export const LIMIT_VARIABLES = {
+  RATE_LIMIT_DEFAULT: {
+    schema: rateLimit,
+    hint: rateHint,
+    default: "100/hour",
+    meaning: "For each remote address, all routes of the public listener",
+  },
+  RATE_LIMIT_CALLBACK: {
+    schema: rateLimit,
+    hint: rateHint,
+    default: "10/minute",
+    meaning: "For each remote address, the callback routes, in addition",
+  },
+  RATE_LIMIT_STORE: {
+    schema: oneOf("memory", "database"),
+    default: "memory",
+    meaning: "database: all processes share one count",
+  },
+  REQUEST_TIMEOUT_MS: {
+    schema: wholeNumber(100, 600_000),
+    default: "30000",
+    meaning: "How long a request may take to arrive, and to wait for the database",
+  },
+  MAX_WAITING_CALLBACKS: {
+    schema: wholeNumber(1, 100_000),
+    default: "1000",
+    meaning: "Callbacks in progress or waiting for the database at a time; further ones get 503",
+  },
+  MAX_BODY_BYTES: {
+    schema: wholeNumber(1_024, 67_108_864),
+    default: "1048576",
+    meaning: "Longer bodies get 413",
+  },
+  MAX_UNVERIFIED_BYTES: {
+    schema: wholeNumber(1_024, 4_294_967_296, ", at least MAX_BODY_BYTES"),
+    default: "67108864",
+    meaning: "Bytes of all bodies that are not verified yet; beyond it the oldest unfinished one gets 503",
+  },
+  MAX_CONNECTIONS: {
+    schema: wholeNumber(8, 1_000_000),
+    default: "2048",
+    meaning: "Connections to the public listener; beyond it the one idle for longest is closed",
+  },
+  MAX_CONNECTIONS_PER_ADDRESS: {
+    schema: wholeNumber(1, 1_000_000),
+    default: "1024",
+    meaning: "The same for one address (IPv6: for a /64); proxies of TRUST_PROXY are exempt",
+  },
+} satisfies VariableTable;
+
+type ServerReading = Reading<typeof SERVER_VARIABLES & typeof LIMIT_VARIABLES>;
+
+/** The public listener, its address and its limits. */
+export function serverOf(reading: ServerReading, listens: boolean) {
+  const { values } = reading;
+  const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;
+  const host = values.HOST ?? (hasHttps ? "0.0.0.0" : "127.0.0.1");
+  checkHttps(reading, host, listens);
+  checkBaseUrl(reading);
+  checkBodyLimits(reading);
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
+  const tls = certFile !== undefined && keyFile !== undefined ? { tls: { certFile, keyFile } } : {};
+  const listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
+  const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
+  return {
+    environment: values.APP_ENV,
+    baseUrl,
+    isBaseUrlGiven: values.CALLBACK_BASE_URL !== undefined,
+    basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
+    captureEnabled: values.CAPTURE,
+    listen,
+    limits: {
+      default: values.RATE_LIMIT_DEFAULT,
+      callback: values.RATE_LIMIT_CALLBACK,
+      store: values.RATE_LIMIT_STORE,
+    },
+    requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+    maxWaitingCallbacks: values.MAX_WAITING_CALLBACKS,
+    maxBodyBytes: values.MAX_BODY_BYTES,
+    maxUnverifiedBytes: values.MAX_UNVERIFIED_BYTES,
+    connections: { max: values.MAX_CONNECTIONS, maxPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS },
+    ipAllowList: values.IP_ALLOW_LIST ?? null,
+  } satisfies Partial<Config>;
+}
+
+function originOf({ host, port: number, tls }: Config["listen"]): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${number}`;
+}
+
+function checkHttps({ values, isProduction, problems }: ServerReading, host: string, listens: boolean): void {
+  if (isProduction && values.CAPTURE) {
+    problems.add(
+      ["CAPTURE"],
+      "got on, expected off in production: callbacks would be stored and handed out with their credentials. Remove it " +
+        "here, and listen to a receiver of another environment",
+    );
+  }
+  if (values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined) return;
+  if (isProduction && listens) {
+    problems.add(
+      ["TLS_CERT_FILE", "TRUST_PROXY"],
+      "neither is set; production needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, " +
+        "or TRUST_PROXY to the addresses of the proxy that ends TLS",
+    );
+  }
+  // Production needs HTTPS whatever the host is.
+  if (!isProduction && !isLoopbackHost(host)) {
+    problems.add(
+      ["HOST"],
+      `got ${JSON.stringify(host)}, expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY ` +
+        "plain HTTP is served to this machine only",
+      ["TLS_CERT_FILE", "TRUST_PROXY", "APP_ENV"],
+    );
+  }
+}
+
+function checkBaseUrl({ values, isProduction, problems }: ServerReading): void {
+  const { CALLBACK_BASE_URL: baseUrl } = values;
+  if (baseUrl === undefined) return;
+  const { search, protocol, hostname } = new URL(baseUrl);
+  const add = (message: string) => problems.add(["CALLBACK_BASE_URL"], message);
+  if (search !== "") add("got an address with a query, expected one without");
+  if (!isProduction) return;
+  const got = `got ${JSON.stringify(baseUrl)}, expected`;
+  if (protocol !== "https:") add(`${got} an https address in production`);
+  if (!isPublicHost(hostname))
+    add(
+      `${got} a host that the platform can reach: not a loopback, private or link-local address, nor a bare name`,
+    );
+}
+
+function checkBodyLimits({ values, problems }: ServerReading): void {
+  const { MAX_UNVERIFIED_BYTES: all, MAX_BODY_BYTES: body } = values;
+  if (all >= body) return;
+  problems.add(
+    ["MAX_UNVERIFIED_BYTES"],
+    `got ${all}, expected at least MAX_BODY_BYTES (${body}), so that a body of that size can arrive`,
+    ["MAX_BODY_BYTES"],
+  );
+}

@@ -1,0 +1,87 @@
+import type { Encryptor } from "../../encryption/index.ts";
+import type { CapturedRequest, NewCapturedRequest } from "../../store/index.ts";
+/** One line of the stream that `oncehook listen` reads (NDJSON). Readers skip the lines they do not know. */
+export type CaptureLine =
+  /** The first line: from where on requests follow. */
+  | { readonly line: "hello"; readonly at: string; readonly database: "same" | "another" | "older" }
+  | RequestLine
+  /** One request that is kept cannot be read: it was encrypted with a key that is not configured any more. */
+  | { readonly line: "unreadable"; readonly at: string }
+  /** Requests after the reader's position were deleted before it read them. */
+  | { readonly line: "swept" }
+  /** Nothing new, and still here. */
+  | { readonly line: "heartbeat" };
+
+export interface RequestLine {
+  readonly line: "request";
+  /** Where to go on after this one; for the receiver alone to understand. */
+  readonly at: string;
+  /** ISO 8601. */
+  readonly received_at: string;
+  readonly method: string;
+  /** The request target as it was sent. */
+  readonly url: string;
+  /** Names and values in turn, as they were sent. */
+  readonly headers: readonly string[];
+  /** The body's bytes as base64. */
+  readonly body: string;
+}
+
+/** A reader's place. */
+export interface CapturePosition {
+  readonly log: string;
+  readonly id: number;
+}
+
+export function formatPosition({ log, id }: CapturePosition): string {
+  return `${log}.${id}`;
+}
+
+/** Undefined where the text is no place. */
+export function parsePosition(text: string): CapturePosition | undefined {
+  const [, log, id] = /^([0-9a-f]{16})\.(\d{1,15})$/.exec(text) ?? [];
+  return log === undefined ? undefined : { log, id: Number(id) };
+}
+
+/** A callback as it came over the wire. */
+export interface RawCallback {
+  readonly requestId: string;
+  readonly receivedAt: Date;
+  readonly method: string;
+  /** The request target as it was sent: the path, and the query where there is one. */
+  readonly url: string;
+  /** Names and values in turn, as they were sent, repeated ones too; each character is one byte. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Uint8Array;
+}
+
+const LINE_FEED = 10;
+
+/** One JSON line, and then the body's bytes as they are. */
+export function encryptCapture(request: RawCallback, encryptor: Encryptor): NewCapturedRequest {
+  const { requestId, receivedAt, method, url, rawHeaders, body } = request;
+  const head = Buffer.from(`${JSON.stringify({ method, url, rawHeaders })}\n`);
+  return {
+    requestId,
+    receivedAt,
+    encrypted: encryptor.encrypt(Buffer.concat([head, body]), contextOf(requestId)),
+  };
+}
+
+/** @throws DecryptionError; EncryptionKeyMissing where the key that sealed it is not configured any more */
+export function decryptCapture(
+  { requestId, receivedAt, encrypted }: CapturedRequest,
+  encryptor: Encryptor,
+): RawCallback {
+  const plain = Buffer.from(encryptor.decrypt(encrypted, contextOf(requestId)));
+  const end = plain.indexOf(LINE_FEED);
+  const head = JSON.parse(plain.toString("utf8", 0, end)) as Pick<
+    RawCallback,
+    "method" | "url" | "rawHeaders"
+  >;
+  return { ...head, requestId, receivedAt: new Date(receivedAt), body: plain.subarray(end + 1) };
+}
+
+function contextOf(requestId: string): string {
+  return `capture/${requestId}`;
+}

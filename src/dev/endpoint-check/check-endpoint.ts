@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isPublicHost } from "../../config/index.ts";
+import { type ReceivedResponse, sendRequest } from "../../http-client/index.ts";
+import type { Callbacks, StoredCallback } from "../../store/index.ts";
+import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
+
+/** Whether a registered address leads here. */
+export interface EndpointCheck {
+  readonly url: string;
+  readonly reached: boolean;
+  /** What was found, and where it is not well, what to do. */
+  readonly message: string;
+  /** What keeps a platform outside from reaching it although this machine does. */
+  readonly warning: string | null;
+  readonly durationMs: number;
+  /** Null where no answer came. */
+  readonly status: number | null;
+}
+
+const TIME_LIMIT_MS = 5_000;
+const MAX_BYTES = 16_384;
+const LETTERS = 24;
+
+/**
+ * Sends an unsigned callback to an address as a platform would, and looks for its log entry. Two marks identify the request:
+ * its own header, which MASK_HEADERS may hide, and the response's request id, which a proxy may change.
+ * @param address a configured address; never one from a request
+ * @param proof headers by which the receiver logs the request as `endpoint_check`
+ */
+export async function checkEndpoint(
+  address: string,
+  log: CallbackLogReader,
+  proof: Readonly<Record<string, string>>,
+): Promise<EndpointCheck> {
+  const startedAt = performance.now();
+  const url = new URL(address);
+  const mark = newMark();
+  const end = await newestEntryId(log);
+  const attempt = await sendProbe(url, mark, proof);
+  const answer = "answer" in attempt ? attempt.answer : undefined;
+  const isOurs = ({ requestHeaders, requestId }: StoredCallback) =>
+    requestHeaders.includes(mark) || requestId === answer?.headers["x-request-id"];
+  const arrival = mayHaveArrived(attempt) ? await findLoggedRequest(log, end, isOurs) : undefined;
+  return {
+    url: address,
+    ...evaluateProbe(url, attempt, arrival),
+    warning: answer === undefined ? null : warningOf(url, answer),
+    durationMs: performance.now() - startedAt,
+    status: answer?.status ?? null,
+  };
+}
+
+async function sendProbe(
+  url: URL,
+  mark: string,
+  proof: Readonly<Record<string, string>>,
+): Promise<ProbeResult> {
+  const headers = {
+    ...proof,
+    "user-agent": `oncehook-endpoint-check ${mark}`,
+    "content-type": "application/json",
+  };
+  const limits = { timeLimitMs: TIME_LIMIT_MS, maxBytes: MAX_BYTES };
+  try {
+    return { answer: await sendRequest(url, { method: "POST", headers, body: "{}", ...limits }) };
+  } catch (error) {
+    return { problem: connectionProblem(error, url, TIME_LIMIT_MS) };
+  }
+}
+
+/** No receiver redirects a callback, so that nothing need be looked for. */
+function mayHaveArrived(attempt: ProbeResult): boolean {
+  if ("problem" in attempt) return attempt.problem.mayHaveArrived;
+  return attempt.answer.status < 300 || attempt.answer.status >= 400;
+}
+
+/** Of letters alone: digits could be taken for a card's number, and masked in the log. */
+function newMark(): string {
+  return Array.from(randomBytes(LETTERS), (byte) => String.fromCharCode(97 + (byte % 26))).join("");
+}
+
+function warningOf({ hostname }: URL, { remoteAddress }: ReceivedResponse): string | null {
+  if (isPublicHost(remoteAddress)) return null;
+  const where = `It was found at ${remoteAddress}, an address of this machine or of a private network`;
+  return isPublicHost(hostname)
+    ? `${where}: a platform outside can reach it only where the name ${hostname} leads elsewhere from there.`
+    : `${where}: a platform outside cannot reach it. Set CALLBACK_BASE_URL to a public address.`;
+}
+
+/** The callback log. */
+export interface CallbackLogReader {
+  /** Makes visible what this process has still to write. */
+  flush(): Promise<void>;
+  readonly rows: Pick<Callbacks, "newestIds" | "after">;
+}
+
+const SEARCH_TIMEOUT_MS = 3_000;
+const SEARCH_INTERVAL_MS = 150;
+const PAGE = 100;
+/** A log that grows by more than this in the time of one look is not read to its end. */
+const MAX_PAGES = 20;
+
+/** Where the log ends now: rows after that have greater ids. */
+async function newestEntryId({ rows }: CallbackLogReader): Promise<number> {
+  const [newest = 0] = await rows.newestIds(1);
+  return newest;
+}
+
+/** Looks for a row after `end` for some seconds: another process may have to write it first. */
+async function findLoggedRequest(
+  log: CallbackLogReader,
+  end: number,
+  isOurs: (row: StoredCallback) => boolean,
+): Promise<StoredCallback | undefined> {
+  const until = performance.now() + SEARCH_TIMEOUT_MS;
+  for (;;) {
+    await log.flush();
+    const found = await searchOnce(log, end, isOurs);
+    if (found !== undefined || performance.now() > until) return found;
+    await sleep(SEARCH_INTERVAL_MS);
+  }
+}
+
+async function searchOnce(
+  log: CallbackLogReader,
+  end: number,
+  isOurs: (row: StoredCallback) => boolean,
+): Promise<StoredCallback | undefined> {
+  let last = end;
+  for (let count = 0; count < MAX_PAGES; count += 1) {
+    const rows = await log.rows.after(last, PAGE);
+    const found = rows.find(isOurs);
+    if (found !== undefined || rows.length < PAGE) return found;
+    last = rows.at(-1)?.id ?? last;
+  }
+  return undefined;
+}

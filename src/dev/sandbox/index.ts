@@ -1,0 +1,9 @@
+export {
+  type Authentication,
+  authenticHeaders,
+  CannotSignError,
+  signedCallback,
+} from "./authentic-headers.ts";
+export { runOAuthFlow } from "./oauth-flow-run.ts";
+export { sampleData, samplesOf } from "./samples.ts";
+export { NoResponseError, type OwnListener, type SentCallback, sendEvent } from "./send-event.ts";

@@ -1,0 +1,123 @@
+import type { ReceivedResponse } from "../../http-client/index.ts";
+import { type OwnListener, sendOrThrow } from "./send-event.ts";
+
+/** Where the parts of a flow stand. */
+export interface OAuthFlowOptions {
+  readonly receiver: OwnListener;
+  /** The origin that is registered: in a redirect it stands for the receiver. */
+  readonly registeredOrigin: string;
+  readonly startPath: string;
+  readonly redirectUri: string;
+  /** The sandbox platform's. */
+  readonly platformOrigin: string;
+}
+
+/** One request of the browser. */
+export interface OAuthFlowStep {
+  readonly method: "GET";
+  /** As the browser has it; it holds code and state. */
+  readonly url: string;
+  readonly status: number;
+  readonly message: string;
+  /** Empty for a redirect. */
+  readonly body: string;
+  readonly durationMs: number;
+}
+
+export interface OAuthFlowRun {
+  readonly steps: readonly OAuthFlowStep[];
+  /** Whether the user was signed in in the end. */
+  readonly isSignedIn: boolean;
+}
+
+type FlowStage = "start" | "platform" | "redirect" | "elsewhere";
+
+const MAX_STEPS = 5;
+const MAX_BYTES = 65_536;
+
+/**
+ * Signs in at the sandbox platform as a browser does, with cookies of its own, and goes nowhere but to the receiver and the
+ * sandbox platform.
+ * @throws Unanswered
+ */
+export async function runOAuthFlow(places: OAuthFlowOptions): Promise<OAuthFlowRun> {
+  const cookies = new Map<string, string>();
+  const steps: OAuthFlowStep[] = [];
+  let next: URL | null = new URL(places.startPath, places.registeredOrigin);
+  while (next !== null && steps.length < MAX_STEPS) {
+    const place = stageOf(next, places);
+    if (place === "elsewhere") break;
+    const startedAt = performance.now();
+    const answer = await visit(next, place, places, cookies);
+    const { status, body } = answer;
+    const tookMs = performance.now() - startedAt;
+    steps.push({
+      method: "GET",
+      url: next.href,
+      status,
+      message: stageMessage(place, status),
+      body,
+      durationMs: tookMs,
+    });
+    if (place === "redirect") return { steps, isSignedIn: status === 200 };
+    const { location } = answer.headers;
+    next = location === undefined ? null : URL.parse(location, next.href);
+  }
+  return { steps, isSignedIn: false };
+}
+
+function stageOf(
+  url: URL,
+  { registeredOrigin, startPath, redirectUri, platformOrigin }: OAuthFlowOptions,
+): FlowStage {
+  if (url.origin === platformOrigin) return "platform";
+  if (url.origin === registeredOrigin && url.pathname === startPath) return "start";
+  const redirect = new URL(redirectUri);
+  return url.origin === redirect.origin && url.pathname === redirect.pathname ? "redirect" : "elsewhere";
+}
+
+/** The cookie is the receiver's, and the platform does not get it. */
+async function visit(
+  url: URL,
+  place: FlowStage,
+  { receiver }: OAuthFlowOptions,
+  cookies: Map<string, string>,
+): Promise<ReceivedResponse> {
+  const { timeLimitMs, certificate } = receiver;
+  const limits = { method: "GET", timeLimitMs, maxBytes: MAX_BYTES } as const;
+  // An answer in JSON says what became of the flow, where a browser would be sent on to a page.
+  const headers = { accept: "application/json" };
+  if (place === "platform") return sendOrThrow(url, { ...limits, headers });
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const bound = new URL(`${receiver.origin}${url.pathname}${url.search}`);
+  const answer = await sendOrThrow(bound, {
+    ...limits,
+    certificate,
+    headers: cookie === "" ? headers : { ...headers, cookie },
+  });
+  for (const line of answer.headers["set-cookie"] ?? []) {
+    const [pair = ""] = line.split(";", 1);
+    const mark = pair.indexOf("=");
+    cookies.set(pair.slice(0, mark), pair.slice(mark + 1));
+  }
+  return answer;
+}
+
+function stageMessage(place: FlowStage, status: number): string {
+  if (status === 429) return "Too many requests of this address: RATE_LIMIT_CALLBACK or RATE_LIMIT_DEFAULT.";
+  switch (place) {
+    case "start":
+      if (status === 404) return "The receiver starts no flow; its answer says what to do.";
+      return status === 303
+        ? "The receiver begins a flow: it keeps a state and a PKCE verifier, binds them to this browser with a cookie, and sends the browser to the platform."
+        : "The receiver could not begin a flow; its log says why.";
+    case "platform":
+      return status === 303
+        ? "The sandbox platform grants at once, as a user would, and sends the browser back to the registered address with a code and the state."
+        : "The sandbox platform takes this for no start of a flow of this receiver; its answer says why.";
+    default:
+      return status === 200
+        ? "The receiver knew the state and the browser, exchanged the code for tokens at the sandbox platform, kept them encrypted, and handled the event user_authorized. A browser would now be sent to OAUTH_SUCCESS_URL."
+        : "The receiver refused the redirect, or could not handle it; its answer says why, and its log says more.";
+  }
+}

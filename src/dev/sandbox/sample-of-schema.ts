@@ -1,0 +1,129 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/index.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A schema may lead back to itself. */
+const MAX_DEPTH = 12;
+
+/** Of formats of JSON Schema that are checked commonly. */
+const FORMAT_SAMPLES: Readonly<Record<string, string>> = {
+  "date-time": "2026-01-02T03:04:05Z",
+  date: "2026-01-02",
+  time: "03:04:05Z",
+  duration: "PT1H",
+  email: "user@example.com",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+  hostname: "example.com",
+  ipv4: "192.0.2.1",
+  ipv6: "2001:db8::1",
+  uuid: "7f8b1c1e-0d55-4a5c-9c2b-3a1f5e6d7c80",
+};
+
+/**
+ * Some value that a JSON Schema describes, for a person to change: the fields that must be there, each as small as it may be.
+ * What a pattern or a rule beyond the schema asks for is not known.
+ */
+export function sampleOfSchema(schema: unknown): JsonValue {
+  return sample(schema, isJsonObject(schema) ? schema : {}, 0);
+}
+
+function sample(given: unknown, root: Schema, depth: number): JsonValue {
+  if (!isSchema(given) || depth > MAX_DEPTH) return null;
+  const schema = resolved(given, root);
+  const fixed = fixedValue(schema);
+  if (fixed !== undefined) return fixed;
+  const choices = [schema.anyOf, schema.oneOf].find(Array.isArray);
+  if (choices !== undefined) return sample(firstOf(choices), root, depth + 1);
+  if (Array.isArray(schema.allOf)) return sampleOfAll(schema, schema.allOf, root, depth);
+  switch (typeOf(schema)) {
+    case "object":
+      return objectOf(schema, root, depth);
+    case "array":
+      return arrayOf(schema, root, depth);
+    case "integer":
+    case "number":
+      return numberOf(schema);
+    case "boolean":
+      return true;
+    case "null":
+      return null;
+    default:
+      return textOf(schema);
+  }
+}
+
+/** `#/$defs/name` and `#`: where a schema names itself or a part of it. */
+function resolved(schema: Schema, root: Schema): Schema {
+  const { $ref } = schema;
+  if (typeof $ref !== "string" || !$ref.startsWith("#")) return schema;
+  const steps = $ref.split("/").slice(1);
+  const found = steps.reduce<unknown>(
+    (at, step) => (isSchema(at) ? at[step.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
+    root,
+  );
+  return isSchema(found) && found.$ref === undefined ? found : {};
+}
+
+function fixedValue({
+  const: constant,
+  default: usual,
+  examples,
+  enum: values,
+}: Schema): JsonValue | undefined {
+  const [first] = [examples, values].flatMap((list) => (Array.isArray(list) ? list.slice(0, 1) : []));
+  return (constant ?? usual ?? first) as JsonValue | undefined;
+}
+
+/** Null is seldom what a developer wants to try first. */
+function firstOf(choices: readonly unknown[]): unknown {
+  return choices.find((choice) => isSchema(choice) && choice.type !== "null") ?? choices[0];
+}
+
+function sampleOfAll(schema: Schema, parts: readonly unknown[], root: Schema, depth: number): JsonValue {
+  const { allOf: _, ...own } = schema;
+  const values = [own, ...parts].map((part) => sample(part, root, depth + 1));
+  const objects = values.filter(isJsonObject);
+  return objects.length > 0 ? Object.assign({}, ...objects) : (values.at(-1) ?? null);
+}
+
+function typeOf({ type, properties }: Schema): unknown {
+  if (properties !== undefined) return "object";
+  return Array.isArray(type) ? (type.find((one) => one !== "null") ?? "null") : type;
+}
+
+function objectOf({ properties, required }: Schema, root: Schema, depth: number): JsonObject {
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+  const described = isSchema(properties) ? properties : {};
+  return Object.fromEntries(names.map((name) => [name, sample(described[name], root, depth + 1)]));
+}
+
+function arrayOf({ items, prefixItems, minItems }: Schema, root: Schema, depth: number): JsonValue[] {
+  const places: unknown[] = Array.isArray(prefixItems) ? [...prefixItems] : [];
+  const least = typeof minItems === "number" ? Math.min(minItems, 100) : 0;
+  while (places.length < least) places.push(items);
+  return places.map((place) => sample(place, root, depth + 1));
+}
+
+function numberOf(schema: Schema): number {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema;
+  const step = typeof multipleOf === "number" && multipleOf > 0 ? multipleOf : 1;
+  const atLeast = typeof minimum === "number" ? minimum : Number.NEGATIVE_INFINITY;
+  const above = typeof exclusiveMinimum === "number" ? exclusiveMinimum : Number.NEGATIVE_INFINITY;
+  const atMost = typeof maximum === "number" ? maximum : Number.POSITIVE_INFINITY;
+  const below = typeof exclusiveMaximum === "number" ? exclusiveMaximum : Number.POSITIVE_INFINITY;
+  const fits = (value: number) => value >= atLeast && value > above && value <= atMost && value < below;
+  const steps = [1, 0, Math.ceil(atLeast / step), Math.floor(above / step) + 1, Math.floor(atMost / step)];
+  const between = (Math.max(atLeast, above) + Math.min(atMost, below)) / 2;
+  return [...steps.map((count) => count * step), between].find(fits) ?? step;
+}
+
+function textOf({ format, minLength, maxLength }: Schema): string {
+  const text = (typeof format === "string" ? FORMAT_SAMPLES[format] : undefined) ?? "sample";
+  const longEnough = typeof minLength === "number" ? text.padEnd(Math.min(minLength, 10_000), "x") : text;
+  return typeof maxLength === "number" ? longEnough.slice(0, maxLength) : longEnough;
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,115 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Version } from "../../domain/index.ts";
+import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
+import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
+
+/** A callback that a user composed. */
+export interface ComposedCallback {
+  /** Sent as it is: it need not be an event, nor JSON. */
+  readonly body: string;
+  /** Sent as `X-API-Version`. */
+  readonly version?: Version;
+  /** `wrong`: signed with a secret that is not the platform's; `none`: not at all. */
+  readonly sign: "right" | "wrong" | "none";
+}
+
+/** How this process reaches its own listener. */
+export interface OwnListener {
+  /** Its origin, as it is bound. */
+  readonly origin: string;
+  /** The certificate that it serves, where it speaks TLS; its name is the public one. */
+  readonly certificate: Buffer | undefined;
+  readonly timeLimitMs: number;
+}
+
+export interface SentCallback {
+  readonly url: string;
+  /** With their credentials. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly durationMs: number;
+}
+
+/** The listener, or the sandbox platform, did not answer. */
+export class NoResponseError extends Error {
+  override readonly name = "Unanswered";
+}
+
+const MAX_BYTES = 1_048_576;
+const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/;
+
+/**
+ * Sends a callback to the public listener, over HTTP as a platform would.
+ * @param path with the base path
+ * @throws CannotSignError, Unanswered
+ */
+export async function sendEvent(
+  composed: ComposedCallback,
+  path: string,
+  authentication: Authentication,
+  { origin, certificate, timeLimitMs }: OwnListener,
+): Promise<SentCallback> {
+  const url = `${origin}${path}`;
+  const { body, version } = composed;
+  const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
+  const requestHeaders = { ...(await headersFor(composed, authentication)), ...apiVersion };
+  const startedAt = performance.now();
+  const sending = { method: "POST", headers: requestHeaders, body, timeLimitMs, certificate } as const;
+  const answer = await sendOrThrow(new URL(url), { ...sending, maxBytes: MAX_BYTES });
+  return {
+    url,
+    requestHeaders,
+    status: answer.status,
+    headers: answer.headers,
+    body: answer.body,
+    durationMs: performance.now() - startedAt,
+  };
+}
+
+/** @throws Unanswered */
+export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
+  try {
+    return await sendRequest(url, sending);
+  } catch (cause) {
+    throw new NoResponseError(
+      `${url.origin} did not answer: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+async function headersFor(
+  { body, sign }: ComposedCallback,
+  authentication: Authentication,
+): Promise<Record<string, string>> {
+  const type = eventTypeIn(body);
+  if (sign === "none") return unsignedHeaders(type);
+  return authenticHeaders(sign === "right" ? authentication : wrongSecrets(authentication), body, type);
+}
+
+/** The event type that the body names, as far as a header can say it. */
+function eventTypeIn(body: string): string | undefined {
+  try {
+    const { event_type: type } = JSON.parse(body) as { event_type?: unknown };
+    return typeof type === "string" && HEADER_VALUE.test(type) ? type : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same authentication methods, with random secrets. */
+function wrongSecrets({ methods, signing, token, jwt }: Authentication): Authentication {
+  const secrets = [randomBytes(32).toString("base64url")];
+  return {
+    methods,
+    signing: { ...signing, secrets },
+    diagnoseSecretsFile: null,
+    token: { ...token, tokens: secrets },
+    jwt: jwt === null ? null : { ...jwt, algorithm: "HS256", keys: { from: "secrets", secrets } },
+  };
+}

@@ -1,0 +1,7 @@
+export {
+  createEncryptor,
+  DecryptionError,
+  EncryptionKeyMissing,
+  type Encryptor,
+  encryptionKeyId,
+} from "./encryptor.ts";

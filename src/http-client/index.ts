@@ -1,0 +1,1 @@
+export { boundedFetch, type ReceivedResponse, type SendRequestOptions, sendRequest } from "./http-client.ts";

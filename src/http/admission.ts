@@ -1,0 +1,232 @@
+import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Clock, type Refused, refused } from "../domain/index.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
+import { applyRateLimits, type CountUpTo, type Policy } from "./rate-limit.ts";
+import { rateKey } from "./remote-address.ts";
+
+/** What is known of a request before its body. */
+export interface RequestHead {
+  readonly address: string;
+  readonly protocol: string;
+  readonly contentEncoding: string | undefined;
+  readonly isCallback: boolean;
+}
+
+export interface AdmissionSettings {
+  readonly isAllowed: (address: string) => boolean;
+  readonly requireHttps: boolean;
+  /** The callback and OAuth routes have a limit of their own on top of the default one. */
+  readonly limits: { readonly everywhere: readonly Policy[]; readonly callbacks: readonly Policy[] };
+  readonly count: CountUpTo;
+  readonly clock: Clock;
+}
+
+export interface Admission {
+  readonly refusal: Refused | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Step (a): what is refused before any work on the body. A promise only where a rate limit applies. */
+export function admitRequest(arrival: RequestHead, rules: AdmissionSettings): Admission | Promise<Admission> {
+  if (!rules.isAllowed(arrival.address)) return { refusal: refused("address_not_allowed"), headers: {} };
+  const policies = arrival.isCallback ? rules.limits.callbacks : rules.limits.everywhere;
+  if (policies.length === 0) return { refusal: protocolFault(arrival, rules), headers: {} };
+  const counted = applyRateLimits(policies, rateKey(arrival.address), rules.count, rules.clock.now());
+  return counted.then(({ refusal, headers }) => ({
+    refusal: refusal ?? protocolFault(arrival, rules),
+    headers,
+  }));
+}
+
+function protocolFault(arrival: RequestHead, rules: AdmissionSettings): Refused | undefined {
+  if (rules.requireHttps && arrival.protocol !== "https") return refused("https_required");
+  const { contentEncoding = "identity" } = arrival;
+  return contentEncoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
+}
+
+/** What may be used up of something, as it grows again. */
+export interface TokenBucket {
+  has(amount: number): boolean;
+  /** May take more than there is: then there is none until the debt is paid. */
+  take(amount: number): void;
+}
+
+/** So much a second, and no more than `most` at once; `now` is in milliseconds. */
+export function createTokenBucket(
+  perSecond: number,
+  capacity: number = perSecond,
+  now: () => number = () => performance.now(),
+): TokenBucket {
+  let left = capacity;
+  let counted = now();
+  return {
+    has(amount) {
+      const since = now();
+      left = Math.min(capacity, left + ((since - counted) * perSecond) / 1_000);
+      counted = since;
+      return amount <= left;
+    },
+    take(amount) {
+      left -= amount;
+    },
+  };
+}
+
+/** Lets requests wait while new connections are taken. */
+export interface AcceptGate {
+  /** Told of each new connection. */
+  connectionAccepted(): void;
+  /** Resolves when no more arrive, or soon; undefined while there is nothing to wait for. */
+  readonly quiet: Promise<void> | undefined;
+}
+
+const MAX_MS = 100;
+
+/**
+ * Node takes one new connection in each turn of the event loop, and with hundreds of requests a turn takes long: of as
+ * many new connections the last would wait for seconds, before anything of it is seen. So as long as connections come,
+ * a turn does what is under way, and begins nothing.
+ */
+export function createAcceptGate(mostMs = MAX_MS): AcceptGate {
+  let hasArrived = false;
+  let quiet: Promise<void> | undefined;
+  async function wait(): Promise<void> {
+    const end = performance.now() + mostMs;
+    // The end of this turn; the next one shows whether another connection waits.
+    await nextTurn();
+    do {
+      hasArrived = false;
+      await nextTurn();
+    } while (hasArrived && performance.now() < end);
+    quiet = undefined;
+  }
+  return {
+    connectionAccepted() {
+      hasArrived = true;
+      quiet ??= wait();
+    },
+    get quiet() {
+      return quiet;
+    },
+  };
+}
+
+/** Spreads over time what it costs to turn requests away. */
+export interface RejectionThrottle {
+  /** Resolves when the next one may be; undefined when it may at once. */
+  wait(): Promise<void> | undefined;
+}
+
+/** A refusal takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
+const PER_SECOND = 1_000;
+const BURST = 200;
+/** Bounds the wait to a quarter of a second: past this number a refusal is sent at once. */
+const MAX_WAITING = 250;
+/** Clients that get their responses together retry together, which costs less than one by one. */
+const CHECK_INTERVAL_MS = 20;
+
+/**
+ * Who is turned away may come again at once, and as many as do would take all the time from those who were let in. So past
+ * a number a second they wait for their answer, a moment at the most where connections are in hundreds.
+ */
+export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST): RejectionThrottle {
+  const waiting: (() => void)[] = [];
+  let left = burst;
+  let counted = performance.now();
+  let isScheduled = false;
+
+  function count(): void {
+    const now = performance.now();
+    left = Math.min(burst, left + ((now - counted) * perSecond) / 1_000);
+    counted = now;
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setTimeout(releaseDue, CHECK_INTERVAL_MS);
+  }
+
+  function releaseDue(): void {
+    isScheduled = false;
+    count();
+    const due = waiting.splice(0, Math.floor(left));
+    left -= due.length;
+    for (const go of due) go();
+    if (waiting.length > 0) schedule();
+  }
+
+  return {
+    wait() {
+      count();
+      if (waiting.length >= MAX_WAITING) return undefined;
+      if (waiting.length === 0 && left >= 1) {
+        left -= 1;
+        return undefined;
+      }
+      schedule();
+      return new Promise<void>((resolve) => void waiting.push(resolve));
+    },
+  };
+}
+
+/** Bounds how many requests that are not authentic one turn of the event loop responds to. */
+export interface UnverifiedTurns {
+  /** Resolves in the turn that may respond to the next one; undefined when this one may. */
+  next(socket: Socket): Promise<void> | undefined;
+}
+
+/** From its first byte a refusal takes 50 to 150 µs, so that these take a millisecond or two. */
+const RESPONSES_A_TURN = 16;
+
+/**
+ * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
+ * that ask again at once, a thousand refusals. A connection asks again after its response alone, so that responses bound all of it.
+ * As many wait as there are connections, and these give way to new ones as idle ones do. While connections arrive, all wait.
+ */
+export function createUnverifiedTurns(
+  { requestStarted, requestEnded }: Pick<ConnectionLimit, "requestStarted" | "requestEnded">,
+  gate: Pick<AcceptGate, "quiet">,
+  aTurn = RESPONSES_A_TURN,
+): UnverifiedTurns {
+  const waiting: (() => void)[] = [];
+  let left = aTurn;
+  let isScheduled = false;
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(turn);
+  }
+
+  function turn(): void {
+    if (gate.quiet === undefined) release();
+    else void gate.quiet.then(release);
+  }
+
+  function release(): void {
+    isScheduled = false;
+    const due = waiting.splice(0, aTurn);
+    left = aTurn - due.length;
+    if (due.length > 0) schedule();
+    for (const respond of due) respond();
+  }
+
+  return {
+    next(socket) {
+      schedule();
+      if (left > 0) {
+        left -= 1;
+        return undefined;
+      }
+      requestEnded(socket);
+      return new Promise<void>((resolve) => {
+        waiting.push(() => {
+          requestStarted(socket);
+          resolve();
+        });
+      });
+    },
+  };
+}

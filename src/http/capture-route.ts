@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { type CaptureBuffer, parsePosition, type StartPosition } from "../dev/capture/index.ts";
+import type { Log } from "../domain/index.ts";
+import type { CaptureAccess } from "./public-dependencies.ts";
+import type { RequestContext } from "./request-context.ts";
+import type { RouteHandler } from "./responder.ts";
+import type { CallbackResponse } from "./response.ts";
+import { respondInTurn } from "./response.ts";
+
+const UNAUTHORIZED = {
+  status: 401,
+  headers: { "www-authenticate": 'Bearer realm="admin"' },
+  body: JSON.stringify({ error: "send the admin token: Authorization: Bearer <ADMIN_TOKEN>" }),
+};
+const FORBIDDEN = {
+  status: 403,
+  headers: {},
+  body: JSON.stringify({ error: "this needs the role operator; yours is viewer" }),
+};
+const MALFORMED = {
+  status: 400,
+  headers: {},
+  body: JSON.stringify({ error: "expected ?after=<position>, ?since=<seconds> from 0 to 86400, or neither" }),
+};
+const LONGEST_SINCE = 86_400;
+
+/** `GET {base}/_oncehook/captured`: every callback as it came, one JSON line each, for as long as the reader stays. */
+export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): RouteHandler {
+  return async (request) => {
+    const stop = accessError(request, checkToken);
+    if (stop !== undefined) return respondInTurn(request, stop);
+    const beginning = startPositionOf(request.url);
+    if (beginning === undefined) return respondInTurn(request, MALFORMED);
+    const { response, address } = request;
+    log.info({ address }, "a listener has connected: it gets every callback as it came");
+    try {
+      await stream(request, beginning, buffer);
+    } catch (error) {
+      log.warn({ err: error }, "a listener's connection was ended: what is kept could not be read");
+    } finally {
+      // Cut and not ended well: it is never complete, and the reader comes again.
+      response.destroy();
+      log.info({ address }, "a listener has gone");
+    }
+  };
+}
+
+/** Why a request goes no further; undefined for an operator's. */
+function accessError(
+  { headers, address }: RequestContext,
+  judge: CaptureAccess["checkToken"],
+): CallbackResponse | undefined {
+  const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.authorization ?? "") ?? [];
+  if (token === undefined) return UNAUTHORIZED;
+  const judged = judge(token, address);
+  switch (judged.verdict) {
+    case "right":
+      return undefined;
+    case "not allowed":
+      return FORBIDDEN;
+    case "wrong":
+      return UNAUTHORIZED;
+    case "too many": {
+      const { waitSeconds } = judged;
+      const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
+      return {
+        status: 429,
+        headers: { "retry-after": String(waitSeconds) },
+        body: JSON.stringify({ error }),
+      };
+    }
+  }
+}
+
+function startPositionOf(url: string): StartPosition | undefined {
+  const mark = url.indexOf("?");
+  const query = new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1));
+  const [after, since] = [query.get("after"), query.get("since")];
+  if (query.size > 1) return undefined;
+  if (after !== null) {
+    const place = parsePosition(after);
+    return place === undefined ? undefined : { from: "position", position: place };
+  }
+  if (since !== null) {
+    const seconds = /^\d{1,5}$/.test(since) ? Number(since) : Number.POSITIVE_INFINITY;
+    return seconds <= LONGEST_SINCE ? { from: "since", seconds } : undefined;
+  }
+  return query.size === 0 ? { from: "now" } : undefined;
+}
+
+async function stream(
+  { response, responseHeaders }: RequestContext,
+  beginning: StartPosition,
+  captureBuffer: CaptureBuffer,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const over = AbortSignal.any([gone.signal, captureBuffer.ended]);
+  response.writeHead(200, {
+    ...responseHeaders,
+    "content-type": "application/x-ndjson; charset=utf-8",
+    // A proxy that gathers the answer would pass nothing on, as it never ends.
+    "x-accel-buffering": "no",
+  });
+  for await (const line of captureBuffer.follow(beginning, over)) {
+    if (over.aborted) return;
+    const isFull = !response.write(`${JSON.stringify(line)}\n`);
+    if (isFull) await once(response, "drain", { signal: over }).catch(() => {});
+  }
+}

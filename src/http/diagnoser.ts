@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  type Clock,
+  createWindowLimit,
+  type Diagnosis,
+  type DiagnosisCode,
+  type Log,
+  type Outcome,
+  type Refused,
+} from "../domain/index.ts";
+import { diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
+import { createTokenBucket } from "./admission.ts";
+import type { RequestContext } from "./request-context.ts";
+
+export interface DiagnoserDependencies {
+  readonly expected: Expected;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Counts a diagnosis. */
+  readonly diagnosed: (code: DiagnosisCode) => void;
+}
+
+/** Finds out why callbacks were not authentic, as far as its budget allows. */
+export interface Diagnoser {
+  /**
+   * Diagnoses an outcome in a later turn of the event loop, after its response.
+   * @returns undefined where there is nothing to diagnose, or no budget; the promise never rejects
+   */
+  start(request: RequestContext, outcome: Outcome): Promise<Diagnosis | undefined> | undefined;
+}
+
+/** Longer bodies have no diagnosis: each secret would hash all of them. */
+const MAX_BODY_BYTES = 1_048_576;
+const BYTES_PER_SECOND = 131_072;
+/** What a diagnosis costs beside the bytes of its body: ten small ones use up a second. */
+const BASE_COST = 12_800;
+const MAX_WAITING = 20;
+const WARN_EVERY_MS = 60_000;
+
+/**
+ * A flood of bad signatures uses up the bytes of each second, and what exceeds them has no diagnosis. Each turn of the event loop
+ * runs one diagnosis, so that authentic callbacks come between them.
+ */
+export function createDiagnoser({ expected, clock, log, diagnosed }: DiagnoserDependencies): Diagnoser {
+  const budget = createTokenBucket(BYTES_PER_SECOND);
+  const warnings = new Map<DiagnosisCode, { readonly isDue: (now: Date) => boolean; count: number }>();
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Warns of each code once a minute. */
+  function report({ code, message, remedy }: Diagnosis, { requestId, address }: RequestContext): void {
+    diagnosed(code);
+    const warning = warnings.get(code) ?? { isDue: createWindowLimit(1, WARN_EVERY_MS), count: 0 };
+    warnings.set(code, warning);
+    warning.count += 1;
+    if (!warning.isDue(clock.now())) return;
+    const fields = { diagnosis: code, request_id: requestId, remote_address: address, count: warning.count };
+    warning.count = 0;
+    log.warn(fields, `a callback was refused as not authentic: ${message} What to do: ${remedy}`);
+  }
+
+  async function run(before: Promise<unknown>, context: RequestContext, refusal: Refused) {
+    try {
+      await before;
+      await nextTurn();
+      const request = { headers: context.message.headersDistinct, body: context.body };
+      const diagnosis = diagnose({ refusal, request, expected, now: clock.now() });
+      if (diagnosis !== undefined) report(diagnosis, context);
+      return diagnosis;
+    } catch (error) {
+      log.error({ err: error, request_id: context.requestId }, "a refused callback could not be diagnosed");
+      return undefined;
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  return {
+    start(context, outcome) {
+      if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
+      const { length } = context.body;
+      // A body of more than a second's bytes takes a full budget, and the next diagnosis waits until it is paid back.
+      const cost = BASE_COST + length;
+      if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING) return undefined;
+      if (!budget.has(Math.min(cost, BYTES_PER_SECOND))) return undefined;
+      budget.take(cost);
+      waiting += 1;
+      const diagnosis = run(last, context, outcome);
+      last = diagnosis;
+      return diagnosis;
+    },
+  };
+}

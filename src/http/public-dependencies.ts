@@ -1,0 +1,58 @@
+import type { CaptureBuffer } from "../dev/capture/index.ts";
+import type { Clock, Log } from "../domain/index.ts";
+import type { RedirectDependencies, StartFlowDependencies } from "../oauth/index.ts";
+import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
+import type { CallbackResult, Receiver, Source } from "../pipeline/index.ts";
+import type { DistinctHeaders } from "../sources/index.ts";
+import type { AdmissionSettings } from "./admission.ts";
+import type { Diagnoser } from "./diagnoser.ts";
+
+export type CaptureTokenCheck =
+  | { readonly verdict: "right" | "not allowed" | "wrong" }
+  | { readonly verdict: "too many"; readonly waitSeconds: number };
+
+/** What listeners need. */
+export interface CaptureAccess {
+  readonly buffer: CaptureBuffer;
+  /** Judges a token by the admin API's own count of wrong ones. @param address as `normalAddress` returns it */
+  readonly checkToken: (token: string, address: string) => CaptureTokenCheck;
+}
+
+/** @param ms from its arrival @param source undefined where it came to none */
+export type OnAnswered = (
+  result: Pick<CallbackResult, "outcome" | "eventId" | "eventType">,
+  status: number,
+  ms: number,
+  source?: string,
+) => void;
+
+/** Whether the headers prove a request of this receiver's own, by which it checks a registered address. */
+export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
+
+/** What the public listener works with; made once at the start. */
+export interface PublicDependencies {
+  readonly source: Source;
+  readonly receiver: Receiver;
+  readonly oauth: {
+    readonly redirect: RedirectDependencies;
+    readonly start: StartFlowDependencies;
+    /** Why no flow can start, and what to do; undefined where one can. */
+    readonly startRefusal: string | undefined;
+    /** Where a browser goes after its flow. */
+    readonly successUrl: string;
+  };
+  readonly admission: AdmissionSettings;
+  readonly mask: Mask;
+  readonly metrics: Metrics;
+  readonly callbackLog: CallbackLog;
+  readonly diagnoser: Diagnoser;
+  readonly isEndpointCheck: IsEndpointCheck;
+  /** Null where callbacks are not kept for listeners: always in production. */
+  readonly capture: CaptureAccess | null;
+  /** Counts an answered callback, wherever callbacks are counted; may not throw. */
+  readonly onAnswered: OnAnswered;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether this listener itself speaks TLS. */
+  readonly tls: boolean;
+}

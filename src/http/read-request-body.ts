@@ -1,0 +1,128 @@
+import type { IncomingMessage } from "node:http";
+import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
+import type { UnverifiedBodies } from "./unverified-bodies.ts";
+
+/** Why a body is not taken. */
+export type BodyRejection = Refused | Failed;
+
+/** A body that has arrived; its bytes count as unverified until `release` is called. */
+export interface ReceivedBody {
+  readonly bytes: Uint8Array;
+  release(): void;
+}
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** What limits count. */
+  readonly address: string;
+  readonly unverified: UnverifiedBodies;
+}
+
+const NOTHING = new Uint8Array();
+const EVICTED =
+  "the bodies that are not verified yet fill MAX_UNVERIFIED_BYTES, and this was the oldest unfinished one";
+
+/**
+ * Reads at most `maxBytes` of the body, whatever was announced, and no more than there is room for.
+ * @param ended receives the bytes, or why they are not taken; `malformed_request` also where the client went away
+ */
+export function readRequestBody(
+  message: IncomingMessage,
+  { maxBytes, address, unverified }: BodyLimits,
+  ended: (body: ReceivedBody | BodyRejection) => void,
+): void {
+  const { "content-length": length } = message.headers;
+  const announced = length === undefined ? maxBytes : Number(length);
+  if (announced > maxBytes) return ended(refused("body_too_large"));
+  let isOver = false;
+  const end = (why: BodyRejection): void => {
+    if (isOver) return;
+    isOver = true;
+    message.pause();
+    held.release();
+    body.drop();
+    ended(why);
+  };
+  const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
+  const body = new BodyBuffer(announced, held.hold);
+  message.on("data", (chunk: Uint8Array) => {
+    if (isOver) return;
+    if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
+    else if (!body.add(chunk)) end(failed("overloaded", EVICTED));
+  });
+  message.on("end", () => {
+    if (isOver) return;
+    isOver = true;
+    held.complete();
+    ended({ bytes: body.bytes(), release: held.release });
+  });
+  message.on("error", () => end(refused("malformed_request")));
+}
+
+/**
+ * One piece stays as it arrived. Of several, each is copied and freed, since a body in pieces of a byte costs a hundred
+ * times its size otherwise. The buffer grows by doubling: what was announced and is not sent takes no memory.
+ */
+class BodyBuffer {
+  readonly #maxBytes: number;
+  readonly #hold: (bytes: number) => boolean;
+  #only: Uint8Array | undefined;
+  #buffer: ArrayBuffer | undefined;
+  length = 0;
+
+  constructor(maxBytes: number, hold: (bytes: number) => boolean) {
+    this.#maxBytes = maxBytes;
+    this.#hold = hold;
+  }
+
+  /** False where there is no room for it. */
+  add(chunk: Uint8Array): boolean {
+    const after = this.length + chunk.length;
+    if (this.length === 0) {
+      if (!this.#hold(chunk.length)) return false;
+      this.#only = chunk;
+    } else {
+      if (!this.#grow(after)) return false;
+      new Uint8Array(this.#buffer as ArrayBuffer).set(chunk, this.length);
+      free(chunk);
+    }
+    this.length = after;
+    return true;
+  }
+
+  #grow(needed: number): boolean {
+    const had = this.#buffer?.byteLength ?? this.#only?.length ?? 0;
+    if (needed <= had) return true;
+    const capacity = Math.min(this.#maxBytes, Math.max(needed, 2 * had));
+    if (!this.#hold(capacity - had)) return false;
+    if (this.#buffer === undefined) {
+      this.#buffer = new ArrayBuffer(capacity);
+      if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);
+      free(this.#only);
+      this.#only = undefined;
+    } else this.#buffer = this.#buffer.transfer(capacity);
+    return true;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer === undefined ? (this.#only ?? NOTHING) : Buffer.from(this.#buffer, 0, this.length);
+  }
+
+  /** Gives the memory back at once, and not with the next collection of garbage. */
+  drop(): void {
+    free(this.#only);
+    this.#buffer?.transfer(0);
+    this.#only = undefined;
+    this.#buffer = undefined;
+  }
+}
+
+/** Memory of its own alone: a piece of a pool belongs to others too. */
+function free(chunk: Uint8Array | undefined): void {
+  if (
+    chunk?.buffer instanceof ArrayBuffer &&
+    chunk.byteLength === chunk.buffer.byteLength &&
+    chunk.byteLength > 0
+  )
+    chunk.buffer.transfer(0);
+}

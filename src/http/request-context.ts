@@ -1,0 +1,124 @@
+import { AsyncResource } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
+import proxyAddr from "@fastify/proxy-addr";
+import type { Clock } from "../domain/index.ts";
+import type { RequestSpan, Tracer } from "../observability/tracing/index.ts";
+import type { UnverifiedTurns } from "./admission.ts";
+import { normalAddress } from "./remote-address.ts";
+
+/** One request on the public listener, with what is noted of it as it arrives. */
+export interface RequestContext {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly method: string;
+  /** The request target as it was sent. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly requestId: string;
+  readonly receivedAt: Date;
+  /** On the scale of `performance.now()`. */
+  readonly startedAt: number;
+  /** The client's, and how it came, through trusted proxies only. */
+  readonly address: string;
+  readonly protocol: "http" | "https";
+  /** Whether the path is one that platforms call. */
+  readonly isCallback: boolean;
+  /** In which it waits for its response where it is not authentic. */
+  readonly turns: UnverifiedTurns;
+  /** Headers that every answer to it carries. */
+  readonly responseHeaders: Record<string, string>;
+  /** The bytes as they arrived; none before they were received. */
+  body: Uint8Array;
+  /** Called once it is known whether the body is authentic: its bytes count as a stranger's until then. */
+  onVerified: () => void;
+  /** Its trace, where it is traced. */
+  readonly span: RequestSpan | undefined;
+  /** Its own asynchronous context, its span included: what continues it runs in there. */
+  readonly context: AsyncResource;
+}
+
+/** What all requests of a listener have in common. */
+export interface Arrival {
+  readonly clock: Clock;
+  readonly originOf: ReadOrigin;
+  readonly turns: UnverifiedTurns;
+  readonly tracer: Tracer | undefined;
+}
+
+/** Tells where a request comes from. */
+export type ReadOrigin = (message: IncomingMessage) => Pick<RequestContext, "address" | "protocol">;
+
+const NOTHING = new Uint8Array();
+const NO_BODY = (): void => {};
+
+const createContext = () => new AsyncResource("oncehook.request");
+
+export function createRequestContext(
+  message: IncomingMessage,
+  response: ServerResponse,
+  /** Of a path that platforms call. */
+  callbackPath: string | undefined,
+  { clock, originOf, turns, tracer }: Arrival,
+): RequestContext {
+  const { address, protocol } = originOf(message);
+  const requestId = randomUUID();
+  const { method = "", headers, httpVersion } = message;
+  const isCallback = callbackPath !== undefined;
+  // The path as it is served, and never its query.
+  const info = { method, route: callbackPath ?? "", protocol, httpVersion, address, headers };
+  const span = isCallback ? tracer?.startRequest(info) : undefined;
+  return {
+    message,
+    response,
+    method,
+    url: message.url ?? "",
+    headers,
+    requestId,
+    receivedAt: clock.now(),
+    startedAt: performance.now(),
+    address,
+    protocol,
+    isCallback,
+    turns,
+    responseHeaders: {
+      "x-request-id": requestId,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+    body: NOTHING,
+    onVerified: NO_BODY,
+    span,
+    context: span?.within(createContext) ?? createContext(),
+  };
+}
+
+/** X-Forwarded-For and X-Forwarded-Proto are believed from these proxies alone, and read from the right. */
+export function createReadOrigin(trustProxy: readonly string[]): ReadOrigin {
+  const direct: ReadOrigin = ({ socket }) => ({
+    address: normalAddress(socket.remoteAddress ?? ""),
+    protocol: (socket as TLSSocket).encrypted ? "https" : "http",
+  });
+  if (trustProxy.length === 0) return direct;
+  const isTrusted = proxyAddr.compile([...trustProxy]);
+  return (message) => {
+    const { protocol } = direct(message);
+    const forwarded = message.headers["x-forwarded-proto"];
+    const isBelieved = forwarded !== undefined && isTrusted(message.socket.remoteAddress ?? "", 0);
+    return {
+      address: normalAddress(proxyAddr(message, isTrusted)),
+      protocol: isBelieved ? lastOf(String(forwarded)) : protocol,
+    };
+  };
+}
+
+/** What the nearest proxy has added stands last. */
+function lastOf(values: string): "http" | "https" {
+  return values
+    .slice(values.lastIndexOf(",") + 1)
+    .trim()
+    .toLowerCase() === "https"
+    ? "https"
+    : "http";
+}

@@ -1,0 +1,176 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { failed, isRefused, type Outcome, refused } from "../domain/index.ts";
+import type { ConcurrencyLimit } from "../pipeline/index.ts";
+import {
+  type AcceptGate,
+  type Admission,
+  admitRequest,
+  createRejectionThrottle,
+  type RejectionThrottle,
+  type UnverifiedTurns,
+} from "./admission.ts";
+import type { ClientErrors } from "./client-error.ts";
+import type { PublicDependencies } from "./public-dependencies.ts";
+import { type BodyRejection, readRequestBody } from "./read-request-body.ts";
+import { rateKey } from "./remote-address.ts";
+import {
+  type Arrival,
+  createReadOrigin,
+  createRequestContext,
+  type RequestContext,
+} from "./request-context.ts";
+import { createResponder, type Render, type Responder } from "./responder.ts";
+import { createRoutes, type EndpointPaths, type Route } from "./routes.ts";
+import type { UnverifiedBodies } from "./unverified-bodies.ts";
+
+export interface RequestSequenceOptions {
+  readonly addresses: EndpointPaths;
+  readonly trustProxy: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly requestTimeoutMs: number;
+}
+
+/** What bounds the requests of a listener. */
+export interface RequestBounds {
+  readonly acceptGate: AcceptGate;
+  readonly clientErrors: ClientErrors;
+  readonly unverified: UnverifiedBodies;
+  readonly turns: UnverifiedTurns;
+}
+
+/** SPEC 1.7 (a): a request from its head to its body, and on to its route. It waits only for what is not there yet. */
+export class RequestSequence {
+  readonly #maxBodyBytes: number;
+  readonly #deps: PublicDependencies;
+  readonly #bounds: RequestBounds;
+  readonly #responder: Responder;
+  readonly #throttle = createRejectionThrottle();
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #arrival: Arrival;
+
+  constructor(options: RequestSequenceOptions, deps: PublicDependencies, bounds: RequestBounds) {
+    const { addresses, requestTimeoutMs, trustProxy, maxBodyBytes } = options;
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#deps = deps;
+    this.#bounds = bounds;
+    this.#responder = createResponder(deps);
+    this.#routes = createRoutes(addresses, requestTimeoutMs, deps, this.#responder);
+    const { tracer } = deps.receiver;
+    this.#arrival = {
+      clock: deps.clock,
+      originOf: createReadOrigin(trustProxy),
+      turns: bounds.turns,
+      tracer,
+    };
+  }
+
+  start(message: IncomingMessage, response: ServerResponse): void {
+    const [path = ""] = (message.url ?? "").split("?", 1);
+    const route = this.#routes.get(path);
+    const callbackPath = route?.isCallback ? path : undefined;
+    const request = createRequestContext(message, response, callbackPath, this.#arrival);
+    const { quiet } = this.#bounds.acceptGate;
+    if (quiet === undefined) this.#guard(request, () => this.#admit(request, route));
+    else void quiet.then(() => this.#guard(request, () => this.#admit(request, route)));
+  }
+
+  #admit(request: RequestContext, route: Route | undefined): void {
+    const outcome = admit(request, route, this.#throttle, this.#deps);
+    if (outcome instanceof Promise)
+      this.#later(request, outcome, (found) => this.#admitted(request, route, found));
+    else this.#admitted(request, route, outcome);
+  }
+
+  #admitted(request: RequestContext, route: Route | undefined, outcome: Outcome | undefined): void {
+    if (outcome !== undefined) this.#responder.respond(request, { outcome }, pageOf(outcome, route));
+    else if (request.method === "GET") this.#handle(request, route);
+    else this.#receive(request, route);
+  }
+
+  #receive(request: RequestContext, route: Route | undefined): void {
+    const maxBytes = Math.min(this.#maxBodyBytes, route?.maxBytes ?? this.#maxBodyBytes);
+    const limits = { maxBytes, address: rateKey(request.address), unverified: this.#bounds.unverified };
+    readRequestBody(request.message, limits, (body) =>
+      this.#guard(request, () => {
+        if (!("bytes" in body)) return this.#rejectBody(request, body);
+        request.body = body.bytes;
+        request.onVerified = body.release;
+        this.#handle(request, route);
+      }),
+    );
+  }
+
+  #handle(request: RequestContext, route: Route | undefined): void {
+    const handling = route?.handle(request);
+    if (handling instanceof Promise) this.#later(request, handling, () => {});
+  }
+
+  #rejectBody(request: RequestContext, rejection: BodyRejection): void {
+    // What is left of the body is not read.
+    request.responseHeaders.connection = "close";
+    // Where it did not arrive in time, the response stands on the socket already.
+    const code = isRefused(rejection) ? this.#bounds.clientErrors.codeFor(request.message.socket) : undefined;
+    this.#responder.respond(request, { outcome: code === undefined ? rejection : refused(code) });
+  }
+
+  /** Runs a step of the request in the request's context; an error becomes its response. */
+  #guard(request: RequestContext, step: () => void): void {
+    try {
+      request.context.runInAsyncScope(step);
+    } catch (error) {
+      this.#fail(request, error);
+    }
+  }
+
+  /** Goes on when what the request waits for is there. */
+  #later<T>(request: RequestContext, waiting: Promise<T>, next: (value: T) => void): void {
+    waiting.then(next).catch((error: unknown) => this.#fail(request, error));
+  }
+
+  #fail(request: RequestContext, error: unknown): void {
+    request.onVerified();
+    this.#responder.respond(request, { outcome: failed("internal", error) });
+  }
+}
+
+/** Why the request is not admitted, before its body. A promise where a rate limit has to be counted, or it has to wait. */
+function admit(
+  request: RequestContext,
+  route: Route | undefined,
+  throttle: RejectionThrottle,
+  { admission, tls, receiver }: PublicDependencies,
+): Outcome | undefined | Promise<Outcome | undefined> {
+  const { responseHeaders, protocol, isCallback, address } = request;
+  if (tls) responseHeaders["strict-transport-security"] = "max-age=31536000";
+  const contentEncoding = request.headers["content-encoding"];
+  const admitted = admitRequest({ address, protocol, contentEncoding, isCallback }, admission);
+  const toRoute = ({ headers, refusal }: Admission) => {
+    Object.assign(responseHeaders, headers);
+    return refusal ?? admitToRoute(request, route, receiver.concurrency, throttle);
+  };
+  return admitted instanceof Promise ? admitted.then(toRoute) : toRoute(admitted);
+}
+
+/** Responds before the body where that will not be read. */
+function admitToRoute(
+  { method, responseHeaders }: RequestContext,
+  route: Route | undefined,
+  concurrency: ConcurrencyLimit,
+  throttle: RejectionThrottle,
+): Outcome | undefined | Promise<Outcome | undefined> {
+  if (route === undefined) return refused("not_found");
+  // A code stands in these addresses, and must not travel on with a link.
+  if (route.isOAuth) responseHeaders["referrer-policy"] = "no-referrer";
+  if (!route.methods.includes(method))
+    return refused("method_not_allowed", { allow: route.methods.join(", ") });
+  // It costs next to nothing here, and tells nothing of whether the callback is authentic.
+  if (!route.isConcurrencyLimited || concurrency.overload() === undefined) return undefined;
+  const waiting = throttle.wait();
+  return waiting === undefined ? concurrency.overload() : waiting.then(() => concurrency.overload());
+}
+
+/** A browser gets its 503 in a page. */
+function pageOf(refusal: Outcome, address: Route | undefined): { readonly render: Render } | undefined {
+  const render = refusal.kind === "failed" ? address?.render : undefined;
+  return render === undefined ? undefined : { render };
+}

@@ -1,1 +1,0 @@
-export { createLoop, type Loop } from "./loop.ts";

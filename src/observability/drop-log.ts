@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import {
+  type CallbackLogEntry,
+  type Clock,
+  type DroppedCallbacks,
+  type DropReason,
+  FAULTS,
+  type Log,
+} from "../domain/index.ts";
+
+/** A callback that is left out of the log. */
+export interface DroppedCallback {
+  readonly outcome: CallbackLogEntry["outcome"];
+  readonly remoteAddress: string;
+  /** Its masked URL, asked for where it is the first of its minute. */
+  readonly url?: () => string;
+}
+
+export interface DropLogDependencies {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** @returns false when there is no room for the row now */
+  readonly add: (row: CallbackLogEntry) => boolean;
+}
+
+/** Counts what the bounds leave out of the log, and says it once a minute for each reason and outcome: how many, since when. */
+export interface DropLog {
+  note(reason: DropReason, callback: DroppedCallback): void;
+  /** Says what was not said yet. */
+  close(): void;
+}
+
+const MINUTE_MS = 60_000;
+const MAX_ADDRESSES = 1_000;
+
+const MESSAGES: Readonly<Record<DropReason, string>> = {
+  rejected_bound: "refused callbacks are not logged one by one: more than the bound in a minute",
+  unknown_address: "requests came to addresses that are no callback addresses",
+  buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
+  body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
+  output_bound:
+    "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
+};
+
+interface DropCount {
+  readonly reason: DropReason;
+  readonly outcome: CallbackLogEntry["outcome"];
+  readonly url: string;
+  readonly first: Date;
+  readonly addresses: Set<string>;
+  last: Date;
+  count: number;
+}
+
+export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog {
+  let counts = new Map<string, DropCount>();
+  /** Rows that found no room; those of the same reason and outcome join them. */
+  let waiting = new Map<string, DropCount>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function close(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const reported = counts;
+    counts = new Map();
+    for (const counted of reported.values()) writeLine(log, counted);
+    const rows = joined(waiting, reported);
+    waiting = new Map();
+    for (const [key, counted] of rows) if (!add(entryOf(counted))) waiting.set(key, counted);
+    if (waiting.size > 0) schedule();
+  }
+
+  function schedule(): void {
+    timer ??= setTimeout(close, MINUTE_MS).unref();
+  }
+
+  return {
+    note(reason, { outcome, remoteAddress, url }) {
+      const key = `${reason} ${outcome}`;
+      const now = clock.now();
+      let counted = counts.get(key);
+      if (counted === undefined) {
+        const addresses = new Set<string>();
+        counted = { reason, outcome, url: url?.() ?? "", first: now, addresses, last: now, count: 0 };
+        counts.set(key, counted);
+        schedule();
+      }
+      counted.count += 1;
+      counted.last = now;
+      if (counted.addresses.size < MAX_ADDRESSES) counted.addresses.add(remoteAddress);
+    },
+    close() {
+      close();
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}
+
+/** Rows stand for what has none of its own. */
+function joined(
+  before: ReadonlyMap<string, DropCount>,
+  now: ReadonlyMap<string, DropCount>,
+): Map<string, DropCount> {
+  const all = new Map(before);
+  for (const [key, counted] of now) {
+    if (counted.reason === "output_bound") continue;
+    const earlier = all.get(key);
+    if (earlier === undefined) {
+      all.set(key, counted);
+      continue;
+    }
+    earlier.count += counted.count;
+    earlier.last = counted.last;
+    for (const address of counted.addresses)
+      if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
+  }
+  return all;
+}
+
+function writeLine(log: Log, counted: DropCount): void {
+  const { reason, count, addresses, first, last } = droppedCallbacks(counted);
+  const { outcome, url } = counted;
+  const fields = { left_out: count, reason, outcome, addresses, first, last, ...(url !== "" && { url }) };
+  log[reason === "unknown_address" ? "info" : "warn"](fields, MESSAGES[reason]);
+}
+
+function droppedCallbacks({ reason, count, addresses, first, last }: DropCount): DroppedCallbacks {
+  return { reason, count, addresses: addresses.size, first: first.toISOString(), last: last.toISOString() };
+}
+
+/** A row like any other, so that it is found and deleted as those are that it stands for. */
+function entryOf(counted: DropCount): CallbackLogEntry {
+  const { outcome, url } = counted;
+  const dropped = droppedCallbacks(counted);
+  const from = `${dropped.addresses}${dropped.addresses === MAX_ADDRESSES ? " or more" : ""}`;
+  return {
+    requestId: randomUUID(),
+    receivedAt: dropped.last,
+    source: null,
+    eventId: null,
+    eventType: null,
+    method: "",
+    url,
+    remoteAddress: "",
+    requestHeaders: "{}",
+    requestBody: "",
+    outcome,
+    responseStatus: outcome in FAULTS ? FAULTS[outcome as keyof typeof FAULTS].status : 200,
+    responseBody: "",
+    processingMs: 0,
+    error:
+      `${MESSAGES[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
+      `from ${dropped.first} to ${dropped.last}`,
+    dropped: dropped,
+  };
+}

@@ -1,0 +1,193 @@
+import type { MaskBudget } from "./mask-limits.ts";
+import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
+import type { PairMask } from "./text-mask.ts";
+
+interface JsonMaskRules {
+  readonly isSecretKey: (key: string) => boolean;
+  readonly patterns: SecretPatterns;
+  /** For strings, which may be texts or addresses. */
+  readonly pairs: PairMask;
+}
+
+/** Masks JSON text in place: what is shown stays as it was written. Undefined where the work would be too much. */
+export type JsonMask = (text: string, budget: MaskBudget) => string | undefined;
+
+/** How often JSON may stand in a string of JSON. */
+const MAX_LEVELS = 64;
+const QUOTED_MASK = `"${MASKED}"`;
+const QUOTE = 34;
+const COLON = 58;
+const BACKSLASH = 92;
+const LITERAL = /[^\s,:"{}[\]]+/y;
+/** A number of so many digits may be a card's, or a configured secret. */
+const LONG_NUMBER = /-?\d[\d.eE+-]{7,}/g;
+const PLAIN_DIGITS = /^\d+$/;
+const SHORTEST_NUMBER = 8;
+const SEPARATOR = /[=:]/;
+const INNER = /^\s*(?:\{|\[(?!masked\]))/;
+
+/** What a string costs beside its characters; a key; reading its escapes; a look for patterns; a look for pairs. */
+const STRING = 12;
+const KEY = 60;
+const ESCAPED = 64;
+const SHAPED = 48;
+const PAIRED = 16;
+
+/**
+ * One pass from quote to quote: a string before a colon is a key, and where it names a secret, its value is masked whole. Text
+ * that was cut off, or is no JSON, takes no other way: what is open is masked to its end.
+ */
+export function createJsonMask({ isSecretKey, patterns, pairs }: JsonMaskRules): JsonMask {
+  function mask(text: string, budget: MaskBudget, level: number): string | undefined {
+    if (!budget.take(text.length)) return undefined;
+    // One look at the whole text saves one at each string, save for those that are spelled with escapes.
+    const isClean = !patterns.mayMatch(text);
+    const hasEscapes = text.includes("\\");
+    const mayPair = separatorsOf(text);
+    let masked = "";
+    let done = 0;
+    let at = 0;
+    for (;;) {
+      const open = text.indexOf('"', at);
+      if (!isClean) {
+        const gap = text.slice(at, open === -1 ? text.length : open);
+        const shown = withoutCards(gap, budget);
+        if (shown !== gap) {
+          masked += text.slice(done, at) + shown;
+          done = at + gap.length;
+        }
+      }
+      if (open === -1) return budget.isExhausted ? undefined : masked + text.slice(done);
+      const close = endOfString(text, open);
+      const colon = afterBlanks(text, close);
+      const isKey = text.charCodeAt(colon) === COLON;
+      if (!budget.take(STRING + (isKey ? KEY + close - open : 0))) return undefined;
+      at = close;
+      const isSecret = isKey && isSecretKey(unescaped(text.slice(open + 1, close - 1)));
+      if (!isClean || hasEscapes || (!isKey && mayPair(open, close))) {
+        const raw = text.slice(open, close);
+        const shown = string(raw, isClean, budget, isKey ? MAX_LEVELS : level);
+        if (shown === undefined) return undefined;
+        if (shown !== raw) {
+          masked += text.slice(done, open) + shown;
+          done = close;
+        }
+      }
+      if (isSecret) {
+        const start = afterBlanks(text, colon + 1);
+        at = endOfValue(text, start, budget);
+        if (at === start || (at === start + MASKED.length && text.startsWith(MASKED, start))) continue;
+        masked += text.slice(done, start) + QUOTED_MASK;
+        done = at;
+      }
+    }
+  }
+
+  /** A string in its quotes. Platforms put JSON into strings; its keys count like any others. */
+  function string(raw: string, isClean: boolean, budget: MaskBudget, level: number): string | undefined {
+    const end = raw.length > 1 && raw.endsWith('"') ? '"' : "";
+    const content = raw.slice(1, raw.length - end.length);
+    if (!content.includes("\\")) {
+      if (!isClean && !budget.take(SHAPED + 4 * raw.length)) return undefined;
+      const shown = withoutPairs(isClean ? content : patterns.mask(content), budget);
+      return shown === content ? raw : `"${shown}${end}`;
+    }
+    if (!budget.take(ESCAPED + 4 * raw.length)) return undefined;
+    const text = unescaped(content);
+    const inner = level < MAX_LEVELS && INNER.test(text) ? mask(text, budget, level + 1) : text;
+    if (inner === undefined) return undefined;
+    const shown = withoutPairs(patterns.mask(inner), budget);
+    return shown === text ? raw : JSON.stringify(shown);
+  }
+
+  function withoutPairs(text: string, budget: MaskBudget): string {
+    return SEPARATOR.test(text) && budget.take(PAIRED + text.length) ? pairs(text, budget) : text;
+  }
+
+  function withoutCards(gap: string, budget: MaskBudget): string {
+    if (gap.length < SHORTEST_NUMBER || !budget.take(2 * gap.length)) return gap;
+    return gap.replace(LONG_NUMBER, (number) => {
+      if (!budget.take(SHAPED)) return number;
+      const digits = PLAIN_DIGITS.test(number) ? number : String(Math.abs(Number(number)));
+      return patterns.isSecretNumber(digits) ? QUOTED_MASK : number;
+    });
+  }
+
+  return (text, budget) => mask(text, budget, 0);
+}
+
+/** Tells, for strings from the first to the last, whether one has a separator between its quotes. */
+function separatorsOf(text: string): (open: number, close: number) => boolean {
+  let colon = -1;
+  let equals = -1;
+  const next = (separator: string, from: number): number => {
+    const found = text.indexOf(separator, from);
+    return found === -1 ? Number.POSITIVE_INFINITY : found;
+  };
+  return (open, close) => {
+    if (equals < open) equals = next("=", open);
+    if (equals < close) return true;
+    if (colon < open) colon = next(":", open);
+    return colon < close;
+  };
+}
+
+/** The text of a string, also of one that was cut off inside an escape; what is no string of JSON stays as it is. */
+function unescaped(raw: string): string {
+  if (!raw.includes("\\")) return raw;
+  return parsed(raw) ?? parsed(raw.slice(0, raw.lastIndexOf("\\"))) ?? raw;
+}
+
+function parsed(raw: string): string | undefined {
+  try {
+    return JSON.parse(`"${raw}"`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Behind the quote that ends the string; the end of a text in which it is not ended. */
+function endOfString(text: string, open: number): number {
+  for (let quote = text.indexOf('"', open + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let before = quote;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+    if ((quote - before) % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+function afterBlanks(text: string, from: number): number {
+  let at = from;
+  for (let code = text.charCodeAt(at); code === 32 || (code >= 9 && code <= 13); code = text.charCodeAt(at))
+    at += 1;
+  return at;
+}
+
+function endOfValue(text: string, start: number, budget: MaskBudget): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfString(text, start);
+  const isMasked = text.startsWith(MASKED, start);
+  if (isMasked || !opens(first)) {
+    const from = isMasked ? start + MASKED.length : start;
+    LITERAL.lastIndex = from;
+    return LITERAL.test(text) ? LITERAL.lastIndex : from;
+  }
+  let level = 0;
+  let at = start;
+  do {
+    const code = text.charCodeAt(at);
+    if (opens(code)) level += 1;
+    else if (closes(code)) level -= 1;
+    at = code === QUOTE ? endOfString(text, at) : at + 1;
+  } while (level > 0 && at < text.length);
+  budget.take(at - start);
+  return at;
+}
+
+function opens(code: number): boolean {
+  return code === 123 || code === 91;
+}
+
+function closes(code: number): boolean {
+  return code === 125 || code === 93;
+}

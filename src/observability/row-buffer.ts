@@ -1,0 +1,96 @@
+export interface RowBufferOptions<Row> {
+  /** Stores rows, all of them or none. */
+  readonly append: (rows: readonly Row[]) => Promise<void>;
+  /** How many rows may wait. */
+  readonly maxRows: number;
+  /** How much memory a row takes: about its characters or bytes. */
+  readonly lengthOf: (row: Row) => number;
+  /** Told at each attempt that failed; its rows are kept. */
+  readonly onError: (error: unknown, waiting: number) => void;
+}
+
+/** Rows on their way to the store, in groups, one group at a time. */
+export interface RowBuffer<Row> {
+  /** False when the buffer is full. */
+  add(row: Row): boolean;
+  /** Resolves when every row added so far is stored, or could not be; never rejects. */
+  flush(): Promise<void>;
+  /** Flushes, stops the timer and returns how many rows the store did not take. */
+  close(): Promise<number>;
+}
+
+const FLUSH_AFTER_MS = 100;
+const RETRY_AFTER_MS = 1_000;
+const BATCH_ROWS = 200;
+/** While the database is away, rows of long bodies would fill the memory before their number is reached. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
+
+export function createRowBuffer<Row>({
+  append,
+  maxRows,
+  lengthOf,
+  onError,
+}: RowBufferOptions<Row>): RowBuffer<Row> {
+  const waiting: Row[] = [];
+  const total = { added: 0, stored: 0, characters: 0 };
+  let timer: NodeJS.Timeout | undefined;
+  let storing: Promise<boolean> | undefined;
+  let isFailing = false;
+
+  function schedule(): void {
+    timer ??= setTimeout(() => void flush(), isFailing ? RETRY_AFTER_MS : FLUSH_AFTER_MS).unref();
+  }
+
+  function unschedule(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  async function storeGroup(): Promise<boolean> {
+    const rows = waiting.slice(0, BATCH_ROWS);
+    try {
+      await append(rows);
+    } catch (error) {
+      isFailing = true;
+      onError(error, waiting.length);
+      return false;
+    }
+    isFailing = false;
+    waiting.splice(0, rows.length);
+    total.stored += rows.length;
+    for (const row of rows) total.characters -= lengthOf(row);
+    return true;
+  }
+
+  async function flush(): Promise<void> {
+    unschedule();
+    // Rows that arrive meanwhile are left to the next flush; under load this one would never end.
+    const target = total.added;
+    while (total.stored < target) {
+      storing ??= storeGroup().finally(() => {
+        storing = undefined;
+      });
+      if (!(await storing)) break;
+    }
+    if (waiting.length > 0) schedule();
+  }
+
+  return {
+    add(row) {
+      const characters = lengthOf(row);
+      if (waiting.length >= maxRows || total.characters + characters > MAX_CHARACTERS) return false;
+      waiting.push(row);
+      total.added += 1;
+      total.characters += characters;
+      if (waiting.length >= BATCH_ROWS && storing === undefined && !isFailing) void flush();
+      else schedule();
+      return true;
+    },
+    flush,
+    async close() {
+      await flush();
+      unschedule();
+      return waiting.length;
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import type { Link, SpanContext } from "@opentelemetry/api";
+import {
+  type Attributes,
+  context,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type Tracer as SpanSource,
+  SpanStatusCode,
+  type TextMapPropagator,
+  trace,
+} from "@opentelemetry/api";
+import { type EventKey, keyText, type Outcome, readableError } from "../../../domain/index.ts";
+import type { DeliverySpan, RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../tracer.ts";
+
+export interface ErrorDescription {
+  readonly describe: (error: unknown) => string;
+  readonly isRejection: (error: unknown) => boolean;
+}
+
+/** One OpenTelemetry span. The innermost span records an error in full; those around it record its name. */
+export class OtelSpan implements TraceSpan {
+  readonly span: Span;
+  readonly #errors: ErrorDescription;
+
+  constructor(span: Span, errors: ErrorDescription) {
+    this.span = span;
+    this.#errors = errors;
+  }
+
+  within<T>(run: () => T): T {
+    return context.with(trace.setSpan(context.active(), this.span), run);
+  }
+
+  end(came?: object): void {
+    const outcome = outcomeIn(came);
+    if (outcome !== undefined) this.recordOutcome(outcome);
+    this.span.end();
+  }
+
+  fail(error: unknown): void {
+    if (this.#errors.isRejection(error)) this.span.setAttribute("oncehook.outcome", "rejected");
+    else this.#error(error, nameOf(error));
+    this.span.end();
+  }
+
+  recordOutcome(outcome: Outcome): void {
+    this.span.setAttribute("oncehook.outcome", "code" in outcome ? outcome.code : outcome.kind);
+    if (outcome.kind === "failed") this.#error(outcome.cause, outcome.code);
+  }
+
+  #error(error: unknown, type: string): void {
+    if (!this.span.isRecording()) return;
+    this.span.setAttribute("error.type", type);
+    this.span.setStatus({ code: SpanStatusCode.ERROR });
+    if (!isFirstRecord(error)) return;
+    const text = this.#errors.describe(error);
+    const [message = ""] = text.split("\n", 1);
+    this.span.setStatus({ code: SpanStatusCode.ERROR, message });
+    this.span.addEvent("exception", {
+      "exception.type": nameOf(error),
+      "exception.message": message,
+      "exception.stacktrace": text,
+    });
+  }
+}
+
+const recorded = new WeakSet<WeakKey>();
+
+/** Whether no span has recorded it yet. Every span records a value that is no object. */
+function isFirstRecord(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return true;
+  if (recorded.has(error)) return false;
+  recorded.add(error);
+  return true;
+}
+
+function nameOf(error: unknown): string {
+  const readable = readableError(error);
+  return readable instanceof Error && typeof readable.name === "string" ? readable.name : typeof error;
+}
+
+function outcomeIn(came: object | undefined): Outcome | undefined {
+  if (came === undefined) return undefined;
+  if ("kind" in came) return came as Outcome;
+  return "outcome" in came ? (came.outcome as Outcome) : undefined;
+}
+
+/** Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones. */
+export interface RecentSpans {
+  /** The first one of an event stays. */
+  remember(key: EventKey, span: SpanContext): void;
+  linksTo(key: EventKey): Link[];
+  forget(key: EventKey): void;
+}
+
+/** @param most how many are known; each takes about 300 bytes */
+export function createRecentSpans(most: number): RecentSpans {
+  const spans = new Map<string, SpanContext>();
+  return {
+    remember(key, span) {
+      const name = keyText(key);
+      if (spans.has(name)) return;
+      spans.set(name, span);
+      const [oldest] = spans.size > most ? spans.keys() : [];
+      if (oldest !== undefined) spans.delete(oldest);
+    },
+    linksTo(key) {
+      const span = spans.get(keyText(key));
+      return span === undefined ? [] : [{ context: span }];
+    },
+    forget: (key) => void spans.delete(keyText(key)),
+  };
+}
+
+/** Any other could be made up, one for each request, and names of spans must stay few. */
+const METHODS = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"]);
+/** A failure waits for its retry for a minute and longer, a notification for about a second. */
+const MAX_FAILED = 10_000;
+const MAX_HANDLED = 5_000;
+
+interface LinkableSpans {
+  readonly failed: RecentSpans;
+  readonly handled: RecentSpans;
+}
+
+/**
+ * @param propagator of `traceparent`
+ * @param acceptsParent whether the parent of a request is read from its headers
+ */
+export function createSpanTracer(
+  spans: SpanSource,
+  propagator: TextMapPropagator,
+  acceptsParent: boolean,
+  errors: ErrorDescription,
+): Tracer {
+  const known: LinkableSpans = {
+    failed: createRecentSpans(MAX_FAILED),
+    handled: createRecentSpans(MAX_HANDLED),
+  };
+  const parentOf = ({ headers }: RequestInfo) =>
+    acceptsParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
+  return {
+    startSpan: (name) => new OtelSpan(spans.startSpan(name), errors),
+    startRequest(arrived) {
+      const isKnown = METHODS.has(arrived.method);
+      const name = `${isKnown ? arrived.method : "HTTP"} ${arrived.route}`;
+      const attributes = attributesOf(arrived, isKnown);
+      const span = spans.startSpan(name, { kind: SpanKind.SERVER, attributes }, parentOf(arrived));
+      return requestSpan(new OtelSpan(span, errors), known);
+    },
+    startAttempt(kind, key, eventType) {
+      const attributes = { ...keyAttributes(key), "oncehook.event_type": eventType };
+      const links = known.failed.linksTo(key);
+      const span = spans.startSpan(
+        `${kind} ${eventType}`,
+        { root: true, links, attributes },
+        context.active(),
+      );
+      return new OtelSpan(span, errors);
+    },
+    startDelivery(channel, topic, key) {
+      const attributes = { ...keyAttributes(key), "oncehook.topic": topic };
+      const options = { kind: SpanKind.CLIENT, links: known.handled.linksTo(key), attributes };
+      const span = spans.startSpan(`deliver ${channel}`, options, ROOT_CONTEXT);
+      const headers: Record<string, string> = {};
+      propagator.inject(trace.setSpan(ROOT_CONTEXT, span), headers, defaultTextMapSetter);
+      return new OtelDeliverySpan(span, errors, headers);
+    },
+  };
+}
+
+class OtelDeliverySpan extends OtelSpan implements DeliverySpan {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(span: OtelSpan["span"], errors: ErrorDescription, headers: Readonly<Record<string, string>>) {
+    super(span, errors);
+    this.headers = headers;
+  }
+}
+
+function requestSpan(phase: OtelSpan, known: LinkableSpans): RequestSpan {
+  const spanContext = phase.span.spanContext();
+  return {
+    ids: { traceId: spanContext.traceId, spanId: spanContext.spanId },
+    within: (run) => phase.within(run),
+    end(concluded) {
+      const { outcome, source, eventId } = concluded;
+      phase.span.setAttributes(answerAttributes(concluded));
+      if (source !== undefined && eventId !== undefined) {
+        const key = { source, eventId };
+        if (outcome.kind === "failed") known.failed.remember(key, spanContext);
+        else known.failed.forget(key);
+        if (outcome.kind === "success") known.handled.remember(key, spanContext);
+      }
+      phase.end(outcome);
+    },
+  };
+}
+
+/** As OpenTelemetry's semantic conventions for HTTP servers name them. */
+function attributesOf(arrived: RequestInfo, isKnown: boolean): Attributes {
+  return {
+    "http.request.method": isKnown ? arrived.method : "_OTHER",
+    ...(isKnown ? {} : { "http.request.method_original": arrived.method }),
+    "http.route": arrived.route,
+    "url.path": arrived.route,
+    "url.scheme": arrived.protocol,
+    "client.address": arrived.address,
+    "network.protocol.version": arrived.httpVersion,
+  };
+}
+
+function answerAttributes({ status, source, eventId, eventType }: RequestResult): Attributes {
+  return {
+    "http.response.status_code": status,
+    ...(source === undefined ? {} : { "oncehook.source": source }),
+    ...(eventId === undefined ? {} : { "oncehook.event_id": eventId }),
+    ...(eventType === undefined ? {} : { "oncehook.event_type": eventType }),
+  };
+}
+
+function keyAttributes({ source, eventId }: EventKey): Attributes {
+  return { "oncehook.source": source, "oncehook.event_id": eventId };
+}

@@ -1,0 +1,255 @@
+import { AsyncResource } from "node:async_hooks";
+import {
+  type CallbackEvent,
+  type CallbackLogEntry,
+  type Failed,
+  failed,
+  isJsonObject,
+  isRefused,
+  type JsonObject,
+  type JsonValue,
+  type Outcome,
+  readableError,
+  refused,
+  success,
+} from "../domain/index.ts";
+import { type HandleContext, type Handler, HandlerTimedOut, isRejected } from "../handlers/index.ts";
+import type { TraceSpan } from "../observability/tracing/index.ts";
+import {
+  type Completion,
+  type Deadline,
+  type NewRecord,
+  type OnceResult,
+  type OnceScope,
+  type PendingEvent,
+  StoreError,
+} from "../store/index.ts";
+import { duplicateOutcome } from "./duplicate-outcome.ts";
+import { errorText } from "./error-text.ts";
+import { prepareOnce } from "./prepare-once.ts";
+import type { AttemptInput, Receiver, ValidatedAttempt } from "./receiver.ts";
+import { validateEvent } from "./validate-event.ts";
+
+/** @param logEntry the row of the callback log that committed with a success */
+export type AttemptEnded = (outcome: Outcome, logEntry?: CallbackLogEntry) => void;
+
+/**
+ * SPEC 1.7 (d) to (g) for an event whose type is known: find the handler, validate, run it once with the record. The
+ * same for every kind of attempt; only what has to wait (an asynchronous schema, `prepare`) is asynchronous.
+ */
+export function startAttempt(input: AttemptInput, receiver: Receiver, ended: AttemptEnded): void {
+  const handler = receiver.registry.find(input.version, input.eventType);
+  if (handler === undefined) {
+    const detail = `no handler for "${input.eventType}" in ${input.version}`;
+    return ended(refused("event_type_unknown", { detail }));
+  }
+  const finish: AttemptEnded = (outcome, logEntry) => {
+    receiver.observer.attempted(input.kind, outcome);
+    ended(outcome, logEntry);
+  };
+  const run = (event: CallbackEvent<unknown> | Outcome): void => {
+    if ("kind" in event) return ended(event);
+    if (handler.prepare === undefined) new Attempt({ input, handler, event }, receiver, finish).submit();
+    else void runPrepared({ ...input, handler, event }, receiver, finish);
+  };
+  // A schema is the user's code like the handler itself: when it throws, the event is kept and retried.
+  const fail = (error: unknown): void => ended(schemaFailure(error));
+  try {
+    const validated = validateEvent(input, handler, receiver);
+    if (validated instanceof Promise) validated.then(run).catch(fail);
+    else run(validated);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** The same as a promise, for a retry, a replay or a dry run. */
+export function runEvent(input: AttemptInput, receiver: Receiver): Promise<Outcome> {
+  return new Promise((resolve) => startAttempt(input, receiver, resolve));
+}
+
+function schemaFailure(error: unknown): Failed {
+  return failed(
+    error instanceof HandlerTimedOut ? "handler_timed_out" : "handler_failed",
+    readableError(error),
+  );
+}
+
+async function runPrepared(work: ValidatedAttempt, receiver: Receiver, ended: AttemptEnded): Promise<void> {
+  try {
+    const preparation = await prepareOnce(work, receiver);
+    if (preparation.state === "ended") return ended(preparation.outcome);
+    const { handler, event } = work;
+    new Attempt({ input: work, handler, event, prepared: preparation.value }, receiver, ended).submit();
+  } catch (error) {
+    ended(outcomeOf(error));
+  }
+}
+
+/** A handler's answer that cannot be stored or sent. */
+class ResultInvalid extends Error {
+  override readonly name = "ResultInvalid";
+}
+
+/** Why a trace shows a handler that ran, and no effect of it. */
+class TransactionLost extends Error {
+  override readonly name = "TransactionLost";
+
+  constructor() {
+    super("the database lost the transaction of this run, and what it wrote");
+  }
+}
+
+/** What an attempt runs. */
+interface AttemptWork {
+  readonly input: AttemptInput;
+  readonly handler: Handler;
+  readonly event: CallbackEvent<unknown>;
+  /** What `prepare` gave. */
+  readonly prepared?: JsonValue | undefined;
+}
+
+/** One attempt: the handler inside the transaction that holds the event's record. */
+class Attempt implements PendingEvent {
+  readonly record: NewRecord;
+  readonly deadline: Deadline;
+  readonly #input: AttemptInput;
+  readonly #work: AttemptWork;
+  readonly #receiver: Receiver;
+  readonly #ended: AttemptEnded;
+  readonly #context: AsyncResource;
+  #runs = 0;
+  #span: TraceSpan | undefined;
+  #completion: Completion | undefined;
+
+  constructor(work: AttemptWork, receiver: Receiver, ended: AttemptEnded) {
+    const { key, eventType, version, bodySha256, deadline, context } = work.input;
+    this.record = { source: key.source, eventId: key.eventId, eventType, version, bodySha256 };
+    this.deadline = deadline;
+    this.#input = work.input;
+    this.#work = work;
+    this.#context = context ?? new AsyncResource("oncehook.attempt");
+    this.#receiver = receiver;
+    this.#ended = ended;
+  }
+
+  submit(): void {
+    const { mode, dryRun } = this.#input;
+    if (mode === "commit") return this.#receiver.store.submit(this);
+    const run = async (scope: OnceScope) => this.complete(await this.handle(scope));
+    this.#receiver.store
+      .once(this.record, run, { deadline: this.deadline, mode, observer: dryRun })
+      .then((result) => this.settle(result))
+      .catch((error: unknown) => this.fail(error));
+  }
+
+  handle(scope: OnceScope): Promise<unknown> {
+    return this.#context.runInAsyncScope(this.#startHandler, this, scope);
+  }
+
+  #startHandler(scope: OnceScope): Promise<unknown> {
+    this.#runs += 1;
+    this.#input.dryRun?.reset();
+    this.#span?.fail(new TransactionLost());
+    this.#span = this.#receiver.tracer?.startSpan(`handler ${this.#input.eventType}`);
+    const span = this.#span;
+    if (this.#runs > 1) return this.#handleAgain(scope);
+    if (span === undefined) return this.#callHandler(this.#work.event, scope);
+    return span.within(() => this.#callHandler(this.#work.event, scope));
+  }
+
+  /** A handler whose transaction was lost runs again: not on what its earlier run made of the event. */
+  async #handleAgain(scope: OnceScope): Promise<unknown> {
+    const event = await validateEvent(this.#input, this.#work.handler, this.#receiver);
+    if (!("kind" in event)) {
+      const call = () => this.#callHandler(event, scope);
+      return this.#span === undefined ? call() : this.#span.within(call);
+    }
+    const why = isRefused(event) ? event.message : errorText((event as Failed).cause);
+    throw new Error(`the event is not valid any more: ${why}`);
+  }
+
+  #callHandler(event: CallbackEvent<unknown>, scope: OnceScope): Promise<unknown> {
+    const { handler, prepared } = this.#work;
+    const { key, version, kind, dryRun } = this.#input;
+    const { clock, log, handlerLimit } = this.#receiver;
+    const what = `the handler of "${event.event_type}"`;
+    return handlerLimit.run(what, (limit) =>
+      handler.handle({
+        event,
+        source: key.source,
+        version,
+        get signal() {
+          return limit.signal;
+        },
+        log,
+        tx: scope.tx,
+        // What `prepare` gave belongs to each run by itself.
+        prepared: prepared === undefined ? undefined : structuredClone(prepared),
+        attempt: kind,
+        now: clock.now(),
+        notify: notifier(scope, dryRun),
+      }),
+    );
+  }
+
+  complete(returned: unknown): Completion {
+    const result = storableResult(returned);
+    const { buildLogEntry, mode } = this.#input;
+    const logEntry = buildLogEntry?.(success(result));
+    this.#completion = logEntry === undefined ? { result } : { result, logEntry };
+    this.#span?.end();
+    this.#span = this.#receiver.tracer?.startSpan(mode === "commit" ? "commit" : "rollback");
+    return this.#completion;
+  }
+
+  settle(result: OnceResult): void {
+    if (result.kind === "duplicate") {
+      this.#span?.fail(new TransactionLost());
+      return this.#ended(duplicateOutcome(result.record, this.#input.bodySha256, this.#receiver));
+    }
+    this.#span?.end();
+    this.#ended(success(result.result), this.#completion?.logEntry);
+  }
+
+  fail(error: unknown): void {
+    this.#span?.fail(error);
+    this.#ended(outcomeOf(error));
+  }
+}
+
+function notifier(scope: OnceScope, dryRun: ValidatedAttempt["dryRun"]): HandleContext["notify"] {
+  if (dryRun === undefined) return (topic, payload) => scope.enqueue({ topic, payload });
+  return async (topic, payload) => {
+    await scope.enqueue({ topic, payload });
+    dryRun.notified(topic, payload);
+  };
+}
+
+/** The result as JSON carries it, so that the first answer and the stored one are the same. */
+function storableResult(result: unknown): JsonObject {
+  if (isJsonObject(result)) {
+    try {
+      const copy: unknown = JSON.parse(JSON.stringify(result));
+      if (isJsonObject(copy)) return copy;
+    } catch (cause) {
+      throw new ResultInvalid("the handler's result cannot be written as JSON", { cause });
+    }
+  }
+  throw new ResultInvalid("the handler must return a JSON object, such as { order_id }");
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (isRejected(error)) return refused("rejected", { message: error.message });
+  if (error instanceof HandlerTimedOut) return failed("handler_timed_out", error);
+  if (error instanceof ResultInvalid) return failed("result_invalid", error);
+  if (error instanceof StoreError) return failed(FAULT_CODES[error.reason], error);
+  return failed("handler_failed", error);
+}
+
+const FAULT_CODES = {
+  unavailable: "store_unavailable",
+  in_progress: "event_in_progress",
+  commit_failed: "commit_failed",
+  commit_unknown: "commit_unknown",
+} as const;

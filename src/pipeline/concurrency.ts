@@ -1,0 +1,149 @@
+import { type EventKey, type Failed, failed, keyText, type Outcome } from "../domain/index.ts";
+import { type Deadline, StoreError } from "../store/index.ts";
+
+/** Who waits for the lock of an event. */
+interface Waiter {
+  readonly timer: NodeJS.Timeout;
+  take(): void;
+}
+
+/**
+ * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
+ * burst of duplicates from holding a database connection each while they wait for the first.
+ */
+export class EventLock {
+  /** The waiters of each event that is locked, in order of arrival. */
+  readonly #waiters = new Map<string, Waiter[]>();
+
+  /** Takes the lock where it is free. The holder calls `release`. */
+  tryTake(key: EventKey): boolean {
+    const name = keyText(key);
+    if (this.#waiters.has(name)) return false;
+    this.#waiters.set(name, []);
+    return true;
+  }
+
+  /** Calls `taken` once the lock is the caller's, or `late` at the deadline. */
+  wait(key: EventKey, deadline: Deadline, taken: () => void, late: (outcome: Failed) => void): void {
+    if (this.tryTake(key)) return taken();
+    const waiters = this.#waiters.get(keyText(key));
+    const timer = setTimeout(
+      () => {
+        waiters?.splice(waiters.indexOf(waiter), 1);
+        late(failed("event_in_progress", new Error(STILL_RUNNING)));
+      },
+      Math.max(0, deadline - performance.now()),
+    );
+    const waiter = { timer, take: taken };
+    waiters?.push(waiter);
+  }
+
+  release(key: EventKey): void {
+    const name = keyText(key);
+    const next = this.#waiters.get(name)?.shift();
+    if (next === undefined) {
+      this.#waiters.delete(name);
+      return;
+    }
+    clearTimeout(next.timer);
+    next.take();
+  }
+
+  /** Holds the lock while `run` is at work. */
+  async run(key: EventKey, deadline: Deadline, run: () => Promise<Outcome>): Promise<Outcome> {
+    const late = await new Promise<Failed | undefined>((resolve) =>
+      this.wait(key, deadline, () => resolve(undefined), resolve),
+    );
+    if (late !== undefined) return late;
+    try {
+      return await run();
+    } catch (error) {
+      return faultOutcome(error);
+    } finally {
+      this.release(key);
+    }
+  }
+}
+
+const STILL_RUNNING = "another delivery of this event was still running at the deadline";
+
+/** The outcome of a fault outside the attempt itself: of a look-up, say. */
+export function faultOutcome(error: unknown): Failed {
+  return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
+}
+
+/** Lets runs of failures go on beside each other, and a suspect alone: a process that ends then ended during its run. */
+export interface RunLock {
+  shared<T>(run: () => Promise<T>): Promise<T>;
+  /** Waits for the runs that have started; later ones wait for this one. */
+  exclusive<T>(run: () => Promise<T>): Promise<T>;
+}
+
+export function createRunLock(): RunLock {
+  /** Resolves when the last run that goes alone has ended. */
+  let lastExclusive: Promise<unknown> = Promise.resolve();
+  let running: Promise<unknown>[] = [];
+
+  function track<T>(run: Promise<T>): Promise<T> {
+    const settled = run.then(
+      () => {},
+      () => {},
+    );
+    running.push(settled);
+    void settled.then(() => {
+      running = running.filter((one) => one !== settled);
+    });
+    return run;
+  }
+
+  return {
+    shared(run) {
+      return track(lastExclusive.then(run));
+    },
+    exclusive(run) {
+      const mine = Promise.all([lastExclusive, ...running]).then(run);
+      lastExclusive = mine.then(
+        () => {},
+        () => {},
+      );
+      return mine;
+    },
+  };
+}
+
+/**
+ * Bounds how many callbacks are at work, or wait for the store, at a time. A callback that waits longer than its platform
+ * does is handled in vain, and delays the others. So past the bound the response is sent at once: latency and memory of
+ * the accepted ones stay as they are however many come.
+ */
+export class ConcurrencyLimit {
+  readonly #max: number;
+  readonly #full: Failed;
+  #active = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+    const reason = `${max} callbacks are at work or wait for the database (MAX_WAITING_CALLBACKS)`;
+    this.#full = failed("overloaded", reason);
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Why none is admitted now; undefined while there is a place. */
+  overload(): Failed | undefined {
+    return this.#active < this.#max ? undefined : this.#full;
+  }
+
+  /** Counts a callback that is authentic. @returns why it is not admitted; otherwise `leave` has to be called */
+  enter(): Failed | undefined {
+    const full = this.overload();
+    if (full === undefined) this.#active += 1;
+    return full;
+  }
+
+  leave(): void {
+    this.#active -= 1;
+  }
+}

@@ -1,0 +1,15 @@
+import { type AlreadyProcessed, alreadyProcessed, keyText } from "../domain/index.ts";
+import type { StoredRecord } from "../store/index.ts";
+import type { Receiver } from "./receiver.ts";
+
+/** The ending of a delivery whose event has a record: reports another body, and drops an unsaved result of `prepare`. */
+export function duplicateOutcome(
+  record: StoredRecord,
+  bodySha256: string,
+  { observer, unsavedPreparations }: Receiver,
+): AlreadyProcessed {
+  const isSameBody = record.bodySha256 === bodySha256;
+  if (!isSameBody) observer.bodyMismatch({ source: record.source, eventId: record.eventId });
+  if (unsavedPreparations.size > 0) unsavedPreparations.delete(keyText(record));
+  return alreadyProcessed(record.result, isSameBody);
+}

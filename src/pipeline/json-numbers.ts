@@ -1,0 +1,163 @@
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** The numbers of a valid JSON text that would not be the same as a JavaScript number, in their order. */
+export function inexactNumbers(json: Uint8Array): string[] {
+  return longNumbers(json)
+    .map(([start, end]) => textOf(json, start, end))
+    .filter((text) => !isExact(text));
+}
+
+/**
+ * A valid JSON text with those numbers as strings, which keep all digits; undefined where there are none. Which number
+ * a platform means by 9007199254740993 is the schema's to say: a double would make it another without a word.
+ */
+export function withExactNumbers(json: Uint8Array): string | undefined {
+  return withInexactNumbers(json, (text) => `"${text}"`);
+}
+
+/** The same with other JSON in their place. */
+function withInexactNumbers(json: Uint8Array, replace: (text: string) => string): string | undefined {
+  const parts: Uint8Array[] = [];
+  let written = 0;
+  for (const [start, end] of longNumbers(json)) {
+    const text = textOf(json, start, end);
+    if (isExact(text)) continue;
+    parts.push(json.subarray(written, start), Buffer.from(replace(text)));
+    written = end;
+  }
+  if (parts.length === 0) return undefined;
+  return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
+}
+
+/** Numbers that a JavaScript number holds, of one sign and kind with an inexact one: integers stay integers. */
+const STAND_INS = {
+  integer: [Number.MAX_SAFE_INTEGER, 1, 0],
+  fraction: [0.5],
+} as const;
+
+/**
+ * A valid JSON text with numbers in the place of those that are inexact: rounded first, then such as any schema for
+ * numbers of their kind takes. Empty where there are none.
+ * @param spelled writes one of them, as a number or as a string of its digits
+ */
+export function* withShortNumbers(
+  json: Uint8Array,
+  spelled: (number: string) => string,
+): Generator<string, void> {
+  for (let which = -1; which < STAND_INS.integer.length; which += 1) {
+    const replaced = withInexactNumbers(json, (text) => spelled(shortNumber(text, which)));
+    if (replaced === undefined) return;
+    yield replaced;
+  }
+}
+
+function shortNumber(text: string, which: number): string {
+  const kind = STAND_INS[isInteger(text) ? "integer" : "fraction"];
+  const number = which < 0 ? text : String(kind[Math.min(which, kind.length - 1)]);
+  return which >= 0 && text.startsWith("-") ? `-${number}` : number;
+}
+
+function isInteger(text: string): boolean {
+  const [, exponent = "0"] = decimalOf(text).split("e");
+  return Number(exponent) >= 0;
+}
+
+function textOf(json: Uint8Array, start: number, end: number): string {
+  return Buffer.from(json.buffer, json.byteOffset + start, end - start).toString("latin1");
+}
+
+/** Whether a number survives as a JavaScript number: 0.1 and 1.10 do, although no double is a tenth. */
+export function isExact(text: string): boolean {
+  return decimalOf(text) === decimalOf(String(Number(text)));
+}
+
+/** One text for one value: its digits without zeros at either end, and the power of ten they are multiplied by. */
+function decimalOf(text: string): string {
+  const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
+  if (sign === undefined) return text;
+  const digits = whole + fraction;
+  let first = 0;
+  let end = digits.length;
+  while (first < end && digits[first] === "0") first += 1;
+  while (end > first && digits[end - 1] === "0") end -= 1;
+  if (first === end) return "0";
+  return `${sign}${digits.slice(first, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Any number of fewer characters is one that a double holds with all its digits, unless its exponent is large. */
+const LONG_NUMBER = 16;
+const LARGE_EXPONENT_DIGITS = 3;
+
+/** What one pass over the bytes of a JSON text finds, strings left out. */
+type JsonScan = "too deep" | "has long numbers" | "plain";
+
+/** @param limit how deep arrays and objects may nest */
+export function scanJson(json: Uint8Array, limit: number): JsonScan {
+  let depth = 0;
+  let inString = false;
+  let hasLongNumbers = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const byte = json[index] as number;
+    if (inString) {
+      if (byte === BACKSLASH) index += 1;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > limit) return "too deep";
+    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    else if (isDigit(byte)) {
+      const end = endOfNumber(json, index);
+      hasLongNumbers ||= isLong(json, index, end);
+      index = end - 1;
+    }
+  }
+  return hasLongNumbers ? "has long numbers" : "plain";
+}
+
+/** Where the long numbers of a JSON text stand, as pairs of first and last byte, the latter exclusive. */
+function longNumbers(json: Uint8Array): (readonly [start: number, end: number])[] {
+  const found: [number, number][] = [];
+  let inString = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const byte = json[index] as number;
+    if (inString) {
+      if (byte === BACKSLASH) index += 1;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (isDigit(byte)) {
+      const end = endOfNumber(json, index);
+      if (isLong(json, index, end)) found.push([json[index - 1] === 0x2d ? index - 1 : index, end]);
+      index = end - 1;
+    }
+  }
+  return found;
+}
+
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** Digits, `.`, `e`, `E`, `+` and `-`: whether they are a number, the parser says. */
+function endOfNumber(json: Uint8Array, start: number): number {
+  let end = start + 1;
+  for (; end < json.length; end += 1) {
+    const byte = json[end] as number;
+    if (
+      !isDigit(byte) &&
+      !(byte === 0x2e || byte === 0x65 || byte === 0x45 || byte === 0x2b || byte === 0x2d)
+    )
+      break;
+  }
+  return end;
+}
+
+function isLong(json: Uint8Array, start: number, end: number): boolean {
+  if (end - start >= LONG_NUMBER) return true;
+  for (let index = start; index < end - LARGE_EXPONENT_DIGITS; index += 1) {
+    if (((json[index] as number) | 0x20) === 0x65) return true;
+  }
+  return false;
+}

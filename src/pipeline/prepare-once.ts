@@ -1,0 +1,251 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type EventKey,
+  failed,
+  type JsonValue,
+  keyText,
+  type Outcome,
+  readableError,
+  refused,
+} from "../domain/index.ts";
+import { HandlerTimedOut, withTimeLimit } from "../handlers/index.ts";
+import { inSpan } from "../observability/tracing/index.ts";
+import { duplicateOutcome } from "./duplicate-outcome.ts";
+import type { Receiver, ValidatedAttempt } from "./receiver.ts";
+
+const POLL_INTERVAL_MS = 50;
+/** A lease outlives its step by this much, for storing its result. */
+const LEASE_MARGIN_MS = 10_000;
+const STORE_TIMEOUT_MS = 6_000;
+/**
+ * Outside work that must not be cut off may go on for this long after the handler's time limit, and what it gives is
+ * still kept for the next delivery.
+ */
+export const LATE_WORK_MS = 3_000;
+
+export type Preparation =
+  | { readonly state: "ready"; readonly value: JsonValue | undefined }
+  | { readonly state: "ended"; readonly outcome: Outcome };
+
+/**
+ * The outside work of an event, done once: claimed by a lease, its result stored encrypted before the transaction
+ * begins. After a crash or a rollback the result is found; the delivery that completes the event deletes it.
+ */
+export async function prepareOnce(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
+  if (work.handler.prepare === undefined) return { state: "ready", value: undefined };
+  return inSpan(receiver.tracer?.startSpan("prepare"), leaseOrWait, work, receiver);
+}
+
+async function leaseOrWait(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
+  const { key, deadline } = work;
+  if (work.mode === "dry-run") return preparedForDryRun(work, receiver);
+  for (;;) {
+    const leaseMs = receiver.settings.handlerTimeoutMs + LEASE_MARGIN_MS;
+    const claim: PrepareLease = { owner: randomUUID(), endsAt: performance.now() + leaseMs };
+    const now = receiver.clock.now();
+    const until = new Date(now.getTime() + leaseMs);
+    const claimed = await receiver.store.preparations.claim(key, { owner: claim.owner, now, until });
+    if (claimed.state === "prepared") {
+      receiver.unsavedPreparations.delete(keyText(key));
+      return ready(decrypt(claimed.encrypted, work, receiver));
+    }
+    if (claimed.state === "claimed") return prepareUnderLease(work, claim, receiver);
+    // Another delivery has just completed the event, and deleted its preparation.
+    const handled = claimed.state === "completed" ? await completedMeanwhile(work, receiver) : undefined;
+    if (handled !== undefined) return handled;
+    if (performance.now() + POLL_INTERVAL_MS >= deadline)
+      return inProgress("another delivery is preparing it");
+    await sleep(POLL_INTERVAL_MS);
+  }
+}
+
+async function prepareUnderLease(
+  work: ValidatedAttempt,
+  claim: PrepareLease,
+  receiver: Receiver,
+): Promise<Preparation> {
+  const { key } = work;
+  let text = receiver.unsavedPreparations.get(keyText(key));
+  if (text === undefined) {
+    try {
+      text = JSON.stringify((await runPrepare(work, claim, receiver)) ?? null);
+    } catch (error) {
+      // Work past its time limit goes on: no other delivery may start it before it ends, or the lease does.
+      if (!(error instanceof HandlerTimedOut)) await releaseLease(key, claim, receiver);
+      throw error;
+    }
+  }
+  // From here on the outside work has happened, and what it gave must not be lost.
+  const kept = await savePrepared(key, claim, text, encrypt(text, work, receiver), receiver);
+  if (kept === "saved") return ready(JSON.parse(text));
+  if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
+  return kept === "lost"
+    ? inProgress("another delivery has begun it anew")
+    : ready(decrypt(kept, work, receiver));
+}
+
+/** Undefined where its record is gone again. */
+async function completedMeanwhile(
+  { key, deadline, bodySha256 }: ValidatedAttempt,
+  receiver: Receiver,
+): Promise<Preparation | undefined> {
+  const record = await receiver.store.find(key, deadline);
+  if (record === undefined) return undefined;
+  return { state: "ended", outcome: duplicateOutcome(record, bodySha256, receiver) };
+}
+
+const UNSAVED = "the result of prepare could not be stored; this process keeps it for the next delivery";
+
+/** Never beyond the lease: past it another delivery may begin the same work. */
+async function runPrepare(
+  work: ValidatedAttempt,
+  claim: PrepareLease,
+  receiver: Receiver,
+): Promise<JsonValue | undefined> {
+  const { event, key, version, handler } = work;
+  const left = claim.endsAt - performance.now() - STORE_TIMEOUT_MS;
+  const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
+  if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
+  const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
+  let pending: Promise<JsonValue | undefined> | undefined;
+  try {
+    return await withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, (time) => {
+      pending = handler.prepare?.({
+        ...context,
+        get signal() {
+          return time.signal;
+        },
+      });
+      return pending;
+    });
+  } catch (error) {
+    if (error instanceof HandlerTimedOut && pending !== undefined)
+      saveLateResult(work, claim, pending, receiver);
+    throw readableError(error);
+  }
+}
+
+/** The result of outside work that ended after its time limit serves the next delivery all the same. */
+function saveLateResult(
+  work: ValidatedAttempt,
+  claim: PrepareLease,
+  outside: Promise<JsonValue | undefined>,
+  receiver: Receiver,
+): void {
+  outside
+    .then(async (value) => {
+      const text = JSON.stringify(value ?? null);
+      await savePrepared(work.key, claim, text, encrypt(text, work, receiver), receiver);
+    })
+    .catch(() => releaseLease(work.key, claim, receiver));
+}
+
+async function releaseLease(key: EventKey, claim: PrepareLease, { store, log }: Receiver): Promise<void> {
+  await store.preparations.release(key, claim.owner).catch((cause: unknown) => {
+    log.warn(
+      { err: cause, event_id: key.eventId },
+      "a preparation's lease could not be released; it expires",
+    );
+  });
+}
+
+/** A dry run does no outside work: it runs on what an earlier attempt prepared, or not at all. */
+async function preparedForDryRun(work: ValidatedAttempt, receiver: Receiver): Promise<Preparation> {
+  const encrypted = await receiver.store.preparations.get(work.key);
+  if (encrypted !== undefined) return ready(decrypt(encrypted, work, receiver));
+  const message = "a dry run does no outside work, and this event's prepare step has no stored result";
+  return { state: "ended", outcome: refused("rejected", { message }) };
+}
+
+function ready(value: JsonValue): Preparation {
+  return { state: "ready", value };
+}
+
+function inProgress(why: string): Preparation {
+  return { state: "ended", outcome: failed("event_in_progress", new Error(why)) };
+}
+
+function encrypt(text: string, work: ValidatedAttempt, { encryptor }: Receiver): Uint8Array {
+  return encryptor.encrypt(Buffer.from(text), preparationContext(work.key));
+}
+
+function decrypt(encrypted: Uint8Array, work: ValidatedAttempt, { encryptor }: Receiver): JsonValue {
+  return JSON.parse(Buffer.from(encryptor.decrypt(encrypted, preparationContext(work.key))).toString("utf8"));
+}
+
+/** What the result of a prepare step is sealed for. */
+export function preparationContext(key: EventKey): string {
+  return `preparation ${keyText(key)}`;
+}
+
+const RETRY_PAUSE_MS = 100;
+const MAX_UNSAVED = 1_000;
+const LOOK_UP_TIMEOUT_MS = 1_000;
+const DROPPED =
+  `memory holds ${MAX_UNSAVED} results of prepare that could not be stored; this one, the oldest, is dropped: unless ` +
+  "another process has completed the event, its next delivery runs prepare again";
+
+/** A claimed step: who holds it, and until when, on the scale of `performance.now()`. */
+interface PrepareLease {
+  readonly owner: string;
+  readonly endsAt: number;
+}
+
+/**
+ * Stores what `prepare` gave, again and again while the lease lasts: an authorization code that was exchanged works
+ * no second time. Storing twice does no harm, since only the lease's owner may.
+ * @returns "saved"; the other delivery's encrypted result where that was faster; "lost" when the lease is another's;
+ *   "unsaved" when the database stayed away. Of the last two the result waits in this process for the next delivery
+ */
+export async function savePrepared(
+  key: EventKey,
+  claim: PrepareLease,
+  text: string,
+  encrypted: Uint8Array,
+  receiver: Receiver,
+): Promise<"saved" | "unsaved" | "lost" | Uint8Array> {
+  const { store, log, unsavedPreparations } = receiver;
+  for (;;) {
+    try {
+      if (await store.preparations.save(key, claim.owner, encrypted)) {
+        unsavedPreparations.delete(keyText(key));
+        return "saved";
+      }
+      return await resultOfOther(key, text, receiver);
+    } catch (error) {
+      if (performance.now() < claim.endsAt) {
+        await sleep(RETRY_PAUSE_MS);
+        continue;
+      }
+      log.error(
+        { err: error, event_id: key.eventId },
+        "the result of prepare could not be stored; it is kept in memory",
+      );
+      keepInMemory(key, text, receiver);
+      return "unsaved";
+    }
+  }
+}
+
+/** The other delivery's work may fail because this one's was done before: its code is spent. */
+async function resultOfOther(key: EventKey, text: string, receiver: Receiver): Promise<"lost" | Uint8Array> {
+  const { store, unsavedPreparations } = receiver;
+  const theirs = await store.preparations.get(key);
+  const isRecorded =
+    theirs === undefined && (await store.find(key, performance.now() + LOOK_UP_TIMEOUT_MS)) !== undefined;
+  if (theirs !== undefined || isRecorded) unsavedPreparations.delete(keyText(key));
+  else keepInMemory(key, text, receiver);
+  return theirs ?? "lost";
+}
+
+/** When there are too many, the oldest goes: the likeliest to be of an event that another process has completed. */
+function keepInMemory(key: EventKey, text: string, { unsavedPreparations, log }: Receiver): void {
+  unsavedPreparations.delete(keyText(key));
+  const [oldest] = unsavedPreparations.keys();
+  if (unsavedPreparations.size >= MAX_UNSAVED && oldest !== undefined) {
+    unsavedPreparations.delete(oldest);
+    log.error({ event_id: oldest.slice(oldest.indexOf("\u0000") + 1) }, DROPPED);
+  }
+  unsavedPreparations.set(keyText(key), text);
+}

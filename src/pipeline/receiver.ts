@@ -1,0 +1,125 @@
+import type { AsyncResource } from "node:async_hooks";
+import type {
+  CallbackEvent,
+  CallbackLogEntry,
+  Clock,
+  EventKey,
+  JsonObject,
+  Log,
+  Outcome,
+  Version,
+} from "../domain/index.ts";
+import type { Encryptor } from "../encryption/index.ts";
+import type { AttemptKind, Handler, Registry, SharedTimeLimit, UserTokens } from "../handlers/index.ts";
+import type { Tracer } from "../observability/tracing/index.ts";
+import type { Credential, DistinctHeaders, Scheme } from "../sources/index.ts";
+import type { Deadline, Store } from "../store/index.ts";
+import type { ConcurrencyLimit, EventLock, RunLock } from "./concurrency.ts";
+import type { DryRun } from "./dry-run.ts";
+
+/** A configured sender, and how its callbacks are recognized. */
+export interface Source {
+  readonly name: string;
+  readonly scheme: Scheme;
+}
+
+/** One request of a platform, as it arrived. */
+export interface Callback {
+  readonly source: Source;
+  /** From the path or `X-API-Version` (SPEC 9). */
+  readonly version: Version;
+  readonly headers: DistinctHeaders;
+  readonly body: Uint8Array;
+  readonly deadline: Deadline;
+  /** The asynchronous context in which its handler runs. */
+  readonly context: AsyncResource;
+  /** Called once its authentication is known, whatever came of it. */
+  readonly onVerified?: () => void;
+  readonly buildLogEntry: BuildLogEntry;
+  /** Called once, with how it ended. */
+  readonly end: (result: CallbackResult) => void;
+}
+
+/** How a callback ended, and what was learnt of it on the way, for the log and the metrics. */
+export interface CallbackResult {
+  readonly outcome: Outcome;
+  readonly eventId?: string | undefined;
+  readonly eventType?: string | undefined;
+  /** The body, where it is JSON of an event. */
+  readonly bodyJson?: JsonObject | undefined;
+  /** The row of the callback log, where it committed with the event. */
+  readonly logEntry?: CallbackLogEntry | undefined;
+}
+
+/** The rules of the sequence that configuration sets. */
+export interface PipelineSettings {
+  readonly eventTypeFrom: "header" | "body" | "either";
+  readonly rejectTypeMismatch: boolean;
+  readonly handlerTimeoutMs: number;
+  readonly retry: { readonly max: number; readonly delaySeconds: number };
+  /** Set where records are deleted: older events can no longer be told from duplicates. */
+  readonly recordRetentionDays: number | null;
+}
+
+/** Told what happens; none of it may throw. */
+export interface Observer {
+  attempted(kind: AttemptKind, outcome: Outcome): void;
+  credentialsUsed(credentials: readonly Credential[]): void;
+  bodyMismatch(key: EventKey): void;
+  typeMismatch(key: EventKey, header: string, body: string): void;
+}
+
+/** What the sequence works with; made once at the start. */
+export interface Receiver {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly encryptor: Encryptor;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: PipelineSettings;
+  readonly observer: Observer;
+  /** Undefined where tracing is off. */
+  readonly tracer: Tracer | undefined;
+  readonly eventLock: EventLock;
+  /** Of every handler's run. */
+  readonly handlerLimit: SharedTimeLimit;
+  readonly concurrency: ConcurrencyLimit;
+  /** Of retries and replays; callbacks take none. */
+  readonly runLock: RunLock;
+  /** The users' access tokens, for `prepare`. */
+  readonly tokens: UserTokens;
+  /** Results of `prepare` that the database did not take, by event, as JSON. */
+  readonly unsavedPreparations: Map<string, string>;
+  /** An error with stack and causes, secrets masked, for the failures list. */
+  readonly describe: (error: unknown) => string;
+}
+
+/** Builds the log row of a success, which commits with the event (SPEC 1.7 g). */
+export type BuildLogEntry = (reception: CallbackResult) => CallbackLogEntry;
+
+/** An identified event that is about to be run: from a callback, the retry loop or an operator. */
+export interface AttemptInput {
+  readonly key: EventKey;
+  readonly json: JsonObject;
+  /** The bytes that were signed. */
+  readonly body: Uint8Array;
+  readonly bodySha256: string;
+  readonly version: Version;
+  readonly eventType: string;
+  readonly deadline: Deadline;
+  readonly kind: AttemptKind;
+  /** `dry-run`: run it, then roll everything back. */
+  readonly mode: "commit" | "dry-run";
+  /** Told what a dry run does. */
+  readonly dryRun?: DryRun;
+  /** The asynchronous context in which its handler runs; a group runs in that of another event. */
+  readonly context?: AsyncResource;
+  /** The log row that commits with a success, where the attempt answers a callback. */
+  readonly buildLogEntry?: (outcome: Outcome) => CallbackLogEntry;
+}
+
+/** The same with its handler found and its event validated. */
+export interface ValidatedAttempt extends AttemptInput {
+  readonly handler: Handler;
+  readonly event: CallbackEvent<unknown>;
+}

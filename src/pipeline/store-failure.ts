@@ -1,0 +1,76 @@
+import { type EventKey, type Failed, keyText, nextAttemptAt, type Outcome } from "../domain/index.ts";
+import { EncryptionKeyMissing } from "../encryption/index.ts";
+import { StoreError } from "../store/index.ts";
+import type { AttemptInput, Receiver } from "./receiver.ts";
+
+/**
+ * Whether the handler started. It did not where the database was not reached, or another delivery is at work: such an
+ * outcome is inconclusive, is not stored and does not count as a retry.
+ */
+function handlerStarted({ code, cause }: Failed): boolean {
+  if (code === "event_in_progress") return false;
+  return code !== "store_unavailable" || (cause instanceof StoreError && cause.handlerStarted);
+}
+
+/**
+ * Whether an attempt said nothing of the event: the database was not reached, its type has no handler in this
+ * process, or the key that sealed it is not configured. The event was valid when it was accepted, so a start with
+ * another configuration must not end its retries.
+ */
+export function isInconclusive(outcome: Outcome): boolean {
+  if (outcome.kind === "refused") return outcome.code === "event_type_unknown";
+  if (outcome.kind !== "failed") return false;
+  // Other keys may be missing to a handler, the one of a user's tokens, say; that one was run, and has failed.
+  const isBodySealed = outcome.code === "internal" && outcome.cause instanceof EncryptionKeyMissing;
+  return isBodySealed || !handlerStarted(outcome);
+}
+
+/** Writes a failed event, encrypted, to `failures`, where the retry loop finds it (SPEC 1.10, 8). */
+export async function storeFailure(work: AttemptInput, outcome: Failed, receiver: Receiver): Promise<void> {
+  if (!handlerStarted(outcome)) return;
+  const { key, eventType, version, body, bodySha256 } = work;
+  const isUnknown = outcome.code === "commit_unknown";
+  // Mostly COMMIT has happened, and there is nothing to retry. Where it has not yet, the retry finds out.
+  if (isUnknown && (await lookUpRecord(key, receiver)) === "recorded") return;
+  const now = receiver.clock.now();
+  const { retry } = receiver.settings;
+  // It has to be found out once, also where failures are not retried.
+  const next = nextAttemptAt(isUnknown ? { ...retry, max: Math.max(1, retry.max) } : retry, 0, now);
+  try {
+    await receiver.store.failures.record(
+      {
+        ...key,
+        eventType,
+        version,
+        code: outcome.code,
+        error: receiver.describe(outcome.cause),
+        encryptedBody: receiver.encryptor.encrypt(body, failureContext(key)),
+        bodySha256,
+        nextAttemptAt: next ?? null,
+      },
+      now,
+    );
+  } catch (error) {
+    // The platform gets 500 all the same, so its redelivery replaces our retry.
+    receiver.log.error({ err: error, event_id: key.eventId }, "the failure could not be stored for a retry");
+  }
+}
+
+const LOOK_UP_MS = 5_000;
+
+/** Whether a COMMIT happened whose answer was lost; its request's own time may be over. */
+export async function lookUpRecord(
+  key: EventKey,
+  { store }: Receiver,
+): Promise<"recorded" | "absent" | "unknown"> {
+  try {
+    const record = await store.find(key, performance.now() + LOOK_UP_MS);
+    return record === undefined ? "absent" : "recorded";
+  } catch {
+    return "unknown";
+  }
+}
+
+export function failureContext(key: AttemptInput["key"]): string {
+  return `failure ${keyText(key)}`;
+}

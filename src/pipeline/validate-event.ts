@@ -1,0 +1,109 @@
+import {
+  type CallbackEvent,
+  type Failed,
+  failed,
+  isJsonObject,
+  isRefused,
+  type JsonObject,
+  type Refused,
+  refused,
+} from "../domain/index.ts";
+import { type Handler, validateData } from "../handlers/index.ts";
+import { inexactNumbers, withShortNumbers } from "./json-numbers.ts";
+import type { AttemptInput, Receiver } from "./receiver.ts";
+
+const NUMBERS_SHOWN = 3;
+
+/** `data` is valid but for the digits of numbers, which the handler's schema takes as JavaScript numbers alone. */
+class NumberTooLong extends Error {
+  override readonly name = "NumberTooLong";
+
+  constructor(numbers: readonly string[], { message }: Refused) {
+    const fields = message.split("; ").map((sentence) => sentence.split(": ", 1)[0]);
+    super(
+      `${fields.join(", ")}: numbers with more digits than a JavaScript number holds ` +
+        `(${numbers.slice(0, NUMBERS_SHOWN).join(", ")}) reach the schema as strings of their digits, and it takes numbers ` +
+        "alone; let it take strings as well, such as z.union([z.number(), z.string()]), and replay the event",
+    );
+  }
+}
+
+const DAY_SECONDS = 86_400;
+
+type Validated = CallbackEvent<unknown> | Refused | Failed;
+
+/**
+ * The envelope of SPEC 2.1, then `data` through the handler's schema; a refusal names the field. A promise where the
+ * schema is asynchronous, or refuses numbers that it may have wanted in digits.
+ */
+export function validateEvent(
+  { json, eventType, body }: Pick<AttemptInput, "json" | "eventType" | "body">,
+  handler: Handler,
+  { clock, settings }: Pick<Receiver, "clock" | "settings">,
+): Validated | Promise<Validated> {
+  const { event_id, event_type, timestamp, data } = json;
+  if (typeof event_type !== "string") return invalid("event_type", "expected a string", event_type);
+  if (!Number.isSafeInteger(timestamp)) {
+    return invalid("timestamp", "expected an integer, seconds since the Unix epoch", timestamp);
+  }
+  if (!isJsonObject(data)) return invalid("data", "expected an object", data);
+  const age = clock.now().getTime() / 1000 - (timestamp as number);
+  if (
+    settings.recordRetentionDays !== null &&
+    (age > settings.recordRetentionDays * DAY_SECONDS || age < -DAY_SECONDS)
+  ) {
+    return refused("event_too_old");
+  }
+  // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
+  const own = structuredClone(data);
+  const finish = (validated: { readonly value: unknown } | Refused): Validated | Promise<Validated> => {
+    if (isRefused(validated)) return refusalOrTooLong(validated, body, handler, settings.handlerTimeoutMs);
+    return {
+      event_id: event_id as string,
+      event_type: eventType,
+      timestamp: timestamp as number,
+      data: validated.value,
+    };
+  };
+  const validated = validateData(handler.data, own, settings.handlerTimeoutMs);
+  return validated instanceof Promise ? validated.then(finish) : finish(validated);
+}
+
+/**
+ * A platform does not send again what was answered 400. An event that would be valid with shorter numbers is our fault:
+ * it is kept, and handled once the schema takes the digits. `z.int()` takes no rounded number either. A schema that
+ * takes digits as a string has had them, and means its refusal.
+ */
+function refusalOrTooLong(
+  refusal: Refused,
+  body: Uint8Array,
+  handler: Handler,
+  timeLimitMs: number,
+): Refused | Promise<Refused | Failed> {
+  const numbers = inexactNumbers(body);
+  return numbers.length === 0 ? refusal : tryShortNumbers(numbers, refusal, body, handler, timeLimitMs);
+}
+
+async function tryShortNumbers(
+  numbers: readonly string[],
+  refusal: Refused,
+  body: Uint8Array,
+  handler: Handler,
+  timeLimitMs: number,
+): Promise<Refused | Failed> {
+  async function takes(spelled: (number: string) => string): Promise<boolean> {
+    for (const text of withShortNumbers(body, spelled)) {
+      const { data }: JsonObject = JSON.parse(text);
+      if (!isRefused(await validateData(handler.data, data as JsonObject, timeLimitMs))) return true;
+    }
+    return false;
+  }
+  const takesNumbersAlone = (await takes((number) => number)) && !(await takes((number) => `"${number}"`));
+  return takesNumbersAlone ? failed("handler_failed", new NumberTooLong(numbers, refusal)) : refusal;
+}
+
+function invalid(field: string, expected: string, got: unknown): Refused {
+  return refused("event_invalid", {
+    message: `${field}: ${got === undefined ? "missing; " : ""}${expected}`,
+  });
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import type { Outcome } from "../domain/index.ts";
+import { isInconclusive, type Receiver } from "../pipeline/index.ts";
+import { createPoller, type Poller } from "../poller/index.ts";
+import type { StoredFailure } from "../store/index.ts";
+import { leaseEnd, leaseTimes, type RetryTiming, recoverInterrupted } from "./lease.ts";
+import { runFailure } from "./run-failure.ts";
+
+/** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
+const MAX_CONCURRENT_RETRIES = 8;
+
+export interface RetryPoller extends Poller {
+  /** One round: leases what is due, runs it, resolves when it has ended with how many there were. */
+  round(): Promise<number>;
+}
+
+/**
+ * The asynchronous retries of SPEC 1.10 and 8. The schedule lives in the database, so a restart forgets nothing,
+ * and the leases let any number of processes share the work. A failure whose attempt its process did not survive is suspect,
+ * and runs alone (decision 0041).
+ */
+export function createRetryPoller(receiver: Receiver, timing: RetryTiming): RetryPoller {
+  const { runLock } = receiver;
+  const { failureLeases } = receiver.store;
+  const newLease = () => ({
+    owner: randomUUID(),
+    ends: leaseEnd(timing),
+    ...leaseTimes(receiver.clock, timing),
+  });
+  const stopping = new AbortController();
+
+  async function round(): Promise<number> {
+    await recoverInterrupted(receiver, timing);
+    const ran = await runLock.shared(async () => {
+      const lease = newLease();
+      const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
+      await Promise.all(due.map((failure) => runOne(failure, lease)));
+      return due.length;
+    });
+    return ran + (await runSuspects());
+  }
+
+  /** After the others, one by one: what ends the process takes nothing else with it, and its next turn comes after theirs. */
+  async function runSuspects(): Promise<number> {
+    let ran = 0;
+    while (
+      ran < MAX_CONCURRENT_RETRIES &&
+      !stopping.signal.aborted &&
+      (await failureLeases.isSuspectDue(receiver.clock.now()))
+    ) {
+      const found = await runLock.exclusive(async () => {
+        const lease = newLease();
+        const suspect = await failureLeases.leaseSuspect(lease);
+        if (suspect !== undefined) await runOne(suspect, lease);
+        return suspect !== undefined;
+      });
+      if (!found) break;
+      ran += 1;
+    }
+    return ran;
+  }
+
+  async function runOne(failure: StoredFailure, { owner, ends }: ReturnType<typeof newLease>): Promise<void> {
+    const fields = { source: failure.source, event_id: failure.eventId, retry: failure.retriesDone };
+    try {
+      const run = {
+        failure,
+        owner,
+        kind: "retry",
+        timeLimitMs: timing.timeLimitMs,
+        leaseEndsAt: ends,
+      } as const;
+      report(receiver, fields, await runFailure({ ...run, stopping: stopping.signal }, receiver));
+    } catch (error) {
+      receiver.log.error(
+        { ...fields, err: error },
+        "how a retry ended could not be stored; it counts as cut off when its lease expires",
+      );
+    }
+  }
+
+  const loop = createPoller(round, (error: unknown) =>
+    receiver.log.error({ err: error }, "due retries could not be looked up"),
+  );
+  return {
+    ...loop,
+    round,
+    stop() {
+      stopping.abort();
+      return loop.stop();
+    },
+  };
+}
+
+function report({ log }: Receiver, fields: object, outcome: Outcome): void {
+  // The start has named the types without a handler; one line a minute and event would say no more.
+  if (outcome.kind === "refused" && isInconclusive(outcome))
+    log.debug({ ...fields, code: outcome.code }, "retry put off");
+  else if (outcome.kind === "failed" && isInconclusive(outcome))
+    log.warn(
+      { ...fields, code: outcome.code, err: outcome.cause },
+      "retry put off; it cost the event none of its retries",
+    );
+  else if (outcome.kind === "failed")
+    log.warn({ ...fields, code: outcome.code, err: outcome.cause }, "retry failed");
+  else if (outcome.kind === "refused") log.warn({ ...fields, code: outcome.code }, "retry was refused");
+  else log.info({ ...fields, outcome: outcome.kind }, "retry ended");
+}

@@ -1,1 +1,0 @@
-export { createSealer, keyIdOf, SealBroken, type Sealer, SealKeyMissing } from "./sealer.ts";

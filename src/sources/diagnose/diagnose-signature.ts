@@ -1,0 +1,165 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type Diagnosis, diagnosisOf, type Finding } from "../../domain/index.ts";
+import type { DistinctHeaders, SignedRequest } from "../schemes/scheme.ts";
+import { type ClaimedDigest, offeredSignature } from "./offered-signature.ts";
+import { isCutOff, rewrittenBodies } from "./rewritten-bodies.ts";
+
+/** A secret that is used for diagnoses alone, and never accepted. */
+export interface NamedSecret {
+  /** Such as `test`; one that begins with `previous` is a former secret of this environment. */
+  readonly name: string;
+  readonly secret: string;
+}
+
+/** The secrets that a signature may have been made with. */
+export interface KnownSecrets {
+  /** Those that are accepted, the current one first. */
+  readonly accepted: readonly string[];
+  readonly named: readonly NamedSecret[];
+}
+
+type Bytes = string | Uint8Array;
+
+/** How the signature may have been made: an HMAC with `key` over `parts`. */
+interface Candidate {
+  readonly key: Bytes;
+  readonly parts: readonly Bytes[];
+  readonly findings: readonly Finding[];
+}
+
+/** Longer bodies are tried with the secrets as they are, and with nothing else. */
+const MAX_VARIED_BYTES = 65_536;
+const TIMESTAMPS = [
+  "x-timestamp",
+  "webhook-timestamp",
+  "svix-timestamp",
+  "x-slack-request-timestamp",
+  "x-zm-request-timestamp",
+] as const;
+const IDS = ["webhook-id", "svix-id"] as const;
+const MAX_PART_LENGTH = 64;
+const HEX = /^(?:[0-9A-Fa-f]{2})+$/;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const MIN_KEY_BYTES = 8;
+
+/**
+ * Why a signature did not verify: compares it with what platforms and proxies are known to do. Compares in constant time and
+ * returns no digest.
+ */
+export function diagnoseSignature(request: SignedRequest, secrets: KnownSecrets): Diagnosis {
+  const { claims, findings } = offeredSignature(request.headers);
+  const [first] = claims;
+  if (first === undefined) return diagnosisOf(findings);
+  for (const candidate of candidatesFor(request, secrets, claims)) {
+    const right = digestOf(candidate);
+    const claim = claims.find(({ digest }) => timingSafeEqual(right, digest));
+    if (claim !== undefined) return confirmed([...findings, ...claim.findings], candidate.findings);
+  }
+  return diagnosisOf([...findings, ...first.findings, guessFrom(request.body)]);
+}
+
+export function digestOf({ key, parts }: Pick<Candidate, "key" | "parts">): Uint8Array {
+  const hmac = createHmac("sha256", key);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+function confirmed(format: readonly Finding[], signed: readonly Finding[]): Diagnosis {
+  const last = format.at(-1);
+  if (signed.length > 0 || last === undefined) return diagnosisOf([...format, ...signed], true);
+  const message = `${last.message} The digest itself is correct.`;
+  return diagnosisOf(format.with(-1, { ...last, message }), true);
+}
+
+/** What the body alone shows, where no digest matches. */
+function guessFrom(body: Uint8Array): Finding {
+  if (body.length === 0) return { code: "truncated", message: "The body is empty." };
+  if (isCutOff(body))
+    return { code: "truncated", message: `The body ends inside its JSON, after ${body.length} bytes.` };
+  return {
+    code: "unknown",
+    message: "The signature matches none of the known secrets, with none of the changes that were tried.",
+  };
+}
+
+/** Everything that is tried, the likeliest first: some 40 HMACs, and 76 at most with 2 and 16 secrets. */
+export function* candidatesFor(
+  request: SignedRequest,
+  { accepted, named }: KnownSecrets,
+  claims: readonly ClaimedDigest[],
+): Generator<Candidate> {
+  const { body } = request;
+  for (const key of accepted) yield { key, parts: [body], findings: [] };
+  for (const { name, secret } of named) yield { key: secret, parts: [body], findings: [anotherSecret(name)] };
+  if (body.length > MAX_VARIED_BYTES) return;
+  for (const { key, finding } of accepted.flatMap(secretFormats))
+    yield { key, parts: [body], findings: [finding] };
+  yield* withTimestamp(request, accepted, claims);
+  for (const { text, how } of rewrittenBodies(body)) {
+    const finding: Finding = { code: "body_changed", message: `The signature matches the body ${how}.` };
+    for (const key of accepted) yield { key, parts: [text], findings: [finding] };
+  }
+}
+
+function anotherSecret(name: string): Finding {
+  const message = `The signature was made with the secret \`${name}\` of DIAGNOSE_SECRETS_FILE.`;
+  return { code: /^previous/i.test(name) ? "previous_secret" : "other_environment", message };
+}
+
+/** The keys that platforms and people make of one secret, besides its UTF-8 bytes. */
+function secretFormats(secret: string, index: number): { key: Bytes; finding: Finding }[] {
+  const bare = secret.replace(/^whsec_/, "");
+  const formats: readonly (readonly [key: Bytes, how: string])[] = [
+    [`${secret}\n`, "with a line break after it"],
+    [`${secret}\r\n`, "with a line break (CRLF) after it"],
+    /^["']/.test(secret)
+      ? [secret.replace(/^["']|["']$/g, ""), "without its quotes"]
+      : [`"${secret}"`, "with quotes around it"],
+    secret.startsWith("whsec_") ? [bare, "without `whsec_`"] : [`whsec_${secret}`, "with `whsec_` before it"],
+    [HEX.test(bare) ? Buffer.from(bare, "hex") : "", "decoded from hexadecimal"],
+    [BASE64.test(bare) ? Buffer.from(bare, "base64") : "", "decoded from base64"],
+  ];
+  const variable = index === 0 ? "SIGNING_SECRET" : "SIGNING_SECRET_PREVIOUS";
+  return formats
+    .filter(([key]) => key.length >= MIN_KEY_BYTES)
+    .map(([key, how]) => {
+      const message = `The signature was made with ${variable} ${how}.`;
+      return { key, finding: { code: "secret_format", message } };
+    });
+}
+
+/** The body joined with a timestamp, as other platforms sign it. */
+function* withTimestamp(
+  { headers, body }: SignedRequest,
+  accepted: readonly string[],
+  claims: readonly ClaimedDigest[],
+): Generator<Candidate> {
+  const claimed = claims.find((claim) => claim.timestamp !== undefined);
+  const timestamp = claimed?.timestamp ?? firstValue(headers, TIMESTAMPS);
+  if (timestamp === undefined) return;
+  const joined = [
+    { parts: [`${timestamp}.`, body], what: "the timestamp, a dot and the body, as Stripe signs" },
+    { parts: [`v0:${timestamp}:`, body], what: "`v0:`, timestamp, colon and body, as Slack and Zoom sign" },
+    { parts: [`${timestamp}:`, body], what: "the timestamp, a colon and the body, as Paddle signs" },
+    { parts: [timestamp, body], what: "the timestamp followed by the body" },
+  ];
+  for (const { parts, what } of joined)
+    for (const key of accepted) yield { key, parts, findings: [covers(what)] };
+  const id = firstValue(headers, IDS);
+  if (id === undefined) return;
+  const parts = [`${id}.${timestamp}.`, body];
+  const covered = covers("id, timestamp and body joined by dots, as Standard Webhooks signs");
+  for (const key of accepted) yield { key, parts, findings: [covered] };
+  // Standard Webhooks decodes its secrets.
+  for (const { key, finding } of accepted.flatMap(secretFormats))
+    yield { key, parts, findings: [finding, covered] };
+}
+
+function covers(what: string): Finding {
+  return { code: "other_content", message: `The signature covers ${what}.` };
+}
+
+function firstValue(headers: DistinctHeaders, names: readonly string[]): string | undefined {
+  const values = names.flatMap((name) => headers[name]?.[0] ?? []);
+  return values.find(({ length }) => length > 0 && length <= MAX_PART_LENGTH);
+}

@@ -1,0 +1,159 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { errors, JWTPayload, JWTVerifyOptions } from "jose";
+import { type Clock, type Failed, failed, isRefused, type Refused, refused } from "../../domain/index.ts";
+import {
+  type JwtAlgorithm,
+  type JwtKeys,
+  type KeyCandidate,
+  KeysUnavailable,
+  parseJwsHeader,
+} from "./jwt-keys.ts";
+import type { Scheme } from "./scheme.ts";
+import { credentialHeader } from "./token.ts";
+
+export interface JwtOptions {
+  /** The one algorithm that is accepted, whatever a token says (RFC 8725 §3.1). */
+  readonly algorithm: JwtAlgorithm;
+  readonly keys: JwtKeys;
+  readonly header: string;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly clockToleranceSeconds: number;
+  /** The claim that holds the SHA-256 of the body as lowercase hex; null leaves the body unprotected. */
+  readonly bodyClaim: string | null;
+  readonly clock: Clock;
+}
+
+const BODY_HASH = /^[0-9a-f]{64}$/;
+
+/** SPEC 5.3: a JSON Web Token (RFC 7519) with `iss`, `aud` and `exp`, its signature and its time checked. */
+export function createJwtScheme(options: JwtOptions): Scheme {
+  const { challenge, read } = credentialHeader(options.header);
+  return {
+    challenge,
+    isCostly: true,
+    async verify(request) {
+      const token = read(request);
+      if (typeof token !== "string") return token;
+      const checked = await check(token, options);
+      if ("kind" in checked) return checked;
+      const fault =
+        options.bodyClaim === null ? undefined : bodyFault(checked.payload, options.bodyClaim, request.body);
+      return fault ?? { verified: [{ method: "jwt", index: checked.index }] };
+    },
+  };
+}
+
+interface CheckedToken {
+  readonly payload: JWTPayload;
+  /** Which of the configured keys it was. */
+  readonly index: number;
+}
+
+async function check(token: string, options: JwtOptions): Promise<CheckedToken | Refused | Failed> {
+  const header = parseJwsHeader(token);
+  if (isRefused(header)) return header;
+  if (header.alg !== options.algorithm) {
+    return refused("jwt_malformed", { detail: `alg: expected ${options.algorithm}` });
+  }
+  try {
+    const candidates = await options.keys.candidates(header);
+    const first = await tryKeys(token, candidates, options);
+    if (first.result !== undefined) return first.result;
+    const renewed = await options.keys.refreshed(header);
+    const last = renewed.length === 0 ? first : await tryKeys(token, renewed, options);
+    if (last.result !== undefined) return last.result;
+    // The key that cannot be used may be the one that made the signature.
+    if (last.faults.length > 0) return failed("keys_unavailable", last.faults[0]);
+    if (candidates.length + renewed.length > 0)
+      return refused("jwt_signature", { detail: "no key made the signature" });
+    const lacking = header.kid === undefined ? "is of its algorithm" : "has its kid";
+    return refused("jwt_signature", { detail: `no key ${lacking}` });
+  } catch (error) {
+    if (error instanceof KeysUnavailable) return failed("keys_unavailable", error);
+    throw error;
+  }
+}
+
+interface KeyTrial {
+  /** None where no key made the signature. */
+  readonly result?: CheckedToken | Refused;
+  /** What is wrong with keys that could not be tried. */
+  readonly faults: readonly unknown[];
+}
+
+async function tryKeys(
+  token: string,
+  candidates: readonly KeyCandidate[],
+  options: JwtOptions,
+): Promise<KeyTrial> {
+  const faults: unknown[] = [];
+  // Loaded by those whose platform sends tokens, and not at every start.
+  const { errors, jwtVerify } = await import("jose");
+  for (const candidate of candidates) {
+    if ("fault" in candidate) {
+      faults.push(candidate.fault);
+      continue;
+    }
+    try {
+      const { payload } = await jwtVerify(token, candidate.key, verifyOptions(options));
+      return { result: { payload, index: candidate.index }, faults };
+    } catch (error) {
+      const verdict = classifyJoseError(error, errors, options.clock);
+      if (isRefused(verdict)) return { result: verdict, faults };
+      if (verdict === "key_fault") faults.push(error);
+    }
+  }
+  return { faults };
+}
+
+function verifyOptions(options: JwtOptions): JWTVerifyOptions {
+  return {
+    algorithms: [options.algorithm],
+    issuer: options.issuer,
+    audience: options.audience,
+    clockTolerance: options.clockToleranceSeconds,
+    currentDate: options.clock.now(),
+    requiredClaims: ["iss", "aud", "exp"],
+  };
+}
+
+/** Of what `jose` throws: a refusal is the token's fault, whatever key there is; the others are of one key. */
+function classifyJoseError(
+  error: unknown,
+  known: typeof errors,
+  clock: Clock,
+): Refused | "other_key" | "key_fault" {
+  if (error instanceof known.JWSSignatureVerificationFailed) return "other_key";
+  // A payload that is no claims set is found only after its signature was.
+  if (error instanceof known.JWTInvalid) return refused("jwt_claims", { detail: error.message });
+  if (error instanceof known.JWTExpired || error instanceof known.JWTClaimValidationFailed)
+    return claimFault(error, clock.now().getTime() / 1_000);
+  if (error instanceof known.JWSInvalid) return refused("jwt_malformed", { detail: error.message });
+  return "key_fault";
+}
+
+type ClaimError = errors.JWTExpired | errors.JWTClaimValidationFailed;
+
+/** A claim that does not fit, of a token that a known key has signed. @param now in seconds since the epoch */
+function claimFault({ claim, reason, message, payload }: ClaimError, now: number): Refused {
+  const { exp, nbf } = payload;
+  if (reason !== "check_failed") return refused("jwt_claims", { detail: message });
+  if (claim === "exp" && exp !== undefined)
+    return refused("jwt_claims", { detail: `"exp" was ${Math.round(now - exp)} s ago` });
+  if (claim === "nbf" && nbf !== undefined)
+    return refused("jwt_claims", { detail: `"nbf" is in ${Math.round(nbf - now)} s` });
+  return refused("jwt_claims", { detail: message });
+}
+
+/** The token alone says nothing of the body; the claim binds the two together. */
+function bodyFault(payload: JWTPayload, claim: string, body: Uint8Array): Refused | undefined {
+  const value = payload[claim];
+  if (typeof value !== "string" || !BODY_HASH.test(value)) {
+    return refused("jwt_claims", {
+      detail: `${claim}: expected the SHA-256 of the body, 64 lowercase hexadecimal digits`,
+    });
+  }
+  const digest = createHash("sha256").update(body).digest();
+  return timingSafeEqual(digest, Buffer.from(value, "hex")) ? undefined : refused("jwt_body_mismatch");
+}

@@ -1,0 +1,94 @@
+import { type Failed, isRefused, type Refused, refused } from "../../domain/index.ts";
+
+/** Each header's values apart, names in lower case: `headersDistinct` of `node:http`. */
+export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
+
+/** What a scheme may look at: the bytes exactly as they arrived, never a decoded string. */
+export interface SignedRequest {
+  readonly headers: DistinctHeaders;
+  readonly body: Uint8Array;
+}
+
+/** Which credential was accepted, so that an operator sees when an old one is out of use. */
+export interface Credential {
+  readonly method: "hmac" | "token" | "jwt";
+  /** Its place among those that are configured: 0 is the current one, all others are on their way out. */
+  readonly index: number;
+}
+
+/** An authentic request; more than one credential where several schemes must agree. */
+export interface Verified {
+  readonly verified: readonly Credential[];
+}
+
+/** Refused because there was no credential in the request, neither a right nor a wrong one. */
+export interface MissingCredential extends Refused {
+  readonly isCredentialMissing: true;
+}
+
+/** Failed only where it cannot be told: the keys of the platform cannot be fetched, say. */
+export type VerificationResult = Verified | Refused | Failed;
+
+/** One way to authenticate a source's callbacks (SPEC 5). */
+export interface Scheme {
+  /** RFC 9110 §11.6.1: what a 401 says would be accepted. */
+  readonly challenge: string;
+  /** Whether it does public-key work, or asks another server: where all must accept, it comes last. */
+  readonly isCostly?: boolean;
+  verify(request: SignedRequest): VerificationResult | Promise<VerificationResult>;
+}
+
+export function missingCredential(code: "signature_missing" | "token_missing"): MissingCredential {
+  return { ...refused(code), isCredentialMissing: true };
+}
+
+/** Whether the request came without any credential, so that another way to authenticate it may decide. */
+export function isCredentialMissing(verdict: VerificationResult): verdict is MissingCredential {
+  return "isCredentialMissing" in verdict;
+}
+
+/**
+ * Every scheme must accept the request; the first that does not decides. Costly ones come last: a request that fails a
+ * cheap one is refused in any case, and must not make us ask another server.
+ */
+export function allOf(schemes: readonly Scheme[]): Scheme {
+  const cheapFirst = schemes.toSorted((a, b) => Number(a.isCostly ?? false) - Number(b.isCostly ?? false));
+  return combined(schemes, async (request) => {
+    const verified: Credential[] = [];
+    for (const scheme of cheapFirst) {
+      const verdict = await scheme.verify(request);
+      // Half of what must be there was there: the request is an attempt, and not one without a credential.
+      if (isCredentialMissing(verdict) && verified.length > 0) return refused(verdict.code);
+      if (!("verified" in verdict)) return verdict;
+      verified.push(...verdict.verified);
+    }
+    return { verified };
+  });
+}
+
+/** One scheme is enough. When none accepts, the answer is of the one whose credential was there. */
+export function anyOf(schemes: readonly Scheme[]): Scheme {
+  return combined(schemes, async (request) => {
+    const others: (Refused | Failed)[] = [];
+    for (const scheme of schemes) {
+      const verdict = await scheme.verify(request);
+      if ("verified" in verdict) return verdict;
+      others.push(verdict);
+    }
+    const undecided = others.find((verdict) => !isRefused(verdict));
+    return undecided ?? others.find((verdict) => !isCredentialMissing(verdict)) ?? (others[0] as Refused);
+  });
+}
+
+function combined(
+  schemes: readonly Scheme[],
+  verify: (request: SignedRequest) => Promise<VerificationResult>,
+): Scheme {
+  const [only] = schemes;
+  if (only === undefined) throw new TypeError("at least one scheme must authenticate a source");
+  if (schemes.length === 1) return only;
+  return {
+    challenge: [...new Set(schemes.map(({ challenge }) => challenge))].join(", "),
+    verify,
+  };
+}

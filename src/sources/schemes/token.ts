@@ -1,0 +1,71 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Refused, refused } from "../../domain/index.ts";
+import type { Scheme } from "./scheme.ts";
+import { missingCredential, type SignedRequest } from "./scheme.ts";
+
+export interface TokenOptions {
+  /** The current token first, then those that are being rotated out. */
+  readonly tokens: readonly string[];
+  readonly header: string;
+}
+
+/** SPEC 5.3: a fixed token in a header. It says who sent the request and nothing of what stands in it. */
+export function createTokenScheme({ tokens, header }: TokenOptions): Scheme {
+  const digests = tokens.map(digest);
+  const { challenge, read } = credentialHeader(header);
+  return {
+    challenge,
+    verify(request) {
+      const token = read(request);
+      if (typeof token !== "string") return token;
+      const claimed = digest(token);
+      const matches = digests.map((known) => timingSafeEqual(known, claimed));
+      const index = matches.indexOf(true);
+      return index === -1 ? refused("token_mismatch") : { verified: [{ method: "token", index }] };
+    },
+  };
+}
+
+/** Hashed on both sides, so that the comparison takes the same time whatever the length. */
+function digest(token: string): Buffer {
+  return createHash("sha256").update(token, "utf8").digest();
+}
+
+/** RFC 6750 §2.1: the scheme's name in any case, one space, the token. */
+const BEARER = /^bearer ([^\s]+)$/i;
+
+/** The name of the header that carries a credential, and what a 401 says of it. */
+interface CredentialHeader {
+  readonly challenge: string;
+  /** The one token in it; refused when it is missing or stands more than once. */
+  read(request: SignedRequest): string | Refused;
+}
+
+/** `Authorization` holds `Bearer <token>`; any other header holds the token itself. */
+export function credentialHeader(name: string): CredentialHeader {
+  const key = name.toLowerCase();
+  const isBearer = key === "authorization";
+  return {
+    challenge: isBearer ? 'Bearer realm="callbacks"' : `Token realm="callbacks", header="${name}"`,
+    read({ headers }) {
+      const values = headers[key] ?? [];
+      const [value = ""] = values;
+      if (values.length > 1) return refused("token_repeated");
+      const token = isBearer ? (BEARER.exec(value)?.[1] ?? "") : value;
+      return token === "" ? missingCredential("token_missing") : token;
+    },
+  };
+}
+
+/** Whether `Authorization` carries the admin token; both sides are hashed, so that the time tells no length either. */
+export function createBearerCheck(token: string): (authorization: string | undefined) => boolean {
+  const expected = tokenDigest(token);
+  return (authorization) => {
+    const [, given] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? "") ?? [];
+    return given !== undefined && timingSafeEqual(tokenDigest(given), expected);
+  };
+}
+
+function tokenDigest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,57 @@
+import { Alerts } from "./alerts.ts";
+import { Attempts } from "./attempts.ts";
+import { Audit } from "./audit.ts";
+import { BulkReplays } from "./bulk-replays.ts";
+import { Callbacks } from "./callback-log.ts";
+import { Captures } from "./captures.ts";
+import { CredentialUses } from "./credential-uses.ts";
+import type { Database } from "./database.ts";
+import { Deliveries } from "./deliveries.ts";
+import { EncryptedValues } from "./encrypted-values.ts";
+import { FailureLeases } from "./failure-leases.ts";
+import { FailureRecovery } from "./failure-recovery.ts";
+import { Failures } from "./failures.ts";
+import { Leases } from "./lease.ts";
+import { Notifications } from "./notifications.ts";
+import { Outbox } from "./outbox.ts";
+import { Preparations } from "./preparations.ts";
+import { RateCounters } from "./rate-counters.ts";
+import { Records } from "./records.ts";
+import { RedirectStates } from "./redirect-states.ts";
+import { Retention } from "./retention.ts";
+import { Rollups } from "./rollups.ts";
+import { Sessions } from "./sessions.ts";
+import { Settings } from "./settings.ts";
+import { UserTokens } from "./user-tokens.ts";
+
+/** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
+export function createAreas(database: Database) {
+  return {
+    records: new Records(database),
+    callbacks: new Callbacks(database),
+    failures: new Failures(database),
+    failureLeases: new FailureLeases(database),
+    failureRecovery: new FailureRecovery(database),
+    attempts: new Attempts(database),
+    bulkReplays: new BulkReplays(database),
+    preparations: new Preparations(database),
+    notifications: new Notifications(database),
+    outbox: new Outbox(database),
+    deliveries: new Deliveries(database),
+    redirectStates: new RedirectStates(database),
+    userTokens: new UserTokens(database),
+    credentialUses: new CredentialUses(database),
+    encryptedValues: new EncryptedValues(database),
+    alerts: new Alerts(database),
+    rollups: new Rollups(database),
+    captures: new Captures(database),
+    sessions: new Sessions(database),
+    audit: new Audit(database),
+    rateCounters: new RateCounters(database),
+    leases: new Leases(database),
+    settings: new Settings(database),
+    retention: new Retention(database),
+  };
+}
+
+export type Areas = Readonly<ReturnType<typeof createAreas>>;

@@ -1,0 +1,226 @@
+import { createHash } from "node:crypto";
+import { MaintenanceError } from "./store-errors.ts";
+
+/** A value as SQLite holds it; integers keep all their digits. */
+export type SourceValue = bigint | number | string | Uint8Array | null;
+
+/** A row of the source, and the position after which a later run continues. */
+export interface SourceRow {
+  readonly position: string;
+  readonly values: readonly SourceValue[];
+}
+
+export interface SourceTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: number;
+}
+
+/** The database that is copied. It is locked against every other process until it is closed, and not changed. */
+export interface CopySource {
+  readonly schema: number;
+  readonly settings: ReadonlyMap<string, string>;
+  /** The migrations of handlers and of the configuration that were applied, each by its identity. */
+  readonly migrations: readonly string[];
+  readonly tables: readonly SourceTable[];
+  /** The rows after a position, from the first one where there is none. */
+  rows(table: string, columns: readonly string[], after: string | undefined): Iterable<SourceRow>;
+  close(): void;
+}
+
+export interface TargetColumn {
+  readonly name: string;
+  /** PostgreSQL's name of the type, such as `timestamptz`; what a value is compared by. */
+  readonly kind: string;
+  /** The type as a cast needs it, such as `numeric(10,2)`. */
+  readonly type: string;
+  /** Computed by the database, which refuses any other value. */
+  readonly isGenerated: boolean;
+}
+
+export interface TargetTable {
+  readonly name: string;
+  readonly columns: readonly TargetColumn[];
+  readonly isEmpty: boolean;
+  /** The tables that its foreign keys point to. */
+  readonly pointsTo: readonly string[];
+}
+
+/** A table of the source and where its rows go. Both column lists have one order. */
+export interface CopyPair {
+  readonly from: SourceTable;
+  readonly fromColumns: readonly string[];
+  readonly to: string;
+  readonly toColumns: readonly TargetColumn[];
+}
+
+/** How far a copy has come. It is stored in the target, in the transaction of the rows that it counts. */
+export interface CopyProgress {
+  readonly from: string;
+  /** By the source's table: the position of the last row that was copied, and how many were. */
+  readonly positions: Readonly<Record<string, { readonly after: string; readonly copied: number }>>;
+}
+
+/** What a table holds: equal for two tables with the same rows, whatever their order. */
+export interface Fingerprint {
+  readonly rows: number;
+  readonly digest: string;
+}
+
+export interface CopyTarget {
+  readonly migrations: readonly string[];
+  readonly tables: readonly TargetTable[];
+  readonly progress: CopyProgress | undefined;
+  /** Stores rows and the progress that includes them in one transaction. */
+  write(pair: CopyPair, rows: readonly SourceRow[], progress: CopyProgress): Promise<void>;
+  /** Stores a progress without rows. From here on no receiver starts on the target. */
+  begin(progress: CopyProgress): Promise<void>;
+  /**
+   * Compares every table with `expected`, inside a transaction that locks them, and then releases the target.
+   * @throws MaintenanceError that names the tables that differ; the target stays unreleased
+   */
+  finish(
+    pairs: readonly CopyPair[],
+    settings: ReadonlyMap<string, string>,
+    expected: (pair: CopyPair) => Fingerprint,
+  ): Promise<readonly Fingerprint[]>;
+  /** What each table holds where all of them hold what the source does, as after a copy that has finished. */
+  completed(
+    pairs: readonly CopyPair[],
+    expected: (pair: CopyPair) => Fingerprint,
+  ): Promise<readonly Fingerprint[] | undefined>;
+  close(): Promise<void>;
+}
+
+/** Written by the migrations of each database for itself, or merged at the end of a copy. */
+export const NOT_COPIED: ReadonlySet<string> = new Set([
+  "oncehook_schema",
+  "oncehook_handler_migrations",
+  "oncehook_settings",
+]);
+
+/** Identifies an applied migration, whatever the time it was applied. */
+export function migrationIdentity({ handler, name }: Readonly<Record<string, unknown>>): string {
+  return [handler, name].map(String).sort().join(" of ");
+}
+
+/** An identifier of either database. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The setting that holds the progress; a receiver refuses to start where it is present. */
+export const UNFINISHED_COPY = "unfinished_copy";
+
+/**
+ * Columns that name rows which may be deleted already. The ids that the target gives from now on lie beyond these too, or a
+ * new row would be taken for the old one.
+ */
+export const ID_REFERENCES: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> =
+  {
+    oncehook_callbacks: [["oncehook_records", "callback_id"]],
+    oncehook_bulk_replays: [["oncehook_failures", "bulk_replay_id"]],
+    oncehook_failures: [
+      ["oncehook_bulk_replays", "up_to_id"],
+      ["oncehook_bulk_replays", "after_id"],
+    ],
+  };
+
+/** The text that PostgreSQL reads as this value. @throws MaintenanceError for a value that the type cannot hold */
+export function toPostgresText(value: SourceValue, { kind, name }: TargetColumn): string | null {
+  if (value === null) return null;
+  if (kind === "bytea")
+    return `\\x${Buffer.from(value instanceof Uint8Array ? value : String(value)).toString("hex")}`;
+  if (value instanceof Uint8Array)
+    throw new MaintenanceError(
+      `column "${name}" holds bytes in SQLite, and its type in PostgreSQL is ${kind}`,
+    );
+  if (typeof value === "string" && value.includes("\u0000"))
+    throw new MaintenanceError(
+      `column "${name}" holds a NUL character, which no text of PostgreSQL can hold; remove it in the source`,
+    );
+  return String(value);
+}
+
+/** A form in which equal values of both databases are equal texts. */
+function canonical(text: string | null, kind: string): string | null {
+  if (text === null) return null;
+  return CANONICAL[kind]?.(text) ?? text;
+}
+
+const asNumber = (text: string) => String(Number(text));
+const CANONICAL: Readonly<Record<string, (text: string) => string>> = {
+  float8: asNumber,
+  float4: (text) => String(Math.fround(Number(text))),
+  numeric: plainDecimal,
+  bool: (text) => (/^(1|t|true|y|yes|on)$/i.test(text) ? "true" : "false"),
+  timestamptz: microseconds,
+  timestamp: microseconds,
+  json: sortedJson,
+  jsonb: sortedJson,
+  uuid: (text) => text.toLowerCase(),
+  bpchar: (text) => text.trimEnd(),
+};
+
+/** `1.50` and `1.5`, `1e3` and `1000` are the same number. */
+function plainDecimal(text: string): string {
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,4}))?$/i.exec(text.trim());
+  if (match === null) return text;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  const places = fraction.length - Number(exponent);
+  const digits = `${whole}${fraction}${"0".repeat(Math.max(0, -places))}`.padStart(places + 1, "0");
+  const at = digits.length - Math.max(0, places);
+  const integer = digits.slice(0, at).replace(/^0+(?=\d)/, "");
+  const rest = withoutLastZeros(digits.slice(at));
+  const value = rest === "" ? integer : `${integer}.${rest}`;
+  return sign === "-" && value !== "0" ? `-${value}` : value;
+}
+
+function withoutLastZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
+}
+
+/** Both databases' ways to write a time, as microseconds since the epoch; one without a zone is UTC. */
+function microseconds(text: string): string {
+  const match =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text);
+  if (match === null) return text;
+  const [, day, time = "00:00:00", fraction = "", zone = "Z"] = match;
+  const offset = /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone;
+  const seconds = Date.parse(`${day}T${time}${offset.toUpperCase()}`) / 1_000;
+  return `${seconds}.${withoutLastZeros(fraction)}`;
+}
+
+function sortedJson(text: string): string {
+  const sorted = (_key: string, value: unknown): unknown =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  try {
+    return JSON.stringify(JSON.parse(text), sorted);
+  } catch {
+    return text;
+  }
+}
+
+const DIGEST_WORDS = 4;
+
+/** Adds rows up to a fingerprint: the sum of their SHA-256 digests, so that a row that is there twice counts twice. */
+export class FingerprintSum {
+  #rows = 0;
+  readonly #sums = new BigUint64Array(DIGEST_WORDS);
+
+  add(texts: readonly (string | null)[], columns: readonly TargetColumn[]): void {
+    const row = columns.map(({ kind }, index) => canonical(texts[index] ?? null, kind));
+    const digest = createHash("sha256").update(JSON.stringify(row)).digest();
+    for (let word = 0; word < DIGEST_WORDS; word += 1)
+      this.#sums[word] = (this.#sums[word] as bigint) + digest.readBigUInt64BE(word * 8);
+    this.#rows += 1;
+  }
+
+  result(): Fingerprint {
+    return { rows: this.#rows, digest: [...this.#sums].map((sum) => sum.toString(16)).join("-") };
+  }
+}

@@ -1,0 +1,58 @@
+import { sql } from "kysely";
+import { Area } from "./database.ts";
+/** The columns that are encrypted, by what they hold. */
+export type EncryptedKind = "failure" | "preparation" | "user_tokens";
+
+export interface EncryptedValue {
+  /** The columns of its primary key: event id and source, a user's id, or the hash of a state. */
+  readonly key: readonly string[];
+  readonly encrypted: Uint8Array;
+}
+
+interface EncryptedColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly key: readonly string[];
+}
+
+const COLUMNS: Record<EncryptedKind, EncryptedColumn> = {
+  failure: { table: "oncehook_failures", column: "encrypted_body", key: ["event_id", "source"] },
+  preparation: { table: "oncehook_preparations", column: "encrypted_result", key: ["event_id", "source"] },
+  user_tokens: { table: "oncehook_user_tokens", column: "encrypted_tokens", key: ["user_id"] },
+};
+
+/** Encrypted values of every table, for the rotation of their key. */
+export class EncryptedValues extends Area {
+  /** The next ones in the order of their keys. */
+  async page(
+    kind: EncryptedKind,
+    after: EncryptedValue["key"] | undefined,
+    limit: number,
+  ): Promise<EncryptedValue[]> {
+    const { table, column, key } = COLUMNS[kind];
+    const columns = sql.join(key.map((name) => sql.ref(name)));
+    // No key is empty, so that the first page begins like every other, in the index.
+    const start = sql.join(after ?? key.map(() => ""));
+    const { rows } = await sql<Record<string, unknown>>`
+      SELECT ${columns}, ${sql.ref(column)} AS encrypted FROM ${sql.table(table)}
+      WHERE (${columns}) > (${start}) AND ${sql.ref(column)} IS NOT NULL ORDER BY ${columns} LIMIT ${limit}`.execute(
+      this.database.read,
+    );
+    return rows.map((row) => ({
+      key: key.map((name) => String(row[name])),
+      encrypted: row.encrypted as Uint8Array,
+    }));
+  }
+
+  /** Returns false if it was changed or deleted meanwhile. */
+  async replace(kind: EncryptedKind, value: EncryptedValue, encrypted: Uint8Array): Promise<boolean> {
+    const { table, column, key } = COLUMNS[kind];
+    const columns = sql.join(key.map((name) => sql.ref(name)));
+    const done = await sql`
+      UPDATE ${sql.table(table)} SET ${sql.ref(column)} = ${encrypted}
+      WHERE (${columns}) = (${sql.join([...value.key])}) AND ${sql.ref(column)} = ${value.encrypted}`.execute(
+      this.database.write,
+    );
+    return Number(done.numAffectedRows) > 0;
+  }
+}

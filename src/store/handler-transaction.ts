@@ -1,0 +1,256 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type CallSite, callSite, callSiteNow, showCallSite } from "./call-site.ts";
+import type { TransactionObserver } from "./transaction.ts";
+
+const ENDS_TRANSACTION =
+  /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|;)*(?:begin|start|commit|end|abort|rollback(?!\s+to)|prepare\s+transaction)\b/i;
+
+/** A call through `tx` that has not ended. */
+interface PendingCall {
+  /** The statement's text, or the method's name. */
+  readonly label: string;
+  /** Where the handler made it; known in dry runs and tests. */
+  readonly site: CallSite | undefined;
+  /** Set where the handler returned before it had ended: no code waits for its result. */
+  isAbandoned: boolean;
+}
+
+/** The state of a handler's transaction. */
+export interface HandlerTransaction {
+  isOpen: boolean;
+  /** Every call counts from the moment in which the handler makes it. */
+  readonly pending: Set<PendingCall>;
+  /** The first call after its end: the handler did not await a call that it had started. */
+  usedAfterEnd: Pick<PendingCall, "label" | "site"> | undefined;
+  /** What failed, by its error: an error that no code awaits fails the event. */
+  readonly failedCalls: Map<unknown, PendingCall>;
+  /** What failed without code that awaited it. */
+  unawaitedFailure: PendingCall | undefined;
+  /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
+  readonly isInTransaction: () => boolean;
+  /** Only in dry runs. */
+  readonly observer: TransactionObserver | undefined;
+}
+
+/** Returns the state at the begin of a transaction. */
+export function newHandlerTransaction(
+  isInTransaction: () => boolean,
+  observer?: TransactionObserver,
+): HandlerTransaction {
+  return {
+    isOpen: true,
+    pending: new Set(),
+    usedAfterEnd: undefined,
+    failedCalls: new Map(),
+    unawaitedFailure: undefined,
+    isInTransaction,
+    observer,
+  };
+}
+
+/** Which transaction an error of a statement belongs to, for as long as the error is kept. */
+const transactionOfError = new WeakMap<object, HandlerTransaction>();
+
+/**
+ * Runs a call of the handler at once, and settles after the microtasks that are due, so that a handler that
+ * returns without awaiting it returns before its end, on a synchronous driver too.
+ */
+export async function trackCall<T>(
+  transaction: HandlerTransaction,
+  what: string,
+  run: () => T | Promise<T>,
+): Promise<T> {
+  assertOpen(transaction, what);
+  const call: PendingCall = {
+    label: what,
+    site: callSite(transaction.observer !== undefined),
+    isAbandoned: false,
+  };
+  transaction.pending.add(call);
+  try {
+    const value = await run();
+    await microtasks();
+    return value;
+  } catch (error) {
+    await microtasks();
+    // Its rejection would be one that no code handles, and the event fails for the call already.
+    if (call.isAbandoned) return new Promise<never>(() => {});
+    transaction.failedCalls.set(error, call);
+    // Drivers that wait for an answer throw without a frame of the handler.
+    showCallSite(error, call.site ?? callSiteNow());
+    if (typeof error === "object" && error !== null) transactionOfError.set(error, transaction);
+    throw error;
+  } finally {
+    transaction.pending.delete(call);
+  }
+}
+
+/** Resolves when the microtasks that are due have run: Node runs its next ticks after them. */
+function microtasks(): Promise<void> {
+  // All that wait in the same tick share it.
+  tick ??= new Promise((resolve) =>
+    process.nextTick(() => {
+      tick = undefined;
+      resolve();
+    }),
+  );
+  return tick;
+}
+
+let tick: Promise<void> | undefined;
+
+/**
+ * Records a rejection that no code handled, as Node's `unhandledRejection` event reports it.
+ * @returns whether it was a statement's, whose event fails where it is not committed yet
+ */
+export function noteUnhandledRejection(reason: unknown): boolean {
+  const transaction =
+    typeof reason === "object" && reason !== null ? transactionOfError.get(reason) : undefined;
+  if (transaction === undefined) return false;
+  transaction.unawaitedFailure ??= transaction.failedCalls.get(reason);
+  return true;
+}
+
+/**
+ * Closes the handle; may be called again before the commit.
+ * @throws Error when the handler returned before a call of its own had ended, or without awaiting one that failed
+ */
+export function endHandlerTransaction(transaction: HandlerTransaction): void {
+  transaction.isOpen = false;
+  const [first] = transaction.pending;
+  for (const call of transaction.pending) call.isAbandoned = true;
+  const unfinished = first ?? transaction.usedAfterEnd;
+  if (unfinished !== undefined) throw notAwaited("the handler returned before this was finished", unfinished);
+  if (transaction.unawaitedFailure !== undefined)
+    throw notAwaited("this failed and was not awaited", transaction.unawaitedFailure);
+}
+
+function notAwaited(problem: string, { label, site }: Pick<PendingCall, "label" | "site">): Error {
+  const error = new Error(`${problem}: ${shortened(label)}; await every use of \`tx\` and \`notify\``);
+  showCallSite(error, site);
+  return error;
+}
+
+const LONGEST_SHOWN = 300;
+
+function shortened(what: string): string {
+  return what.length > LONGEST_SHOWN ? `${what.slice(0, LONGEST_SHOWN)} …` : what;
+}
+
+/**
+ * The same after all that the handler may have started: this finds calls in microtasks that are due, and an error of a
+ * statement that it did not await.
+ */
+export async function drainAndEndHandlerTransaction(transaction: HandlerTransaction): Promise<void> {
+  endHandlerTransaction(transaction);
+  await microtasks();
+  // Node reports unhandled rejections at the end of the turn.
+  if (transaction.failedCalls.size > 0) await nextTurn();
+  endHandlerTransaction(transaction);
+}
+
+/** What differs between the drivers, and between their objects. */
+export interface GuardRules {
+  /** The object's name in errors, such as `connection`. */
+  readonly name: string;
+  /** Every other member of the object is refused, those of later versions of the driver too. */
+  readonly allowed: readonly string[];
+  /** Receives each promise that a call started. */
+  readonly onStarted?: (pending: Promise<unknown>) => void;
+  /**
+   * @returns the arguments that the driver gets
+   * @throws TypeError for a call that no handler may make
+   */
+  readonly check?: (method: string | symbol, args: readonly unknown[]) => readonly unknown[];
+  /** Makes a call that needs more than the driver's own method; undefined leaves it to that method. */
+  readonly call?: (method: string | symbol, args: readonly unknown[]) => unknown;
+}
+
+/** Without `valueOf`, which would return the unguarded object. */
+const OF_EVERY_OBJECT = new Set<string | symbol>(["constructor", "hasOwnProperty", "toString"]);
+
+/**
+ * An object of the driver as a handler may use it: its allowed members until the transaction has ended. It guards
+ * against mistakes; the store checks the transaction's state again before it commits.
+ */
+export function guardConnection<Target extends object>(
+  target: Target,
+  transaction: HandlerTransaction,
+  rules: GuardRules,
+): Target {
+  const { name, allowed, onStarted, check, call } = rules;
+  const refuseChange = (_target: object, property?: unknown): never => {
+    const what = typeof property === "object" || property === undefined ? "" : `${String(property)} of `;
+    throw new TypeError(`the handler may not change ${what}the ${name}, which belongs to the driver`);
+  };
+  return new Proxy<Target>(target, {
+    get(_target, property) {
+      assertOpen(transaction, `tx.connection.${String(property)}`);
+      // `await` asks every object for `then`.
+      if (!(property in target)) return undefined;
+      if (!allowed.includes(property as string) && !OF_EVERY_OBJECT.has(property)) {
+        const refused = `the handler may not use ${String(property)} of the ${name}`;
+        throw new TypeError(`${refused}; it may use ${allowed.join(", ")}`);
+      }
+      const member: unknown = Reflect.get(target, property, target);
+      // Query builders ask for the class.
+      if (typeof member !== "function" || property === "constructor") return member;
+      return (...args: unknown[]) => {
+        const text = textOf(args[0]);
+        const what = text ?? `tx.connection.${String(property)}()`;
+        assertOpen(transaction, what);
+        assertNoTransactionControl(text);
+        const sent = check?.(property, args) ?? args;
+        const value: unknown = call?.(property, sent) ?? Reflect.apply(member, target, sent);
+        if (!isThenable(value)) return value;
+        onStarted?.(value);
+        return trackCall(transaction, what, () => value);
+      };
+    },
+    set: refuseChange,
+    defineProperty: refuseChange,
+    deleteProperty: refuseChange,
+    setPrototypeOf: refuseChange,
+    preventExtensions: refuseChange,
+  });
+}
+
+function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/**
+ * @throws Error when the transaction is over, so that nothing a handler writes afterwards commits by itself: not
+ *   after its end here, nor after an end that the database or the handler brought about
+ */
+export function assertOpen(transaction: HandlerTransaction, what?: string): void {
+  if (!transaction.isOpen) {
+    transaction.usedAfterEnd ??= { label: what ?? "tx", site: callSiteNow() };
+    throw new Error(
+      "the transaction has ended: `tx` may be used only until the handler returns, throws or exceeds its time limit",
+    );
+  }
+  if (!transaction.isInTransaction()) {
+    throw new Error(
+      "the transaction was ended inside the handler, by the database after an error or by a statement of its own; " +
+        "throw that error on, and leave the commit to Oncehook",
+    );
+  }
+}
+
+/** The text of a statement, as drivers take it: by itself or in an object. */
+function textOf(statement: unknown): string | undefined {
+  const text =
+    typeof statement === "object" && statement !== null ? Reflect.get(statement, "text") : statement;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** @throws Error for a statement that would begin, commit or roll back */
+export function assertNoTransactionControl(text: string | undefined): void {
+  if (text !== undefined && ENDS_TRANSACTION.test(text)) {
+    throw new Error(
+      `the handler may not run "${text.trim().slice(0, 40)}": Oncehook commits the transaction with the event's ` +
+        "record. Throw to roll it back; use a SAVEPOINT for parts.",
+    );
+  }
+}

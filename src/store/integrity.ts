@@ -1,0 +1,159 @@
+import { outdatedSchema } from "./migrations/apply-migrations.ts";
+import { MaintenanceError } from "./store-errors.ts";
+
+/** What must hold between the rows of a database at any instant, whatever has happened to the processes before it. */
+export interface Invariant {
+  readonly name: string;
+  readonly message: string;
+  /**
+   * Selects what breaks it, as the column `what`; nothing where all is well. The same text for both databases. `@since` stands
+   * for a time that no retention reaches: what is younger has not been deleted.
+   */
+  readonly select: string;
+}
+
+/** One invariant, held against a database. */
+export interface InvariantResult {
+  readonly name: string;
+  readonly message: string;
+  /** How many rows break it. */
+  readonly violations: number;
+  /** Some of them. */
+  readonly examples: readonly string[];
+}
+
+/** So many of what breaks one are named. */
+export const MAX_EXAMPLES = 5;
+
+/** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    name: "records-completed",
+    message: "every committed record is completed and has a result",
+    select: `SELECT event_id AS what FROM oncehook_records
+      WHERE status <> 'completed' OR processed_at IS NULL OR result IS NULL OR result NOT LIKE '{%}'`,
+  },
+  {
+    name: "one-success",
+    message: "no event has two log entries with the outcome success",
+    select: `SELECT event_id AS what FROM oncehook_callbacks
+      WHERE outcome = 'success' AND event_id IS NOT NULL GROUP BY source, event_id HAVING count(*) > 1`,
+  },
+  {
+    name: "log-of-record",
+    message: "each record's log entry exists and has the outcome success",
+    select: `SELECT r.event_id AS what FROM oncehook_records r LEFT JOIN oncehook_callbacks c ON c.id = r.callback_id
+      WHERE r.callback_id IS NOT NULL AND (
+        (c.id IS NULL AND r.created_at > @since)
+        OR c.event_id <> r.event_id OR c.source <> r.source OR c.outcome <> 'success')`,
+  },
+  {
+    name: "record-of-log",
+    message: "each log entry written with a record has that record",
+    select: `SELECT c.event_id AS what FROM oncehook_callbacks c LEFT JOIN oncehook_records r ON r.callback_id = c.id
+      WHERE c.with_record = 1 AND r.id IS NULL`,
+  },
+  {
+    name: "failures-open",
+    message: "no event with a record is also an exhausted failure",
+    select: `SELECT f.event_id AS what FROM oncehook_failures f
+      JOIN oncehook_records r ON r.event_id = f.event_id AND r.source = f.source WHERE f.state = 'exhausted'`,
+  },
+  {
+    name: "failures-scheduled",
+    message: "a waiting failure has a retry time, and an exhausted one has none",
+    select: `SELECT event_id AS what FROM oncehook_failures
+      WHERE (state = 'waiting' AND next_attempt_at IS NULL) OR (state = 'exhausted' AND next_attempt_at IS NOT NULL)`,
+  },
+  {
+    name: "notifications-of-records",
+    message: "a notification, other than an alert, belongs to an event that has a record",
+    select: `SELECT n.event_id AS what FROM oncehook_notifications n
+      LEFT JOIN oncehook_records r ON r.event_id = n.event_id AND r.source = n.source
+      WHERE r.id IS NULL AND n.position > 0 AND n.created_at > @since`,
+  },
+  {
+    name: "notifications-once",
+    message: "no notification of an event exists twice",
+    select: `SELECT event_id AS what FROM oncehook_notifications
+      GROUP BY source, event_id, position HAVING count(*) > 1`,
+  },
+  {
+    name: "deliveries-fanned-out",
+    message: "a notification with deliveries is marked as fanned out",
+    select: `SELECT n.event_id AS what FROM oncehook_notifications n
+      WHERE n.fanned_out_at IS NULL AND EXISTS (SELECT 1 FROM oncehook_deliveries d WHERE d.notification_id = n.id)`,
+  },
+  {
+    name: "deliveries-timed",
+    message: "exactly the delivered deliveries have a delivery time",
+    select: `SELECT CAST(notification_id AS text) || ' ' || channel AS what FROM oncehook_deliveries
+      WHERE (state = 'delivered' AND delivered_at IS NULL) OR (state <> 'delivered' AND delivered_at IS NOT NULL)`,
+  },
+];
+
+/** The shortest retention is a day. */
+const RECENT_MS = 12 * 3_600_000;
+
+/** In ISO 8601. */
+export function recentCutoff(): string {
+  return new Date(Date.now() - RECENT_MS).toISOString();
+}
+
+/** Counts what breaks an invariant, and names some of it. @param since in ISO 8601 */
+export function countViolations({ select }: Invariant, since: string): string {
+  const found = select.replaceAll("@since", `'${since}'`);
+  return `SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${MAX_EXAMPLES}`;
+}
+
+export function toInvariantResult(
+  { name, message }: Invariant,
+  rows: readonly Readonly<Record<string, unknown>>[],
+): InvariantResult {
+  return {
+    name,
+    message,
+    violations: Number(rows[0]?.broken ?? 0),
+    examples: rows.map(({ what }) => String(what)),
+  };
+}
+
+export const SELECT_SCHEMA = "SELECT max(number) AS number FROM oncehook_schema";
+
+/** @throws MaintenanceError for a database that this version cannot read */
+export function assertCurrent(row: Readonly<Record<string, unknown>> | undefined): void {
+  const outdated = outdatedSchema(Number(row?.number ?? 0));
+  if (outdated !== undefined) throw new MaintenanceError(outdated);
+}
+
+/** What tells one database from another, for a person who has several. */
+export interface DatabaseContents {
+  /** Which `APP_ENV` it belongs to. */
+  readonly environment: string | null;
+  /** How many events it knows. */
+  readonly records: number;
+  /** When the newest of them came, in ISO 8601. */
+  readonly newestRecordAt: string | null;
+}
+
+/** A database that was held against its invariants. */
+export interface IntegrityReport {
+  /** Undefined where nothing can be read any more. */
+  readonly contents: DatabaseContents | undefined;
+  readonly invariants: readonly InvariantResult[];
+}
+
+/** One row; the same text for both databases. */
+export const SELECT_CONTENTS = `SELECT
+  (SELECT value FROM oncehook_settings WHERE name = 'environment') AS environment,
+  (SELECT count(*) FROM oncehook_records) AS records,
+  (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest`;
+
+export function toContents(row: Readonly<Record<string, unknown>>): DatabaseContents {
+  const { environment, records, newest } = row;
+  return {
+    environment: environment === null ? null : String(environment),
+    records: Number(records),
+    newestRecordAt: newest === null ? null : new Date(newest as string | Date).toISOString(),
+  };
+}

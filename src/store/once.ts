@@ -1,0 +1,87 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { CallbackLogEntry, EventKey, JsonObject } from "../domain/index.ts";
+import type { NewRecord, StoredRecord } from "./records.ts";
+import type { Deadline } from "./retry-until.ts";
+import type { Transaction, TransactionObserver } from "./transaction.ts";
+
+/**
+ * An event that the store handles as soon as it can, in one transaction with others where the database allows that.
+ * Exactly one of `settle` and `fail` is called, once, in no particular asynchronous context.
+ */
+export interface PendingEvent {
+  readonly record: NewRecord;
+  readonly deadline: Deadline;
+  /**
+   * Starts the handler, in the asynchronous context of its own delivery. It may run again where its transaction was
+   * lost. What it throws or rejects with fails the event.
+   */
+  handle(scope: OnceScope): unknown;
+  /** Turns what the handler returned into what is stored. @throws an error that fails the event */
+  complete(returned: unknown): Completion;
+  /** Called when the result is durable. */
+  settle(result: OnceResult): void;
+  /** Called with what the handler threw, or a StoreError. */
+  fail(error: unknown): void;
+}
+
+/** `once` as a promise, for an event that is handled by itself. */
+export function submitOnce(
+  submit: (event: PendingEvent) => void,
+  record: NewRecord,
+  deadline: Deadline,
+  run: (scope: OnceScope) => Promise<Completion>,
+): Promise<OnceResult> {
+  return new Promise((resolve, reject) => {
+    const complete = (returned: unknown) => returned as Completion;
+    submit({
+      record,
+      deadline,
+      handle: AsyncLocalStorage.bind(run),
+      complete,
+      settle: resolve,
+      fail: reject,
+    });
+  });
+}
+
+/**
+ * The ending of a delivery whose record was there.
+ * @throws Error for a record that is not completed: only a handler that committed by itself can leave one
+ */
+export function duplicateOf(record: StoredRecord | undefined, { eventId }: EventKey): OnceResult {
+  if (record?.status === "completed") return { kind: "duplicate", record };
+  throw new Error(
+    `the record of event "${eventId}" is not completed: a handler committed the transaction itself`,
+  );
+}
+
+/** What `run` may do inside the transaction of `once`. */
+export interface OnceScope {
+  /** Handed to the handler; refuses every use after the transaction has ended. */
+  readonly tx: Transaction;
+  /** Writes an outbox row that becomes visible with the record. */
+  enqueue(notification: { readonly topic: string; readonly payload: JsonObject }): Promise<void>;
+}
+
+/** What `run` hands back: the result to store, and the log row that commits with it. */
+export interface Completion {
+  readonly result: JsonObject;
+  readonly logEntry?: CallbackLogEntry;
+}
+
+export type OnceResult =
+  /** This call ran and committed. */
+  | { readonly kind: "completed"; readonly result: JsonObject }
+  /** A completed record was there, or came to be while this call waited; `run` had no effect. */
+  | { readonly kind: "duplicate"; readonly record: StoredRecord }
+  /** `run` succeeded and all of it was rolled back on purpose. */
+  | { readonly kind: "dry-run"; readonly result: JsonObject };
+
+export interface OnceOptions {
+  /** Waiting for another delivery, and retrying a fault of the database's own, ends here. */
+  readonly deadline: Deadline;
+  /** `dry-run` rolls everything back at the end. */
+  readonly mode: "commit" | "dry-run";
+  /** Observes the statements of `run`, which may run more than once. */
+  readonly observer?: TransactionObserver | undefined;
+}

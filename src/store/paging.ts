@@ -1,0 +1,149 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
+import { idList, isoTime } from "./column-values.ts";
+import type { Database } from "./database.ts";
+import type { StoredInteger, StoredTime, Tables } from "./tables.ts";
+import type { Dialect } from "./transaction.ts";
+
+/** Newest first: rows with an id below `before`. */
+export interface Page {
+  readonly limit: number;
+  readonly before?: number;
+}
+
+export interface SearchPage extends Page {
+  /** How long the search may take; it always completes one step. */
+  readonly budgetMs: number;
+}
+
+/** The result of a search, newest first. */
+export interface SearchResult<Row> {
+  readonly rows: readonly Row[];
+  /** Where the search continues, as `before`; null at its end. */
+  readonly next: number | null;
+}
+
+/** Oldest first: rows with an id above `after`. */
+export interface ForwardPage {
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** On SQLite a step blocks the event loop; on PostgreSQL it only costs a round trip. */
+const STEP_MS = { sqlite: 4, postgres: 25 } as const;
+
+/** How many rows a walk reads in its first step, and at most in any. */
+export interface StepSizes {
+  readonly first: number;
+  readonly most: number;
+}
+
+/**
+ * Reads the next `step` rows with an id below, newest first, and returns at most `limit` of those that match. `reached` is the
+ * oldest id that was read; undefined where there is none below it.
+ */
+export type SearchStep<Row> = (
+  below: number,
+  step: number,
+  limit: number,
+) => Promise<{ readonly rows: readonly Row[]; readonly reached: number | undefined }>;
+
+/**
+ * Reads rows from the newest on, in steps with a turn of the event loop between. It ends with enough rows found, at the oldest row,
+ * or when its time is over.
+ */
+export async function boundedSearch<Row extends { readonly id: StoredInteger }>(
+  dialect: Dialect,
+  { first, most }: StepSizes,
+  { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: SearchPage,
+  searchStep: SearchStep<Row>,
+): Promise<SearchResult<Row>> {
+  const end = performance.now() + budgetMs;
+  const found: Row[] = [];
+  let below = before;
+  for (let step = first; ; ) {
+    const startedAt = performance.now();
+    // One more than asked for tells whether there is another page.
+    const { rows, reached } = await searchStep(below, step, limit + 1 - found.length);
+    found.push(...rows);
+    if (found.length > limit) return { rows: found.slice(0, limit), next: Number(found[limit - 1]?.id) };
+    if (reached === undefined) return { rows: found, next: null };
+    below = reached;
+    const now = performance.now();
+    if (now >= end) return { rows: found, next: below };
+    step = Math.min(nextStep(step, now - startedAt, STEP_MS[dialect]), most);
+    await nextTurn();
+  }
+}
+
+function nextStep(step: number, took: number, wanted: number): number {
+  if (took > wanted) return Math.max(1, Math.floor(step / 2));
+  return took < wanted / 2 ? step * 2 : step;
+}
+
+/** Ids from the first one up to but not including the second. */
+export interface IdRange {
+  readonly from: number;
+  readonly below: number;
+}
+
+/** The ids of all rows of a table. */
+export async function idRange({ read }: Database, table: keyof Tables): Promise<IdRange> {
+  const name = sql.table(table);
+  const { rows } = await sql<{ low: StoredInteger | null; high: StoredInteger | null }>`SELECT
+    (SELECT id FROM ${name} WHERE id > 0 ORDER BY id LIMIT 1) AS low,
+    (SELECT id FROM ${name} WHERE id > 0 ORDER BY id DESC LIMIT 1) AS high`.execute(read);
+  return { from: Number(rows[0]?.low ?? 0), below: Number(rows[0]?.high ?? 0) + 1 };
+}
+
+/** Rows of a table whose ids follow the time in a column. */
+interface TimedRows extends IdRange {
+  readonly table: keyof Tables;
+  readonly column: string;
+}
+
+/** How many points one statement of a bisection reads. */
+const POINTS = 32;
+
+/**
+ * The first id whose row has this time or a later one, in ISO 8601. A bisection finds it, five halvings a statement: there is no
+ * index by time, which every callback would have to write (decision 0017).
+ */
+export async function firstIdSince(
+  { dialect, read }: Database,
+  { table, column, from, below }: TimedRows,
+  time: string,
+): Promise<number> {
+  const [name, at] = [sql.table(table), sql.ref(`c.${column}`)];
+  let [low, high] = [from, below];
+  while (low < high) {
+    const points = pointsBetween(low, high);
+    const { rows } = await sql<Probe>`SELECT point.id AS point,
+      (SELECT c.id FROM ${name} AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS id,
+      (SELECT ${at} FROM ${name} AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS time
+      FROM ${idList(dialect, points)} AS point`.execute(read);
+    const end = high;
+    for (const row of rows.toSorted((a, b) => Number(a.point) - Number(b.point))) {
+      const isBefore =
+        row.id !== null && row.time !== null && Number(row.id) < end && isoTime(row.time) < time;
+      if (!isBefore) {
+        high = Number(row.point);
+        break;
+      }
+      low = Number(row.id) + 1;
+    }
+  }
+  return low;
+}
+
+/** A point and the next row from there on. */
+interface Probe {
+  readonly point: StoredInteger;
+  readonly id: StoredInteger | null;
+  readonly time: StoredTime | null;
+}
+
+function pointsBetween(low: number, high: number): readonly number[] {
+  const share = (high - low) / POINTS;
+  return [...new Set(Array.from({ length: POINTS }, (_, index) => Math.floor(low + index * share)))];
+}

@@ -1,0 +1,125 @@
+import { DatabaseErrorInHandler, StoreError, type StoreErrorReason } from "../store-errors.ts";
+
+/** The connection was lost during a statement, whose outcome is unknown. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** No connection could be had: nothing was sent, so asking again is safe. */
+export class NoConnection extends Error {
+  override readonly name = "NoConnection";
+}
+
+/** The record of the event is locked by another delivery that has not ended yet. */
+export class EventLocked extends Error {
+  override readonly name = "EventLocked";
+}
+
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/**
+ * SQLSTATEs after which the same transaction may succeed (PostgreSQL manual, appendix A): serialization failure,
+ * deadlock, the shutdowns and start-ups of a restart, too many connections, a statement cancelled by its limit,
+ * a read-only server (a failover under way), a full or failing disk.
+ */
+const TRANSIENT_STATES = new Set([
+  "40001",
+  "40P01",
+  "57P01",
+  "57P02",
+  "57P03",
+  "57P05",
+  "53300",
+  "57014",
+  "25006",
+  "53100",
+  "53200",
+  "58030",
+  LOCK_NOT_AVAILABLE,
+]);
+
+/** Whether the error of a transaction passes by itself, and what to call it when it does not in time. */
+export function transientReason(error: unknown): StoreErrorReason | undefined {
+  // A verdict of the store's own, on COMMIT, is none the less one for what caused it.
+  if (error instanceof StoreError || (error instanceof Error && permanent.has(error))) return undefined;
+  if (error instanceof ConnectionLost || error instanceof NoConnection) return "unavailable";
+  if (error instanceof EventLocked) return "in_progress";
+  if (causes(error).some((cause) => staleStatements.has(cause))) return "unavailable";
+  const state = sqlState(error);
+  if (state === undefined || isRefusedMessage(error)) return undefined;
+  return TRANSIENT_STATES.has(state) || state.startsWith("08") ? "unavailable" : undefined;
+}
+
+const PROTOCOL_VIOLATION = "08P01";
+
+/** Too few values, say: the connection goes on. Poolers give what they lost the same state, but end the connection. */
+function isRefusedMessage(error: unknown): boolean {
+  return causes(error).some(
+    (cause) =>
+      "code" in cause &&
+      cause.code === PROTOCOL_VIOLATION &&
+      "severity" in cause &&
+      cause.severity === "ERROR",
+  );
+}
+
+const STATEMENT_CANCELLED = "57014";
+const READ_ONLY = "25006";
+
+/**
+ * What the handler threw, marked where the database is to blame and a repetition may help. A statement that its own
+ * limit cancelled is the handler's affair: it would take as long again. So is a transaction that became read-only after
+ * the record was written in it.
+ */
+export function classifyHandlerError(error: unknown): unknown {
+  if (transientReason(error) === undefined) return error;
+  if (![STATEMENT_CANCELLED, READ_ONLY].includes(sqlState(error) ?? ""))
+    return new DatabaseErrorInHandler(error);
+  return markPermanent(error);
+}
+
+/** Marks an error that would come again. */
+export function markPermanent(error: unknown): unknown {
+  if (error instanceof Error) permanent.add(error);
+  return error;
+}
+
+export function isReadOnlyServer(error: unknown): boolean {
+  return sqlState(error) === READ_ONLY;
+}
+
+const permanent = new WeakSet<Error>();
+const staleStatements = new WeakSet<Error>();
+
+/** Marks the error of a stale prepared statement: the next attempt parses it again and may succeed. */
+export function markStaleStatement(error: unknown): void {
+  if (error instanceof Error) staleStatements.add(error);
+}
+
+/** The same for a statement of its own, which must not be repeated when it may have happened. */
+export function transientReasonBeforeSending(error: unknown): StoreErrorReason | undefined {
+  return error instanceof ConnectionLost ? undefined : transientReason(error) && "unavailable";
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === LOCK_NOT_AVAILABLE;
+}
+
+function sqlState(error: unknown): string | undefined {
+  for (const cause of causes(error)) {
+    if ("code" in cause && typeof cause.code === "string" && /^[0-9A-Z]{5}$/.test(cause.code))
+      return cause.code;
+  }
+  return undefined;
+}
+
+/** A handler may wrap the driver's error, so the causes are looked at too. */
+function causes(error: unknown): Error[] {
+  const found: Error[] = [];
+  // The store's own error around it counts for none, so that both looks at it see the same.
+  let current = error instanceof DatabaseErrorInHandler ? error.cause : error;
+  for (; current instanceof Error && found.length < 5; current = current.cause) {
+    found.push(current);
+  }
+  return found;
+}

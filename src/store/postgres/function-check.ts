@@ -1,0 +1,41 @@
+import type pg from "pg";
+import { sendBatch } from "./statement.ts";
+import type { WireStatement } from "./statement-batch.ts";
+
+/** The server's newest function, in a step of an index. */
+export const NEWEST_FUNCTION: WireStatement = {
+  name: "oncehook_newest_function",
+  text: "SELECT max(oid) FROM pg_proc",
+};
+const OWN_FUNCTIONS: WireStatement = {
+  text: `SELECT (SELECT max(oid) FROM pg_proc), EXISTS (
+      SELECT 1 FROM pg_proc p WHERE p.oid >= 16384 AND NOT EXISTS (
+        SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'))`,
+};
+
+/**
+ * Whether the database has functions of its own, beyond PostgreSQL's and those of extensions. Only these, called or as
+ * triggers, can leave a setting or a temporary table to the members after the one whose statement ran them.
+ */
+export class FunctionCheck {
+  #newest: string | undefined;
+  #hasOwn = false;
+
+  /** @returns whether groups may be optimistic */
+  async allowsOptimistic(client: pg.ClientBase): Promise<boolean> {
+    if (this.#newest === undefined) {
+      const [answer] = await sendBatch(client, [OWN_FUNCTIONS]);
+      const [newest, hasOwn] = answer?.rows[0] ?? [];
+      this.#newest = newest ?? undefined;
+      this.#hasOwn = hasOwn === "t";
+    }
+    return !this.#hasOwn;
+  }
+
+  /** @throws Error where a function was created or dropped since the last look, so that the next group looks again */
+  assertUnchanged(newest: string | null | undefined): void {
+    if (newest === this.#newest) return;
+    this.#newest = undefined;
+    throw new Error("the functions of the database have changed");
+  }
+}

@@ -1,0 +1,192 @@
+import type pg from "pg";
+import { type GuardRules, guardConnection, type HandlerTransaction } from "../handler-transaction.ts";
+import type { Transaction } from "../transaction.ts";
+import { createTransactionHandle, type TransactionDriver } from "../transaction-handle.ts";
+import { postgresDialect } from "./dialect.ts";
+import { beginning, type LeadingWords } from "./leading-words.ts";
+import { resetBeforeReuse } from "./pool.ts";
+import { executeOn, waitFor } from "./statement.ts";
+
+/** What reads and writes rows; anything else may leave something behind for the rest of its transaction, or longer. */
+const READS_AND_WRITES = new Set(["INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "VALUES", "MERGE"]);
+/** Functions whose effect outlives the statement, or whose value is the transaction's. */
+const LEAVES_SOMETHING =
+  /\b(?:set_config|pg_notify|txid_current|pg_current_xact_id|pg_(?:try_)?advisory_lock)/i;
+const ENDS_TRANSACTION = new Set(["BEGIN", "START", "COMMIT", "END", "ABORT"]);
+const OF_THE_TRANSACTION = new Set(["LOCAL", "CONSTRAINTS", "TRANSACTION"]);
+const OF_THE_SESSION = new Set(["RESET", "DISCARD", "DEALLOCATE"]);
+
+const NUL = "\0";
+const NUL_IN_STATEMENT =
+  "a statement for PostgreSQL cannot hold NUL: take it out of the text, and pass data as values";
+
+/** What the text of a statement tells. */
+interface StatementClass {
+  /** Why no handler may run it. */
+  readonly refusal: string | undefined;
+  /** Whether nothing but rows can differ after it, as far as its text tells. */
+  readonly isPlain: boolean;
+}
+
+const MAX_CLASSIFIED = 512;
+const MAX_CLASSIFIED_LENGTH = 8_192;
+/** Handlers run the same few texts again and again; those with values written into them never come again. */
+const classified = new Map<string, StatementClass>();
+
+function classify(sql: string): StatementClass {
+  const known = classified.get(sql);
+  if (known !== undefined) return known;
+  const words = beginning(sql);
+  const verdict = {
+    refusal: sql.includes(NUL) ? NUL_IN_STATEMENT : refusalOf(words),
+    isPlain: READS_AND_WRITES.has(words[0] ?? "") && !LEAVES_SOMETHING.test(sql) && !makesTable(words, sql),
+  };
+  if (sql.length > MAX_CLASSIFIED_LENGTH) return verdict;
+  if (classified.size >= MAX_CLASSIFIED) classified.clear();
+  classified.set(sql, verdict);
+  return verdict;
+}
+
+/** `SELECT … INTO` makes a table. */
+function makesTable([first = ""]: LeadingWords, sql: string): boolean {
+  return (
+    ["SELECT", "WITH", "VALUES"].includes(first) &&
+    /\binto\s+(?:(?:local|global)\s+)?(?:temp|temporary|unlogged|table)\b/i.test(sql)
+  );
+}
+
+function refusalOf(words: LeadingWords): string | undefined {
+  const [first = "", second = "", third = ""] = words;
+  const because = (why: string) => `the handler may not run "${words.join(" ")}": ${why}`;
+  const endsIt = ENDS_TRANSACTION.has(first) || (first === "ROLLBACK" && ![second, third].includes("TO"));
+  if (endsIt || (first === "PREPARE" && second === "TRANSACTION"))
+    return because(
+      "Oncehook commits the transaction with the event's record. Throw to roll it back; use a SAVEPOINT for parts.",
+    );
+  // A setting would stay on the connection for the events after this one.
+  const setsSession = first === "SET" && !OF_THE_TRANSACTION.has(second);
+  return setsSession || OF_THE_SESSION.has(first)
+    ? because("use SET LOCAL, which ends with the transaction")
+    : undefined;
+}
+
+/** Others give the connection away, listen on it, or change it for later events. */
+const ALLOWED = [
+  "query",
+  "escapeIdentifier",
+  "escapeLiteral",
+  "getTypeParser",
+  "getTransactionStatus",
+  "processID",
+  "database",
+  "user",
+];
+
+/** What a handler hands to the driver as a statement. */
+interface DriversStatement {
+  readonly text?: unknown;
+  readonly values?: unknown;
+  readonly name?: unknown;
+}
+
+const RULES: GuardRules = {
+  name: "connection",
+  allowed: ALLOWED,
+  check(method, args) {
+    if (args.some((one) => typeof one === "function" || isMember(one, "callback"))) {
+      throw new TypeError(`${String(method)}() with a callback cannot be waited for: await what it returns`);
+    }
+    if (isMember(args[0], "submit")) {
+      throw new TypeError(
+        "query() takes a text, or an object with `text` and `values`; one with submit() (a cursor, a COPY stream) " +
+          "would go on past what Oncehook waits for",
+      );
+    }
+    return method === "query" ? asOneStatement(args) : args;
+  },
+};
+
+function isMember(of: unknown, name: string): boolean {
+  return typeof of === "object" && of !== null && typeof Reflect.get(of, name) === "function";
+}
+
+/**
+ * The extended protocol takes one statement a text, so that no text can hide a COMMIT behind another statement.
+ * @returns the arguments with which the driver's `query` uses it
+ */
+function asOneStatement(args: readonly unknown[]): readonly unknown[] {
+  const [given, ...rest] = args;
+  if (typeof given !== "string" && (typeof given !== "object" || given === null)) return args;
+  const statement: DriversStatement = typeof given === "string" ? { text: given } : given;
+  const { text, values, name } = statement;
+  if (typeof text === "string") assertAllowedInHandler(text);
+  if (typeof name === "string") assertAllowedInHandler(name);
+  for (const list of [values, rest[0]]) if (Array.isArray(list)) assertValues(list);
+  // A prototype may hold what an object of a query builder gives.
+  return [{ ...statement, text, values, name, queryMode: "extended" }, ...rest];
+}
+
+/** @throws Error for a value that no type of PostgreSQL can hold; a JSON text holds NUL escaped */
+function assertValues(values: readonly unknown[]): void {
+  const at = values.findIndex(holdsNul);
+  if (at !== -1) {
+    throw new Error(
+      `value ${at + 1} holds NUL, which no text of PostgreSQL can: refuse it in the schema of \`data\`, or store JSON`,
+    );
+  }
+}
+
+function holdsNul(value: unknown): boolean {
+  return typeof value === "string" ? value.includes(NUL) : Array.isArray(value) && value.some(holdsNul);
+}
+
+export function isPlainStatement(sql: string): boolean {
+  return classify(sql).isPlain;
+}
+
+/** @throws Error for a statement that would end the transaction, outlive it on the connection, or holds NUL */
+export function assertAllowedInHandler(sql: string): void {
+  const { refusal } = classify(sql);
+  if (refusal !== undefined) throw new Error(refusal);
+}
+
+/** Creates the handler's handle on an open transaction. */
+export function createHandle(
+  transaction: HandlerTransaction,
+  driver: Omit<TransactionDriver, "dialect" | "sqlDialect">,
+): Transaction {
+  const execute: TransactionDriver["execute"] = (statement) => {
+    assertValues(statement.parameters);
+    return driver.execute(statement);
+  };
+  return createTransactionHandle(transaction, {
+    dialect: "postgres",
+    sqlDialect: postgresDialect,
+    ...driver,
+    execute,
+  });
+}
+
+/** The handle of a handler with its own transaction. */
+export function createUngroupedHandle(client: pg.ClientBase, transaction: HandlerTransaction): Transaction {
+  let isKept = true;
+  const mayHaveChanged = () => {
+    isKept = false;
+    resetBeforeReuse(client);
+  };
+  return createHandle(transaction, {
+    assertAllowed: assertAllowedInHandler,
+    execute(statement) {
+      // A temporary table may hide another from here on, for which a statement was parsed.
+      if (!isPlainStatement(statement.sql)) mayHaveChanged();
+      return executeOn(client, statement, { isCached: isKept });
+    },
+    connection() {
+      mayHaveChanged();
+      return guardConnection(client, transaction, {
+        ...RULES,
+        onStarted: (pending) => waitFor(client, pending),
+      });
+    },
+  });
+}

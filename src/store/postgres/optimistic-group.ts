@@ -1,0 +1,270 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CompiledQuery, QueryResult } from "kysely";
+import type pg from "pg";
+import type { Clock } from "../../domain/index.ts";
+import {
+  endHandlerTransaction,
+  type HandlerTransaction,
+  newHandlerTransaction,
+} from "../handler-transaction.ts";
+import type { Completion, PendingEvent } from "../once.ts";
+import { StoreError } from "../store-errors.ts";
+import type { Transaction } from "../transaction.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { markStaleStatement } from "./database-errors.ts";
+import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
+import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
+import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
+import { createScope } from "./once.ts";
+import { type CompletedEvent, completedStatements, type QueuedNotification } from "./once-statements.ts";
+import { dropPreparedName, preparedName } from "./prepared-names.ts";
+import { sendBatch } from "./statement.ts";
+import { StatementBatch, type StatementResult, toWireValue, type WireStatement } from "./statement-batch.ts";
+
+/** A handler that takes longer, apart from the database's part, leaves the group, since the others wait for it. */
+const MAX_HANDLERS_MS = 30;
+
+/** Why an event cannot stay in an optimistic group. */
+export type Unfit =
+  /** It sent a statement after an answer, so that two of them could read the same row before either writes it. */
+  | "dependent"
+  /** It asked for what would stay for the members after it, such as a setting, or for the driver's own connection. */
+  | "unsupported"
+  | "late"
+  /** A statement of its own was refused, or its handler failed after it had written. */
+  | "failed";
+
+/** What an optimistic group came to: nothing of it is left in the database unless it committed. */
+export type GroupResult =
+  | { readonly kind: "committed" }
+  | { readonly kind: "unfit"; readonly reasons: ReadonlyMap<PendingEvent, Unfit> }
+  | { readonly kind: "unknown"; readonly error: StoreError };
+
+/**
+ * Several events in one transaction and two round trips: the statements of all handlers, which start together; then
+ * the completed records, the notifications, the log rows and COMMIT. There are no savepoints and no record before the
+ * handler: an event that another process has completed meanwhile makes its INSERT fail, and the group is undone.
+ *
+ * No lock separates two members, so that one may stay only where no statement of it can depend on an answer: then the
+ * group is the same as its members one after the other.
+ */
+export class OptimisticGroup {
+  readonly #client: pg.ClientBase;
+  readonly #clock: Clock;
+  readonly #members: readonly OptimisticMember[];
+  readonly #functions: FunctionCheck;
+  #queue: QueuedStatement[] = [];
+  #queued = Promise.withResolvers<void>();
+  #hasBegun = false;
+  /** Whether a statement was refused, and the transaction with it. */
+  #isLost = false;
+
+  /** @param events in one order for all processes, so that two groups with the same events do not deadlock */
+  constructor(
+    client: pg.ClientBase,
+    clock: Clock,
+    functions: FunctionCheck,
+    events: readonly PendingEvent[],
+  ) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#functions = functions;
+    const send = (statement: QueuedStatement): void => {
+      this.#queue.push(statement);
+      this.#queued.resolve();
+    };
+    const isOpen = () => !this.#hasBegun || client.getTransactionStatus() !== "I";
+    this.#members = events.map((event) => new OptimisticMember(event, clock, send, isOpen));
+  }
+
+  async run(): Promise<GroupResult> {
+    const startedAt = this.#clock.now();
+    try {
+      const running = Promise.all(this.#members.map((member) => member.run()));
+      await this.#sendUntilEnded(running);
+      // What a handler started without awaiting it arrives by now.
+      await nextTurn();
+      const unfit = this.#close();
+      if (unfit.size === 0 && !this.#isLost) return await this.#commit(startedAt);
+      await rollback(this.#client);
+      return { kind: "unfit", reasons: unfit };
+    } catch (error) {
+      for (const { transaction } of this.#members) transaction.isOpen = false;
+      await rollback(this.#client);
+      if (error instanceof StoreError && error.reason === "commit_unknown") return { kind: "unknown", error };
+      return { kind: "unfit", reasons: new Map() };
+    }
+  }
+
+  /** Sends what the handlers ask for, until all of them have ended or one is late. */
+  async #sendUntilEnded(running: Promise<unknown>): Promise<void> {
+    let hasEnded = false;
+    const ended = running.then(() => {
+      hasEnded = true;
+    });
+    let leftMs = MAX_HANDLERS_MS;
+    while (!hasEnded && leftMs > 0) {
+      // A handler that asks later than the others joins the next round trip.
+      if (this.#queue.length < this.#members.length) await nextTurn();
+      if (this.#queue.length > 0) await this.#send(this.#queue.splice(0));
+      else if (!hasEnded) {
+        this.#queued = Promise.withResolvers();
+        const since = performance.now();
+        await withTimeout(Promise.race([ended, this.#queued.promise]), leftMs, undefined);
+        leftMs -= performance.now() - since;
+      }
+    }
+  }
+
+  async #send(statements: readonly QueuedStatement[]): Promise<void> {
+    const opening = this.#hasBegun ? [] : [BEGIN, NEWEST_FUNCTION];
+    this.#hasBegun = true;
+    const batch = new StatementBatch([...opening, ...statements.map(({ statement }) => statement)]);
+    try {
+      await sendBatch(this.#client, batch);
+    } catch (error) {
+      const failed = statements[batch.results.length - opening.length];
+      this.#isLost = true;
+      if (failed !== undefined) failed.member.statementFailed(failed.statement, error);
+      for (const { reject } of statements) reject(error);
+      return;
+    }
+    if (opening.length > 0) this.#functions.assertUnchanged(batch.results[1]?.rows[0]?.[0]);
+    for (const [index, { resolve }] of statements.entries()) resolve(batch.results[index + opening.length]);
+  }
+
+  /** Ends every handle. @returns the members that cannot stay */
+  #close(): Map<PendingEvent, Unfit> {
+    const unfit = new Map<PendingEvent, Unfit>();
+    for (const member of this.#members) {
+      const reason = member.close(this.#isLost);
+      if (reason !== undefined) unfit.set(member.event, reason);
+    }
+    return unfit;
+  }
+
+  async #commit(startedAt: Date): Promise<GroupResult> {
+    const endedAt = this.#clock.now();
+    const completed: CompletedEvent[] = [];
+    for (const { event, completion, notifications } of this.#members) {
+      if (completion !== undefined) completed.push({ record: event.record, completion, notifications });
+    }
+    const opening = this.#hasBegun ? [] : [BEGIN];
+    const closing = completedStatements(completed, startedAt, endedAt);
+    // Nothing responds 200 before this COMMIT: the events settle below it.
+    if (completed.length > 0) await commit(this.#client, [...opening, ...RESET_SESSION, ...closing]);
+    else await rollback(this.#client);
+    for (const { event, completion, failure } of this.#members) {
+      if (completion !== undefined) event.settle({ kind: "completed", result: completion.result });
+      else event.fail(failure?.error);
+    }
+    return { kind: "committed" };
+  }
+}
+
+interface QueuedStatement {
+  readonly member: OptimisticMember;
+  readonly statement: WireStatement;
+  resolve(result: StatementResult | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** One member: its handle sends plain statements alone, and all of them before the first answer. */
+class OptimisticMember {
+  readonly event: PendingEvent;
+  readonly transaction: HandlerTransaction;
+  readonly notifications: QueuedNotification[] = [];
+  completion: Completion | undefined;
+  failure: { readonly error: unknown } | undefined;
+  readonly #clock: Clock;
+  readonly #send: (statement: QueuedStatement) => void;
+  #isRunning = true;
+  #hasSent = false;
+  #hasAnswer = false;
+  #unfit: Unfit | undefined;
+
+  constructor(
+    event: PendingEvent,
+    clock: Clock,
+    send: (statement: QueuedStatement) => void,
+    isInTransaction: () => boolean,
+  ) {
+    this.event = event;
+    this.transaction = newHandlerTransaction(isInTransaction);
+    this.#clock = clock;
+    this.#send = send;
+  }
+
+  /** Never rejects. */
+  async run(): Promise<void> {
+    try {
+      const scope = createScope(this.#createHandle(), this.transaction, this.#clock, this.notifications);
+      const returned = await this.event.handle(scope);
+      endHandlerTransaction(this.transaction);
+      this.completion = this.event.complete(returned);
+    } catch (error) {
+      this.failure = { error };
+    }
+    this.#isRunning = false;
+  }
+
+  /**
+   * Ends the handle.
+   * @param isLost whether another member's statement was refused, so that the failure of this one says nothing
+   * @returns why the member cannot stay in the group
+   */
+  close(isLost: boolean): Unfit | undefined {
+    try {
+      endHandlerTransaction(this.transaction);
+    } catch (error) {
+      this.failure ??= { error };
+      this.completion = undefined;
+    }
+    if (this.#unfit !== undefined || isLost) return this.#unfit;
+    if (this.#isRunning) return "late";
+    return this.failure !== undefined && this.#hasSent ? "failed" : undefined;
+  }
+
+  statementFailed({ text }: WireStatement, error: unknown): void {
+    this.#unfit ??= "failed";
+    if (dropPreparedName(text, error)) markStaleStatement(error);
+  }
+
+  #createHandle(): Transaction {
+    return createHandle(this.transaction, {
+      assertAllowed: (sql) => {
+        assertAllowedInHandler(sql);
+        if (!isPlainStatement(sql)) this.#reject("unsupported");
+      },
+      execute: (statement) => this.#execute(statement),
+      connection: () => this.#reject("unsupported"),
+    });
+  }
+
+  async #execute({
+    sql,
+    parameters,
+  }: Pick<CompiledQuery, "sql" | "parameters">): Promise<QueryResult<unknown>> {
+    if (this.#hasAnswer) this.#reject("dependent");
+    this.#hasSent = true;
+    const name = preparedName(sql);
+    const statement = {
+      text: sql,
+      values: parameters.map(toWireValue),
+      isTyped: true,
+      ...(name && { name }),
+    };
+    const { promise, resolve, reject } = Promise.withResolvers<StatementResult | undefined>();
+    this.#send({ member: this, statement, resolve, reject });
+    const answer = await promise.finally(() => {
+      this.#hasAnswer = true;
+    });
+    return { rows: [...(answer?.typedRows ?? [])], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
+  }
+
+  /** The event runs again where it may do this. */
+  #reject(reason: Unfit): never {
+    this.#unfit ??= reason;
+    throw new Error("this event runs again in a transaction of its own");
+  }
+}

@@ -1,0 +1,45 @@
+import pg from "pg";
+
+/** So many texts of handlers are kept parsed on each connection; later ones are parsed each time, as they come. */
+const MOST_NAMES = 64;
+const MOST_SEEN = 256;
+/** Text to name; undefined for a text whose name was given up. One name means one text on every connection. */
+const names = new Map<string, string | undefined>();
+/** Texts that came once: those with values written into them never come again, and shall not take a name. */
+let seen = new Set<string>();
+
+/** The name under which a text is parsed and planned once for each connection, from its second time on. */
+export function preparedName(text: string): string | undefined {
+  if (names.has(text)) return names.get(text);
+  if (names.size >= MOST_NAMES) return undefined;
+  if (!seen.has(text)) {
+    if (seen.size >= MOST_SEEN) seen = new Set();
+    seen.add(text);
+    return undefined;
+  }
+  seen.delete(text);
+  const name = `oncehook_text_${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+/**
+ * SQLSTATEs of what changed tables make of a statement that was parsed before: "cached plan must not change result
+ * type", a type or name that is not what it was, a name that the server does not know any more.
+ */
+const STALE_STATES = /^(?:0A|42|26)/;
+
+/** Whether an error may come from the statement having been parsed long ago. */
+export function isStaleStatement(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && STALE_STATES.test(error.code ?? "");
+}
+
+/**
+ * Gives the name of a text up where its error may come from having been parsed long ago.
+ * @returns true if so: the transaction may be retried, and the text is parsed again
+ */
+export function dropPreparedName(text: string, error: unknown): boolean {
+  if (!isStaleStatement(error)) return false;
+  names.set(text, undefined);
+  return true;
+}

@@ -1,0 +1,176 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type pg from "pg";
+import type { Clock } from "../../domain/index.ts";
+import { StoreError } from "../store-errors.ts";
+import type { GroupEligibility } from "./group-eligibility.ts";
+import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
+import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
+import { completionStatements, deleteRecord, insertRecord } from "./once-statements.ts";
+import { sendBatch } from "./statement.ts";
+import type { WireStatement } from "./statement-batch.ts";
+
+/** A group starts no further member after this time, since finished members wait for the commit. */
+const GROUP_MS = 80;
+
+interface Savepoint {
+  readonly set: WireStatement;
+  readonly release: WireStatement;
+  readonly undo: WireStatement;
+}
+
+function savepoint(name: string): Savepoint {
+  return {
+    set: { name: `oncehook_set_${name}`, text: `SAVEPOINT oncehook_${name}` },
+    release: { name: `oncehook_release_${name}`, text: `RELEASE oncehook_${name}` },
+    undo: { name: `oncehook_undo_${name}`, text: `ROLLBACK TO oncehook_${name}` },
+  };
+}
+
+/**
+ * Members take them in turn. A member whose savepoint was never set, because the release of the one before was refused,
+ * then has nothing to undo, which ends the group; under one name it would undo what the member before has done.
+ */
+const SAVEPOINTS = [savepoint("odd"), savepoint("even")] as const;
+interface CompletedMember {
+  readonly event: QueuedEvent;
+  readonly member: GroupMember;
+  readonly turn: Extract<MemberResult, { kind: "done" }>;
+}
+
+/**
+ * One transaction for several events: their records first, in one order for all processes, then each handler in a
+ * savepoint of its own, then what completes them, together with COMMIT. An event that is not eligible runs
+ * in its own transaction.
+ */
+export class SequentialGroup {
+  readonly #client: pg.ClientBase;
+  readonly #clock: Clock;
+  readonly #eligibility: GroupEligibility;
+  readonly #done: CompletedMember[] = [];
+  /** Events whose inserted record is deleted before commit. */
+  readonly #releasedRecords: QueuedEvent[] = [];
+  /** Callbacks that run after commit, once the row locks are released. */
+  readonly #afterCommit: (() => void)[] = [];
+  /** What ends the savepoint before; it goes with the statement that begins the next. */
+  #closeSavepoint: readonly WireStatement[] = [];
+  #savepoints: readonly [own: Savepoint, next: Savepoint] = SAVEPOINTS;
+
+  constructor(client: pg.ClientBase, clock: Clock, eligibility: GroupEligibility) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#eligibility = eligibility;
+  }
+
+  /** @returns the events that were not started and may join a later group; all others are settled */
+  async run(events: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
+    try {
+      const [first, ...others] = await this.#reserve(events);
+      const rest = first === undefined ? [] : await this.#runMembers(first, others);
+      this.#releasedRecords.push(...rest);
+      await this.#close();
+      for (const { event, turn } of this.#done) {
+        event.settle({ kind: "completed", result: turn.completion.result });
+      }
+      for (const farewell of this.#afterCommit) farewell();
+      return rest;
+    } catch (error) {
+      // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT
+      // checks, and the others shall not pay for it.
+      const isKnown = !(error instanceof StoreError && error.reason === "commit_unknown");
+      await rollback(this.#client);
+      for (const { event } of isKnown ? [] : this.#done) event.fail(error);
+      // Who failed may have seen what is undone now, and runs again like the others.
+      for (const event of events) event.runAlone();
+      return [];
+    }
+  }
+
+  /** Inserts the records. @returns whose record is new */
+  async #reserve(events: readonly QueuedEvent[]): Promise<QueuedEvent[]> {
+    const now = this.#clock.now();
+    const inserts = events.map(({ record }) => insertRecord(record, now));
+    const [, ...answers] = await sendBatch(this.#client, [BEGIN, ...inserts]);
+    const fresh: QueuedEvent[] = [];
+    for (const [index, event] of events.entries()) {
+      if (answers[index]?.rowCount === 1) fresh.push(event);
+      else this.#afterCommit.push(() => event.runAlone());
+    }
+    return fresh;
+  }
+
+  /** Runs the members one after the other. @returns those not started */
+  async #runMembers(first: QueuedEvent, others: readonly QueuedEvent[]): Promise<readonly QueuedEvent[]> {
+    const until = performance.now() + GROUP_MS;
+    let goesOn = await this.#runMember(first);
+    for (const [index, event] of others.entries()) {
+      if (!goesOn || performance.now() > until) return others.slice(index);
+      goesOn = await this.#runMember(event);
+    }
+    return [];
+  }
+
+  /** @returns whether the group may start another member */
+  async #runMember(event: QueuedEvent): Promise<boolean> {
+    const { type } = event;
+    if (this.#eligibility.mustRunAlone(type)) {
+      this.#runAlone(event);
+      return true;
+    }
+    const [own, next] = this.#savepoints;
+    const member = new GroupMember(this.#client, this.#clock, [
+      ...this.#closeSavepoint,
+      own.set,
+      ...RESET_SESSION,
+    ]);
+    const turn = await member.run(event);
+    if (member.hasStatements) this.#savepoints = [next, own];
+    if (turn.kind === "done") {
+      this.#eligibility.markInTime(type);
+      this.#done.push({ event, member, turn });
+      if (member.hasStatements) this.#closeSavepoint = [own.release];
+      return true;
+    }
+    if (member.hasStatements) {
+      this.#closeSavepoint = [];
+      await sendBatch(this.#client, [own.undo, own.release]);
+    }
+    if (turn.kind === "failed") {
+      this.#releasedRecords.push(event);
+      this.#afterCommit.push(() => event.fail(turn.error));
+      return true;
+    }
+    if (turn.reason === "unsupported") this.#eligibility.markUnsupported(type);
+    if (turn.reason === "late") this.#eligibility.markLate(type);
+    this.#runAlone(event);
+    // A member that waited for a lock or was slow delays the others and holds locks they may wait for.
+    return turn.reason === "unsupported";
+  }
+
+  #runAlone(event: QueuedEvent): void {
+    this.#releasedRecords.push(event);
+    this.#afterCommit.push(() => event.runAlone());
+  }
+
+  async #close(): Promise<void> {
+    if (this.#done.length === 0) {
+      await rollback(this.#client);
+      return;
+    }
+    // A statement that a handler started without awaiting it arrives by now.
+    await nextTurn();
+    const hasty = this.#done.find(({ member }) => member.transaction.usedAfterEnd);
+    if (hasty !== undefined) {
+      this.#eligibility.markUnsupported(hasty.event.type);
+      throw new Error("a handler returned before a statement it had begun was finished");
+    }
+    const now = this.#clock.now();
+    // Nothing responds 200 before this COMMIT: `run` settles the events after it.
+    await commit(this.#client, [
+      ...RESET_SESSION,
+      ...this.#releasedRecords.map(({ record }) => deleteRecord(record)),
+      ...this.#done.flatMap(({ event, turn }) =>
+        completionStatements(event.record, turn.completion, turn.notifications, now),
+      ),
+    ]);
+  }
+}

@@ -1,0 +1,239 @@
+import pg from "pg";
+import { markStaleStatement } from "./database-errors.ts";
+import { isStaleStatement } from "./prepared-names.ts";
+
+/** A value as the driver puts it on the wire. */
+export type WireValue = string | number | Buffer | null;
+
+/** One statement of a batch. */
+export interface WireStatement {
+  readonly text: string;
+  readonly values?: readonly WireValue[];
+  /** Whether the rows are returned as objects, each value of its column's type, as the driver's `query` does. */
+  readonly isTyped?: boolean;
+  /** What has a name is parsed once for each connection, other texts each time. */
+  readonly name?: string;
+}
+
+/** What the server answered to one statement. */
+export interface StatementResult {
+  /** The command's tag without its numbers, such as `INSERT` or `COMMIT`. */
+  readonly command: string;
+  readonly rowCount: number;
+  /** The columns as texts, in the statement's order. */
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** The rows of a typed statement. */
+  readonly typedRows?: readonly unknown[];
+}
+
+/** Parts of the driver that its types leave out. */
+const { utils, Result } = pg as unknown as {
+  readonly utils: { prepareValue(value: unknown): WireValue };
+  readonly Result: new () => TypedResult;
+};
+
+interface TypedResult {
+  readonly rows: unknown[];
+  addFields(fields: readonly unknown[]): void;
+  parseRow(values: readonly (string | null)[]): unknown;
+}
+
+/** Returns a handler's value as the driver sends it. @throws what the value's own conversion throws */
+export function toWireValue(value: unknown): WireValue {
+  return utils.prepareValue(value);
+}
+
+/** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
+export interface Wire {
+  readonly stream: { cork(): void; uncork(): void };
+  /** The driver's own names; one object for each connection. */
+  readonly parsedStatements: Record<string, unknown>;
+  parse(statement: { text: string; name: string }): void;
+  bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
+  describe(portal: { type: "P"; name: string }): void;
+  execute(portal: object): void;
+  close(statement: { type: "S"; name: string }): void;
+  sync(): void;
+  on(event: "readyForQuery" | "end", listener: () => void): void;
+  removeListener(event: "readyForQuery" | "end", listener: () => void): void;
+}
+
+type BatchCallback = (error: Error | null | undefined, answers?: readonly StatementResult[]) => void;
+
+const TAG = /^[A-Z ]*[A-Z]/;
+const UNNAMED_PORTAL = {};
+/** The names that the server at the other end of a connection is known to have parsed. */
+const parsed = new WeakMap<object, Set<string>>();
+
+/**
+ * Several statements in one round trip. One Sync ends them: the server skips whatever stands behind a statement that
+ * failed (manual, 54.2.3), so that a COMMIT at the end is run after what stands before it, or not at all.
+ */
+export class StatementBatch implements pg.Submittable {
+  /** Set by the driver's `query`. */
+  callback: BatchCallback | undefined;
+  /** The answers that came, also where a later statement failed. */
+  readonly results: StatementResult[] = [];
+  /** False: the driver refused it, and the server knows nothing of it. */
+  isSent = false;
+  /** The driver's name: milliseconds after which it gives the answer up; undefined for the connection's own limit. */
+  query_timeout: number | undefined;
+  readonly #statements: readonly WireStatement[];
+  #names: Set<string> | undefined;
+  #rows: (readonly (string | null)[])[] = [];
+  #typed: TypedResult | undefined;
+  /** A value that its type's parser does not take. */
+  #parseError: Error | undefined;
+
+  constructor(statements: readonly WireStatement[]) {
+    this.#statements = statements;
+  }
+
+  submit(connection: unknown): void {
+    this.isSent = true;
+    const wire = connection as Wire;
+    corked(wire, () => {
+      this.#names = send(wire, this.#statements);
+      wire.sync();
+    });
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly unknown[] }): void {
+    this.#typed = new Result();
+    this.#typed.addFields(fields);
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    if (this.#typed === undefined) {
+      this.#rows.push(fields);
+      return;
+    }
+    try {
+      this.#typed.rows.push(this.#typed.parseRow(fields));
+    } catch (error) {
+      this.#parseError ??= error as Error;
+    }
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    const name = this.#statements[this.results.length]?.name;
+    if (name !== undefined) this.#names?.add(name);
+    const rowCount = Number(text.slice(text.lastIndexOf(" ") + 1));
+    const command = TAG.exec(text)?.[0] ?? text;
+    const result = { command, rowCount: Number.isNaN(rowCount) ? 0 : rowCount, rows: this.#rows };
+    this.results.push(this.#typed === undefined ? result : { ...result, typedRows: this.#typed.rows });
+    this.#rows = [];
+    this.#typed = undefined;
+  }
+
+  /** Waits for ReadyForQuery, so that the transaction status is known when the error is reported. */
+  handleError(error: Error, connection: unknown): void {
+    // The connection itself failed. An error that the server sent is followed by the end of either.
+    if (!(error instanceof pg.DatabaseError)) {
+      this.callback?.(error);
+      return;
+    }
+    // A rejected name is parsed again next time, which may fix the error.
+    const name = this.#statements[this.results.length]?.name;
+    if (name !== undefined && this.#names?.delete(name) && isStaleStatement(error)) markStaleStatement(error);
+    const wire = connection as Wire;
+    const ended = (): void => {
+      wire.removeListener("readyForQuery", ended);
+      wire.removeListener("end", ended);
+      this.callback?.(error);
+    };
+    wire.on("readyForQuery", ended);
+    wire.on("end", ended);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback?.(this.#parseError, this.results);
+  }
+
+  // The driver calls these too; nothing here copies or pages.
+  handlePortalSuspended(): void {}
+  handleEmptyQuery(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+}
+
+/** After DISCARD ALL the server knows none of the names that a connection had. */
+export function forgetPreparedNames(client: pg.ClientBase): void {
+  const { parsedStatements } = (client as unknown as { connection: Wire }).connection;
+  for (const name of Object.keys(parsedStatements)) delete parsedStatements[name];
+  parsed.delete(parsedStatements);
+}
+
+/** Sends the messages together: each piece that goes out by itself costs more than what is in it. */
+export function corked<T>(wire: Wire, write: () => T): T {
+  wire.stream.cork();
+  try {
+    return write();
+  } finally {
+    wire.stream.uncork();
+  }
+}
+
+/** Sends statements without the Sync that ends them. @returns where to note the names that were answered */
+export function send(wire: Wire, statements: readonly WireStatement[]): Set<string> {
+  let names = parsed.get(wire.parsedStatements);
+  if (names === undefined) {
+    names = new Set();
+    parsed.set(wire.parsedStatements, names);
+  }
+  for (const { text, values = [], name = "", isTyped } of statements) {
+    if (!names.has(name)) {
+      // How far a failed exchange had come is not known for its names; to close an unknown one is no error.
+      if (name !== "") wire.close({ type: "S", name });
+      wire.parse({ text, name });
+    }
+    wire.bind({
+      statement: name,
+      values: values.map((value) => (typeof value === "number" ? String(value) : value)),
+    });
+    if (isTyped) wire.describe({ type: "P", name: "" });
+    wire.execute(UNNAMED_PORTAL);
+  }
+  return names;
+}
+
+interface DriverQueryParts {
+  callback: ((error: Error | null | undefined, result?: pg.QueryResult) => void) | undefined;
+  /** @returns why it sent nothing */
+  submit(connection: unknown): Error | null;
+  handleCommandComplete(message: object, connection: unknown): void;
+}
+
+/** The driver's own query has these; its types do not. */
+const DriversQuery = pg.Query as unknown as new (config: object) => DriverQueryParts;
+
+/** A query of the driver, with the types it knows for values and columns, behind statements that go in the same round trip. */
+export class PrefixedQuery extends DriversQuery {
+  readonly #prefix: readonly WireStatement[];
+  #pendingResults: number;
+  #names: Set<string> | undefined;
+
+  constructor(config: object, prefix: readonly WireStatement[]) {
+    super(config);
+    this.#prefix = prefix;
+    this.#pendingResults = prefix.length;
+  }
+
+  override submit(connection: unknown): Error | null {
+    const wire = connection as Wire;
+    return corked(wire, () => {
+      this.#names = send(wire, this.#prefix);
+      return super.submit(wire);
+    });
+  }
+
+  override handleCommandComplete(message: object, connection: unknown): void {
+    if (this.#pendingResults === 0) {
+      super.handleCommandComplete(message, connection);
+      return;
+    }
+    const { name } = this.#prefix[this.#prefix.length - this.#pendingResults] ?? {};
+    if (name !== undefined) this.#names?.add(name);
+    this.#pendingResults -= 1;
+  }
+}

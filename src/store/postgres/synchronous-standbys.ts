@@ -1,0 +1,74 @@
+import type pg from "pg";
+import type { Deadline } from "../retry-until.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { NoConnection } from "./database-errors.ts";
+import { withClient } from "./pool.ts";
+
+/** So long a server is taken to have the standbys it had. */
+const CACHE_MS = 1_000;
+const TIMEOUT_MS = 10_000;
+const LATE = Symbol("late");
+
+/**
+ * Where a server has synchronous standbys, a record that can be seen may not be on them: a COMMIT that waits for them
+ * when its session is ended, or the server restarted, is visible from then on all the same (PostgreSQL manual,
+ * 27.2.8.4). A commit of our own that comes after it in the log waits for them in its place. One serves all who have
+ * come until it begins.
+ */
+export class SynchronousStandbys {
+  readonly #pool: pg.Pool;
+  #next: Promise<void> | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #lastCheck: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Resolves when the standbys have all that could be seen before this call.
+   * @throws NoConnection where they have not until the deadline
+   */
+  async confirm(deadline: Deadline): Promise<void> {
+    const confirming = this.#confirm();
+    if ((await withTimeout(confirming, Math.max(0, deadline - performance.now()), LATE)) !== LATE) return;
+    throw new NoConnection("PostgreSQL's synchronous standbys have not confirmed until the deadline");
+  }
+
+  async #confirm(): Promise<void> {
+    if (!(await this.#exist())) return;
+    this.#next ??= this.#start();
+    return this.#next;
+  }
+
+  async #start(): Promise<void> {
+    // What the one under way confirms may be older than what was just seen.
+    await this.#running;
+    this.#next = undefined;
+    // An empty WAL message: without a write the commit would not wait for the standbys.
+    const commit = this.#query("SELECT pg_logical_emit_message(true, 'oncehook', '')");
+    this.#running = commit.then(
+      () => {},
+      () => {},
+    );
+    await commit;
+  }
+
+  #exist(): Promise<boolean> {
+    const now = performance.now();
+    if (this.#lastCheck === undefined || now - this.#lastCheck.at > CACHE_MS) {
+      const answer = this.#query("SELECT current_setting('synchronous_standby_names') <> '' AS found").then(
+        ({ rows }) => rows[0]?.found === true,
+      );
+      this.#lastCheck = { at: now, answer };
+      answer.catch(() => {
+        this.#lastCheck = undefined;
+      });
+    }
+    return this.#lastCheck.answer;
+  }
+
+  #query(text: string): Promise<pg.QueryResult> {
+    return withClient(this.#pool, performance.now() + TIMEOUT_MS, (client) => client.query(text));
+  }
+}

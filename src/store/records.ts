@@ -1,0 +1,53 @@
+import type { Selectable } from "kysely";
+import type { EventKey, JsonObject } from "../domain/index.ts";
+import { isoTime } from "./column-values.ts";
+import { Area } from "./database.ts";
+import type { Page } from "./paging.ts";
+import type { RecordRow } from "./tables.ts";
+
+/** What the record of an event keeps besides its result (SPEC 2.4). */
+export interface NewRecord extends EventKey {
+  readonly eventType: string;
+  readonly version: string;
+  /** SHA-256 of the first body, lowercase hex: tells a duplicate from another event under the same id. */
+  readonly bodySha256: string;
+}
+
+/** A record as others can see it; `processing` exists only inside the transaction that creates it. */
+export interface StoredRecord extends NewRecord {
+  readonly id: number;
+  readonly status: "processing" | "completed";
+  readonly result: JsonObject | null;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly processedAt: string | null;
+}
+
+export class Records extends Area {
+  /** Newest first. */
+  async list(page: Page, filter: { readonly eventId?: string }): Promise<StoredRecord[]> {
+    let query = this.database.read
+      .selectFrom("oncehook_records")
+      .selectAll()
+      .orderBy("id", "desc")
+      .limit(page.limit);
+    if (page.before !== undefined) query = query.where("id", "<", page.before);
+    if (filter.eventId !== undefined) query = query.where("event_id", "=", filter.eventId);
+    return (await query.execute()).map(toRecord);
+  }
+}
+
+export function toRecord(row: Selectable<RecordRow>): StoredRecord {
+  return {
+    id: Number(row.id),
+    source: row.source,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    version: row.version,
+    status: row.status,
+    bodySha256: row.body_sha256,
+    result: row.result === null ? null : JSON.parse(row.result),
+    createdAt: isoTime(row.created_at),
+    processedAt: row.processed_at === null ? null : isoTime(row.processed_at),
+  };
+}

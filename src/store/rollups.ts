@@ -1,0 +1,51 @@
+import { sql } from "kysely";
+import { OVERVIEW_RANGES, type OverviewRange, periodStart, type RollupCount } from "../domain/index.ts";
+import { Area } from "./database.ts";
+
+/** A period and its counts. */
+export interface RollupSlot extends RollupCount {
+  /** When it began, in seconds since the epoch. */
+  readonly slot: number;
+}
+
+/** The outcomes of callbacks, counted by time; see `OVERVIEW_RANGES`. */
+export class Rollups extends Area {
+  /**
+   * Adds to the counts of the periods that hold this moment, all of them or none. The statement's text is the same for any
+   * number of counts. All processes add in one order, so that no two of them wait for each other's rows.
+   */
+  async add(at: Date, counts: readonly RollupCount[]): Promise<void> {
+    if (counts.length === 0) return;
+    const { dialect, write } = this.database;
+    const rows = Object.values(OVERVIEW_RANGES).flatMap(({ stepSeconds }) =>
+      counts.map((count) => ({ step_seconds: stepSeconds, slot: periodStart(at, stepSeconds), ...count })),
+    );
+    const json = JSON.stringify(rows);
+    // Without a condition SQLite would take ON for the one of a join.
+    const given =
+      dialect === "postgres"
+        ? sql`SELECT step_seconds, slot, source, outcome, bucket, count FROM jsonb_to_recordset(${json}::jsonb)
+            AS given (step_seconds integer, slot bigint, source text, outcome text, bucket smallint, count bigint)
+            ORDER BY 1, 2, 3, 4, 5`
+        : sql`SELECT value ->> 'step_seconds', value ->> 'slot', value ->> 'source', value ->> 'outcome',
+            value ->> 'bucket', value ->> 'count' FROM json_each(${json}) WHERE true`;
+    await sql`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count) ${given}
+      ON CONFLICT (step_seconds, slot, source, outcome, bucket)
+      DO UPDATE SET count = oncehook_rollups.count + excluded.count`.execute(write);
+  }
+
+  /** The counts of a range, in its periods, from the one that begins at `from` (seconds since the epoch) on. */
+  async list(range: OverviewRange, from: number): Promise<RollupSlot[]> {
+    const rows = await this.database.read
+      .selectFrom("oncehook_rollups")
+      .select(["slot", "source", "outcome", "bucket", "count"])
+      .where("step_seconds", "=", OVERVIEW_RANGES[range].stepSeconds)
+      .where("slot", ">=", from)
+      .execute();
+    return rows.map(({ slot, count, ...others }) => ({
+      ...others,
+      slot: Number(slot),
+      count: Number(count),
+    }));
+  }
+}

@@ -1,0 +1,71 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { MaintenanceError, MigrationError } from "../store-errors.ts";
+
+/** Another process may be recovering or closing the file. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+export function openReadOnly(path: string): DatabaseSync {
+  return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}
+
+/** Runs `look` with a read-only connection. @throws the driver's error for a file that is not a database */
+export function withReadOnlyDatabase<T>(path: string, look: (database: DatabaseSync) => T): T {
+  const database = openReadOnly(path);
+  try {
+    return look(database);
+  } finally {
+    database.close();
+  }
+}
+
+const SELECT_TABLES =
+  "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name";
+const NAMED = 3;
+
+/**
+ * Looks at a file before anything is written to it: another program's database must get no tables and no WAL.
+ * @throws MigrationError for a database that is not Oncehook's; the driver's error for a file that is none
+ */
+export function assertOwnFile(path: string): void {
+  const { size, isFolder } = statFile(path);
+  if (isFolder) throw new MigrationError(`DATABASE_URL: ${path} is a folder; name a file in it`);
+  if (size === 0) return;
+  const tables = withReadOnlyDatabase(path, (database) => database.prepare(SELECT_TABLES).all()).map(
+    ({ name }) => String(name),
+  );
+  if (tables.length === 0 || tables.includes("oncehook_schema")) return;
+  const more = tables.length > NAMED ? ", …" : "";
+  throw new MigrationError(
+    `DATABASE_URL: ${path} holds tables, and none of Oncehook's (${tables.slice(0, NAMED).join(", ")}${more}). Name a ` +
+      "file that does not exist yet; handlers bring their own tables into it.",
+  );
+}
+
+/** SQLite itself would say of both that it cannot open the file. @throws MigrationError for a file of another user */
+function statFile(path: string): { size: number; isFolder: boolean } {
+  const stats = statSync(path);
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    const words = `this user may not read and write ${path}, which belongs to the user ${stats.uid}`;
+    throw new MigrationError(`DATABASE_URL: ${words}; start as that one, or give it to this one (chown)`, {
+      cause,
+    });
+  }
+  return { size: stats.size, isFolder: stats.isDirectory() };
+}
+
+/** @throws MaintenanceError for what is no file, or not for this user; SQLite itself would only say that it cannot open it */
+export function assertReadable(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new MaintenanceError(`there is no file ${path}; look for a misspelt path`);
+  if (found.isDirectory()) throw new MaintenanceError(`${path} is a folder; name a file in it`);
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (cause) {
+    throw new MaintenanceError(`this user may not read ${path}; run this as the user of the receiver`, {
+      cause,
+    });
+  }
+}

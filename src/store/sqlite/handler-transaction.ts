@@ -1,0 +1,186 @@
+import type { SQLInputValue, StatementSync } from "node:sqlite";
+import {
+  assertNoTransactionControl,
+  assertOpen,
+  drainAndEndHandlerTransaction,
+  guardConnection,
+  type HandlerTransaction,
+  newHandlerTransaction,
+} from "../handler-transaction.ts";
+import { type Deadline, retryUntil } from "../retry-until.ts";
+import { DatabaseErrorInHandler } from "../store-errors.ts";
+import type { Transaction, TransactionObserver } from "../transaction.ts";
+import { createTransactionHandle, type TransactionDriver } from "../transaction-handle.ts";
+import type { Connection } from "./connection.ts";
+import { isSystemError, toStoreError, transientReason } from "./database-errors.ts";
+import { sqliteDialect } from "./dialect.ts";
+
+/**
+ * A transaction of its own, for the schema: nothing else is at work yet.
+ * @throws whatever `run` threw, after the rollback; StoreError when the database could not
+ */
+export async function inTransaction<T>(
+  connection: Connection,
+  deadline: Deadline,
+  run: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const { database } = connection;
+  await retryUntil(deadline, () => database.exec("BEGIN IMMEDIATE"), transientReason);
+  try {
+    const value = await withHandlerTransaction(connection, run);
+    database.exec("COMMIT");
+    return value;
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw toStoreError(error);
+  }
+}
+
+/** Runs the schema's statements with a handle on the open transaction and closes the handle afterwards. */
+async function withHandlerTransaction<T>(
+  connection: Connection,
+  run: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const transaction = beginHandler(connection);
+  try {
+    const value = await run(createTransaction(connection, transaction));
+    // Where the transaction is gone, what follows would commit by itself, one statement at a time.
+    assertOpen(transaction);
+    await drainAndEndHandlerTransaction(transaction);
+    return value;
+  } catch (error) {
+    throw explainedError(error, connection);
+  } finally {
+    endHandler(connection, transaction);
+  }
+}
+
+/** From here until `endHandler` the connection refuses what no handler may do. */
+export function beginHandler(connection: Connection, observer?: TransactionObserver): HandlerTransaction {
+  connection.isInHandler = true;
+  return newHandlerTransaction(() => connection.database.isTransaction, observer);
+}
+
+export function endHandler(connection: Connection, transaction: HandlerTransaction): void {
+  connection.isInHandler = false;
+  connection.refusal = undefined;
+  transaction.isOpen = false;
+  finishIterators(transaction);
+}
+
+/** Returns the `tx` of a handler. */
+export function createTransaction(connection: Connection, transaction: HandlerTransaction): Transaction {
+  return createTransactionHandle(transaction, driverOf(connection));
+}
+
+/** What a handler threw, with what SQLite's own text leaves out. */
+export function explainedError(error: unknown, { refusal }: Connection): unknown {
+  const isRefused = error instanceof Error && error.message === "not authorized";
+  if (isRefused && refusal !== undefined)
+    return new Error(`the handler may not run this statement: ${refusal}`, { cause: error });
+  return isSystemError(error) ? new DatabaseErrorInHandler(error) : error;
+}
+
+/** All others change the connection that all events share, end it, or return what the guard does not see. */
+const ALLOWED = ["prepare", "exec", "isOpen", "isTransaction", "location"];
+const ALLOWED_OF_STATEMENTS = [
+  "all",
+  "get",
+  "run",
+  "iterate",
+  "columns",
+  "setReadBigInts",
+  "setReturnArrays",
+  "setAllowBareNamedParameters",
+  "setAllowUnknownNamedParameters",
+  "sourceSQL",
+  "expandedSQL",
+];
+
+function guardedConnection(connection: Connection, transaction: HandlerTransaction): object {
+  const { database } = connection;
+  return guardConnection(database, transaction, {
+    name: "connection",
+    allowed: ALLOWED,
+    call(method, args) {
+      if (method !== "prepare") return undefined;
+      // A new statement each time: no event meets the settings of another one's.
+      const prepare = () => database.prepare(...(args as Parameters<typeof database.prepare>));
+      const { value: statement, isWriting } = connection.compile(prepare);
+      return guardedStatement(statement, transaction, isWriting);
+    },
+  });
+}
+
+function guardedStatement(
+  statement: StatementSync,
+  transaction: HandlerTransaction,
+  isWriting: boolean,
+): StatementSync {
+  const iterate = isWriting ? rowsOfAll : rowsOneByOne;
+  return guardConnection(statement, transaction, {
+    name: "statement",
+    allowed: ALLOWED_OF_STATEMENTS,
+    call: (method, args) =>
+      method === "iterate" ? iterate(statement, args as SQLInputValue[], transaction) : undefined,
+  });
+}
+
+/**
+ * A writing statement in progress lets no savepoint begin, and its constraints are checked at its end. So it runs to its end
+ * at once.
+ */
+function rowsOfAll(statement: StatementSync, values: SQLInputValue[]): Iterator<unknown> {
+  const rows = statement.all(...values);
+  return (function* () {
+    yield* rows;
+  })();
+}
+
+/** What each handler reads row by row. */
+const iterators = new WeakMap<HandlerTransaction, Set<Iterator<unknown>>>();
+
+function rowsOneByOne(
+  statement: StatementSync,
+  values: SQLInputValue[],
+  transaction: HandlerTransaction,
+): Iterator<unknown> {
+  const rows = statement.iterate(...values);
+  const open = iterators.get(transaction) ?? new Set();
+  iterators.set(transaction, open.add(rows));
+  return (function* () {
+    try {
+      for (;;) {
+        assertOpen(transaction, statement.sourceSQL);
+        const { done, value } = rows.next();
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      open.delete(rows);
+      rows.return?.();
+    }
+  })();
+}
+
+/** Left in progress, a statement would keep the connection's snapshot of the database. */
+function finishIterators(transaction: HandlerTransaction): void {
+  for (const rows of iterators.get(transaction) ?? []) rows.return?.();
+}
+
+const drivers = new WeakMap<Connection, TransactionDriver>();
+
+function driverOf(connection: Connection): TransactionDriver {
+  let lender = drivers.get(connection);
+  if (lender === undefined) {
+    lender = {
+      dialect: "sqlite",
+      sqlDialect: sqliteDialect,
+      assertAllowed: assertNoTransactionControl,
+      execute: (statement) => connection.execute(statement),
+      connection: (transaction) => guardedConnection(connection, transaction),
+    };
+    drivers.set(connection, lender);
+  }
+  return lender;
+}

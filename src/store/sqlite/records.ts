@@ -1,0 +1,50 @@
+import type { EventKey } from "../../domain/index.ts";
+import type { StoredRecord } from "../records.ts";
+import type { Connection } from "./connection.ts";
+import type { Flusher } from "./flusher.ts";
+import { findRecord } from "./once.ts";
+
+/** Reads records beside the writer, and returns those that are on the disk alone. */
+export class RecordReader {
+  readonly #connection: Connection;
+  readonly #flusher: Flusher;
+  /** The state of the database of which all is known to be on the disk. */
+  #flushed: number | undefined;
+
+  constructor(connection: Connection, flusher: Flusher) {
+    this.#connection = connection;
+    this.#flusher = flusher;
+  }
+
+  async read(keys: readonly EventKey[]): Promise<(StoredRecord | undefined)[]> {
+    const { records, version } = this.#readNow(keys);
+    // One may have been committed a moment ago, here or by another process, and be on its way to the disk.
+    if (version !== this.#flushed && records.some((record) => record !== undefined)) {
+      await this.#flusher.flush();
+      this.#flushed = version;
+    }
+    return records;
+  }
+
+  /**
+   * One read transaction for all: to begin one costs more than to look a record up, and after each commit of the writer
+   * every page has to be found again.
+   */
+  #readNow(keys: readonly EventKey[]): { records: (StoredRecord | undefined)[]; version: number } {
+    const connection = this.#connection;
+    connection.run("BEGIN");
+    try {
+      // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
+      // transaction sees this one state and no later one.
+      const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
+      const records = keys.map((key) => {
+        const record = findRecord(connection, key);
+        // One that is not completed was left by a handler itself; `once` refuses its event.
+        return record?.status === "completed" ? record : undefined;
+      });
+      return { records, version };
+    } finally {
+      if (connection.database.isTransaction) connection.run("COMMIT");
+    }
+  }
+}

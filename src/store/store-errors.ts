@@ -1,0 +1,54 @@
+export type StoreErrorReason =
+  /** Not reached, or busy, until the deadline; nothing was written. */
+  | "unavailable"
+  /** Another delivery of the same event was still running at the deadline; nothing was written. */
+  | "in_progress"
+  /** COMMIT was refused for good; nothing was written. */
+  | "commit_failed"
+  /** COMMIT was sent, and its answer was lost, or its flush failed: it may have happened. */
+  | "commit_unknown";
+
+/** A fault of the database's own, as opposed to an error that `run` threw. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly reason: StoreErrorReason;
+
+  /** Whether the handler started in the last attempt that had time to start it, so that it may itself be the cause. */
+  readonly handlerStarted: boolean;
+
+  constructor(reason: StoreErrorReason, message: string, cause: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+    this.handlerStarted = causes(cause).some((one) => one instanceof DatabaseErrorInHandler);
+  }
+}
+
+/** A fault of the database's own that reached the store through the handler; its cause is what the driver threw. */
+export class DatabaseErrorInHandler extends Error {
+  override readonly name = "DatabaseErrorInHandler";
+
+  constructor(cause: unknown) {
+    super("a statement of the handler met a fault of the database", { cause });
+  }
+}
+
+const MOST_CAUSES = 8;
+
+function causes(error: unknown): unknown[] {
+  const found: unknown[] = [];
+  for (let current = error; current !== undefined && found.length < MOST_CAUSES; ) {
+    found.push(current);
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return found;
+}
+
+/** A look at a database, a backup or a restore that was not done; the message says why, and what to do. Nothing was changed. */
+export class MaintenanceError extends Error {
+  override readonly name = "MaintenanceError";
+}
+
+/** A database that this process may not use as it is configured; the message says what to do. */
+export class MigrationError extends Error {
+  override readonly name = "MigrationError";
+}

@@ -1,0 +1,101 @@
+import type { CompiledQuery, Kysely, QueryResult } from "kysely";
+import { bindQuery, type SqlDialect } from "./bind-query.ts";
+import { assertOpen, type HandlerTransaction, trackCall } from "./handler-transaction.ts";
+import type {
+  Dialect,
+  ExecuteResult,
+  Transaction,
+  TransactionObserver,
+  UntypedQuery,
+} from "./transaction.ts";
+
+type CompiledStatement = Pick<CompiledQuery, "sql" | "parameters">;
+
+/** What differs between the databases, the same for every transaction on one connection. */
+export interface TransactionDriver {
+  readonly dialect: Dialect;
+  readonly sqlDialect: SqlDialect;
+  /** @throws Error for a statement that no handler may run */
+  readonly assertAllowed: (sql: string) => void;
+  readonly execute: (statement: CompiledStatement) => QueryResult<unknown> | Promise<QueryResult<unknown>>;
+  /** The driver's own connection, guarded. */
+  readonly connection: (transaction: HandlerTransaction) => object;
+}
+
+/** What a handler gets as `tx`. Each part is created on first use. */
+class TransactionHandle {
+  readonly #transaction: HandlerTransaction;
+  readonly #driver: TransactionDriver;
+  #query: UntypedQuery | undefined;
+  #connection: object | undefined;
+
+  constructor(transaction: HandlerTransaction, lender: TransactionDriver) {
+    this.#transaction = transaction;
+    this.#driver = lender;
+  }
+
+  get dialect(): Dialect {
+    return this.#driver.dialect;
+  }
+
+  get query(): UntypedQuery {
+    this.#query ??= bindQuery(this.#driver.sqlDialect, (statement) =>
+      this.#run(statement),
+    ) as Kysely<unknown>;
+    return this.#query;
+  }
+
+  /** No method: a handler may take it out of its transaction. */
+  readonly execute = async (sql: string, parameters: readonly unknown[] = []): Promise<ExecuteResult> => {
+    const { rows, numAffectedRows } = await this.#run({ sql, parameters });
+    return { rows: rows as Record<string, unknown>[], changes: Number(numAffectedRows ?? 0) };
+  };
+
+  get connection(): object {
+    assertOpen(this.#transaction, "tx.connection");
+    this.#transaction.observer?.connectionUsed();
+    this.#connection ??= this.#driver.connection(this.#transaction);
+    return this.#connection;
+  }
+
+  #run(statement: CompiledStatement): Promise<QueryResult<unknown>> {
+    const { observer } = this.#transaction;
+    const run = () => {
+      // A driver would find out only when what goes before the statement is sent.
+      if (!Array.isArray(statement.parameters))
+        throw new TypeError("tx.execute takes the statement's values as an array");
+      this.#driver.assertAllowed(statement.sql);
+      return this.#driver.execute(statement);
+    };
+    const { sql } = statement;
+    return trackCall(
+      this.#transaction,
+      String(sql),
+      observer === undefined ? run : () => observed(observer, sql, run),
+    );
+  }
+}
+
+/** The open transaction for a handler; its connection is of the driver that its dialect has. */
+export function createTransactionHandle(
+  transaction: HandlerTransaction,
+  driver: TransactionDriver,
+): Transaction {
+  return new TransactionHandle(transaction, driver) as unknown as Transaction;
+}
+
+async function observed(
+  observer: TransactionObserver,
+  sql: string,
+  run: () => ReturnType<TransactionDriver["execute"]>,
+): Promise<QueryResult<unknown>> {
+  const ended = observer.statementStarted(sql);
+  let rows: number | null = null;
+  try {
+    const result = await run();
+    rows = Number(result.numAffectedRows ?? result.rows.length);
+    return result;
+  } finally {
+    ended(rows);
+  }
+}

@@ -1,0 +1,207 @@
+import { describe, expect, it } from "vitest";
+import { type OnceScope, type Store, sql } from "../../src/store/index.ts";
+import { openTarget, type Target, withDatabase, withStore } from "../support/databases.ts";
+import { addEffect, committing, countOf, EFFECTS, newRecord, rowsOf } from "../support/effects.ts";
+import { execute } from "../support/execute.ts";
+import { withWire } from "../support/wire.ts";
+
+const migrations = [EFFECTS];
+const ACCOUNT = "CREATE TABLE account (id text PRIMARY KEY, balance integer NOT NULL)";
+const IDS = Array.from({ length: 12 }, (_, number) => `e${String(number).padStart(2, "0")}`);
+
+type Run = (scope: OnceScope, eventId: string) => ReturnType<typeof addEffect>;
+
+const deliver = (store: Store, eventId: string, run: Run = addEffect, eventType = "paid") =>
+  store.once(newRecord(eventId, { eventType }), (scope) => run(scope, eventId), committing());
+const transactionsOf = (target: Target) =>
+  rowsOf(target, "SELECT xmin::text, count(*)::int AS events FROM oncehook_records GROUP BY xmin ORDER BY 2");
+
+describe("an optimistic group on postgres", () => {
+  it("an optimistic group takes two round trips, however many members it has", () =>
+    withDatabase("postgres", (target) =>
+      withWire(target.url, async (wire) => {
+        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, { migrations });
+        try {
+          await Promise.all(IDS.map((id) => deliver(store, `warm-${id}`)));
+          let trips = 0;
+          // A Sync ends what the client sends in one trip (manual, 54.2.3).
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: a message of the wire protocol
+          wire.replace(/S\0\0\0\u0004/, (found) => {
+            trips += 1;
+            return found;
+          });
+          await Promise.all(IDS.map((id) => deliver(store, id)));
+          expect(trips).toBe(2);
+          expect(await countOf(target, "effects")).toBe(2 * IDS.length);
+        } finally {
+          await store.close();
+        }
+      }),
+    ));
+
+  it.each([
+    [
+      "lock and read it before they write",
+      async ({ tx }: OnceScope) => {
+        const { rows } = await sql<{
+          balance: number;
+        }>`SELECT balance FROM account WHERE id = 'a' FOR UPDATE`.execute(tx.query);
+        await sql`UPDATE account SET balance = ${(rows[0]?.balance ?? 0) + 1} WHERE id = 'a'`.execute(
+          tx.query,
+        );
+      },
+    ],
+    [
+      "write by an expression and then read",
+      async ({ tx }: OnceScope) => {
+        await sql`UPDATE account SET balance = balance + 1 WHERE id = 'a'`.execute(tx.query);
+        await sql`SELECT balance FROM account WHERE id = 'a'`.execute(tx.query);
+      },
+    ],
+  ])("an optimistic group loses no update of one row where its handlers %s", (_order, work) =>
+    withStore("postgres", async (store, target) => {
+      await execute(target, ACCOUNT);
+      await execute(target, "INSERT INTO account VALUES ('a', 0)");
+      const run: Run = async (scope) => {
+        await work(scope);
+        return { result: {} };
+      };
+      let delivered = 0;
+      for (let round = 0; round < 20; round += 1) {
+        // Another type each time, of which the store knows nothing yet.
+        const events = Array.from({ length: 25 }, (_, number) => `r${round}-${number}`);
+        await Promise.all(events.map((id) => deliver(store, id, run, `type-${round}`)));
+        delivered += events.length;
+      }
+      expect(await rowsOf(target, "SELECT balance FROM account")).toEqual([{ balance: delivered }]);
+    }),
+  );
+
+  it("an optimistic group returns a handler's rows as its own transaction would", () =>
+    withStore("postgres", async (store) => {
+      const rows: unknown[] = [];
+      const run: Run = async ({ tx }) => {
+        const found =
+          await sql`SELECT 1 AS one, 2::bigint AS two, now() IS NOT NULL AS yes, '{"a": [1]}'::jsonb AS json,
+          ARRAY['x', NULL] AS list, '\\xff'::bytea AS bytes, '2026-01-02T03:04:05Z'::timestamptz AS at,
+          ${Buffer.of(1, 2)}::bytea AS given, ${new Date(0)}::timestamptz AS date, ${["p", "q"]}::text[] AS texts,
+          ${true}::boolean AS truth, ${null}::text AS nothing`.execute(tx.query);
+        rows.push(found.rows[0]);
+        return { result: {} };
+      };
+      await deliver(store, "alone", run);
+      await Promise.all(IDS.map((id) => deliver(store, id, run)));
+      expect(rows).toHaveLength(IDS.length + 1);
+      for (const row of rows) expect(row).toEqual(rows[0]);
+      expect(rows[0]).toMatchObject({ one: 1, two: "2", json: { a: [1] }, list: ["x", null], truth: true });
+    }));
+
+  it("an optimistic group excludes a member that failed before its first statement, and commits the others", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const runs: string[] = [];
+        const run: Run = async (scope, eventId) => {
+          runs.push(eventId);
+          if (eventId === "e03") throw new Error("of its own");
+          return addEffect(scope, eventId);
+        };
+        const ended = await Promise.allSettled(IDS.map((id) => deliver(store, id, run)));
+        expect(ended.filter(({ status }) => status === "rejected")).toMatchObject([
+          { reason: { message: "of its own" } },
+        ]);
+        expect(runs).toEqual(IDS);
+        expect(await transactionsOf(target)).toMatchObject([{ events: IDS.length - 1 }]);
+      },
+      { migrations },
+    ));
+
+  it("an optimistic group undoes a member that failed after its statement, and keeps the others", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const run: Run = async (scope, eventId) => {
+          const completion = await addEffect(scope, eventId);
+          if (eventId === "e03") throw new Error("of its own");
+          return completion;
+        };
+        const ended = await Promise.allSettled(IDS.map((id) => deliver(store, id, run)));
+        expect(ended.filter(({ status }) => status === "rejected")).toMatchObject([
+          { reason: { message: "of its own" } },
+        ]);
+        expect(await countOf(target, "effects", "event_id = 'e03'")).toBe(0);
+        expect(await countOf(target, "effects")).toBe(IDS.length - 1);
+      },
+      { migrations },
+    ));
+
+  it("an optimistic group finds out at its commit that another process has completed one of its events, and handles the others", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const other = (await openTarget(target, { migrations })).store;
+        const ended = await Promise.all([
+          ...IDS.map((id) => deliver(store, id)),
+          ...IDS.map((id) => deliver(other, id)),
+        ]);
+        await other.close();
+        const kinds = ended.map(({ kind }) => kind).toSorted();
+        expect(kinds).toEqual([...IDS.map(() => "completed"), ...IDS.map(() => "duplicate")]);
+        expect(await countOf(target, "effects")).toBe(IDS.length);
+        expect(await countOf(target, "oncehook_records")).toBe(IDS.length);
+      },
+      { migrations },
+    ));
+
+  it("an optimistic group switches to savepoints once the database has a function that may change a setting", () =>
+    withStore("postgres", async (store, target) => {
+      const seen: unknown[] = [];
+      const run: Run = async ({ tx }) => {
+        const { rows } = await sql<{
+          tag: string;
+        }>`SELECT coalesce(current_setting('app.tag', true), '') AS tag`.execute(tx.query);
+        seen.push(rows[0]?.tag);
+        return { result: {} };
+      };
+      await Promise.all(IDS.map((id) => deliver(store, `before-${id}`, run)));
+      expect(await transactionsOf(target)).toMatchObject([{ events: IDS.length }]);
+      await execute(
+        target,
+        `CREATE FUNCTION tag() RETURNS text LANGUAGE sql AS $$ SELECT set_config('app.tag', 'left', false) $$`,
+      );
+      const tagging: Run = async ({ tx }) => {
+        await sql`SELECT tag()`.execute(tx.query);
+        return { result: {} };
+      };
+      await Promise.all(IDS.map((id, index) => deliver(store, id, index % 2 === 0 ? tagging : run)));
+      expect(new Set(seen)).toEqual(new Set([""]));
+    }));
+
+  it("an optimistic group keeps the log entries, notifications and failures of its events as single transactions do", () =>
+    withStore(
+      "postgres",
+      async (store, target) => {
+        const run: Run = async (scope, eventId) => {
+          await scope.enqueue({
+            topic: "order.paid",
+            payload: { text: 'a "quoted" \\ text, {braces}, NULL and ,' },
+          });
+          await scope.enqueue({ topic: "order.sent", payload: { eventId } });
+          return addEffect(scope, eventId);
+        };
+        await Promise.all(IDS.map((id) => deliver(store, id, run)));
+        const notifications = await rowsOf(
+          target,
+          "SELECT DISTINCT position, topic, payload FROM oncehook_notifications WHERE topic = 'order.paid'",
+        );
+        expect(notifications.map(({ payload }) => JSON.parse(String(payload)))).toEqual([
+          { text: 'a "quoted" \\ text, {braces}, NULL and ,' },
+        ]);
+        expect(await countOf(target, "oncehook_notifications")).toBe(2 * IDS.length);
+        expect(await store.find(newRecord("e03"), performance.now() + 1_000)).toMatchObject({
+          status: "completed",
+        });
+      },
+      { migrations },
+    ));
+});

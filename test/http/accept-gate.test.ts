@@ -1,0 +1,73 @@
+import { connect } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createAcceptGate } from "../../src/http/admission.ts";
+import { payment, withReceiver } from "../support/receiver.ts";
+
+/** Whether requests may begin after so many turns of the event loop, each of which brought a connection. */
+async function isClearAfter(turns: number, mostMs: number): Promise<boolean> {
+  const doorway = createAcceptGate(mostMs);
+  doorway.connectionAccepted();
+  let isClear = false;
+  void doorway.quiet?.then(() => {
+    isClear = true;
+  });
+  for (let turn = 0; turn < turns; turn += 1) {
+    await nextTurn();
+    doorway.connectionAccepted();
+  }
+  return isClear;
+}
+
+describe("requests", () => {
+  it("requests start at once while no connection arrives", () => {
+    expect(createAcceptGate().quiet).toBeUndefined();
+  });
+
+  it("wait while each turn of the event loop brings another connection", async () => {
+    expect(await isClearAfter(50, 60_000)).toBe(false);
+  });
+
+  it("requests start after a turn that brought no connection", async () => {
+    const doorway = createAcceptGate(60_000);
+    doorway.connectionAccepted();
+    await doorway.quiet;
+    expect(doorway.quiet).toBeUndefined();
+  });
+
+  it("requests start in the end although connections never cease to arrive", async () => {
+    expect(await isClearAfter(5, 0)).toBe(true);
+  });
+
+  it("count what they waited for connections as their own time", () =>
+    withReceiver("sqlite", async (receiver) => {
+      const flood = floodOf(Number(new URL(receiver.publicOrigin).port));
+      // Each of the last two comes when the one before it is answered, at the end of a wait and the begin of the next.
+      for (let sent = 0; sent < 3; sent += 1) await receiver.send(payment());
+      await flood.end();
+      const times = receiver.lines
+        .filter(({ msg }) => msg === "callback")
+        .map((line) => Number(line.duration_ms));
+      expect(times).toHaveLength(3);
+      expect(Math.max(...times)).toBeGreaterThan(50);
+    }));
+});
+
+/** A new connection in each turn of the event loop. */
+function floodOf(port: number): { end(): Promise<void> } {
+  let isOver = false;
+  async function flood(): Promise<void> {
+    while (!isOver) {
+      const socket = connect(port, "127.0.0.1", () => socket.destroy());
+      socket.on("error", () => {});
+      await nextTurn();
+    }
+  }
+  const ended = flood();
+  return {
+    end() {
+      isOver = true;
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import type { CaptureLine } from "../../src/dev/capture/captured-request.ts";
+import { captureRoute } from "../../src/http/capture-route.ts";
+import { recordedLog } from "../observability/recorded-log.ts";
+import { withHttpServer } from "../support/http-server.ts";
+import { TOKEN, withReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+
+const LISTEN = { env: { CAPTURE: "on" } };
+const GONE = "a listener has gone";
+const MOST_LINES = 64;
+const LONG = "x".repeat(1_000_000);
+
+describe("the stream to a listener", () => {
+  it("a stream asks proxies not to buffer it, and its start and end are logged with the listener's address", () =>
+    withReceiver(
+      "sqlite",
+      async (receiver) => {
+        const leaving = new AbortController();
+        const { headers, body } = await fetch(`${receiver.publicOrigin}/_oncehook/captured`, {
+          headers: { authorization: `Bearer ${TOKEN}` },
+          signal: leaving.signal,
+        });
+        expect(headers.get("x-accel-buffering")).toBe("no");
+        await body?.getReader().read();
+        const said = () => receiver.lines.filter(({ msg }) => String(msg).startsWith("a listener has"));
+        expect(said()).toMatchObject([{ address: "127.0.0.1", msg: expect.stringContaining("connected") }]);
+        leaving.abort();
+        await until(() => said().length === 2);
+        expect(said()[1]).toMatchObject({ address: "127.0.0.1", msg: GONE });
+      },
+      LISTEN,
+    ));
+
+  it("waits for a listener that reads nothing, and holds no more for it than its connection takes", async () => {
+    let pulled = 0;
+    async function* follow(): AsyncGenerator<CaptureLine, void, void> {
+      while (pulled < MOST_LINES) {
+        pulled += 1;
+        yield { line: "unreadable", at: LONG };
+      }
+    }
+    const ended = new AbortController();
+    const hearing = { follow, ended: ended.signal } as never;
+    const log = recordedLog();
+    const route = captureRoute({ buffer: hearing, checkToken: () => ({ verdict: "right" }) }, log);
+    await withHttpServer(
+      ({ headers, url }, response) =>
+        void route({ headers, url, response, address: "192.0.2.1", responseHeaders: {} } as never),
+      async (origin) => {
+        const listener = connect(Number(new URL(origin).port), "127.0.0.1").pause();
+        listener.write("GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\n\r\n");
+        await once(listener, "connect");
+        await until(() => pulled > 0);
+        // What both sides of the connection buffer is filled by then, and no more is asked for.
+        let before = 0;
+        await until(() => {
+          const isStill = pulled === before;
+          before = pulled;
+          return isStill;
+        });
+        expect(pulled).toBeLessThan(MOST_LINES / 2);
+        listener.destroy();
+        await until(() => log.lines.some(({ message }) => message === GONE));
+      },
+    );
+  });
+});

@@ -1,0 +1,254 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { DIAGNOSES, type Diagnosis, type FaultCode, refused } from "../../src/domain/index.ts";
+import { createMask } from "../../src/observability/index.ts";
+import { candidatesFor } from "../../src/sources/diagnose/diagnose-signature.ts";
+import { offeredSignature } from "../../src/sources/diagnose/offered-signature.ts";
+import { createHmacScheme, diagnose, isDiagnosable } from "../../src/sources/index.ts";
+import {
+  BODY,
+  CURRENT,
+  mac,
+  PREVIOUS,
+  REFUSED_CASES,
+  RETIRED,
+  type RefusedCase,
+  TEST,
+} from "./refused-cases.ts";
+
+const NOW = new Date("2026-01-01T00:00:00Z");
+const NAMED = [
+  { name: "test", secret: TEST },
+  { name: "previous-2024", secret: RETIRED },
+];
+const TOKEN = "the-token-the-platform-sends";
+
+function requestOf({ headers = {}, body = BODY }: Partial<RefusedCase>) {
+  const distinct = Object.entries(headers).map(([name, value]) => [name, [value].flat()]);
+  return { headers: Object.fromEntries(distinct) as Record<string, string[]>, body: Buffer.from(body) };
+}
+
+/** The diagnosis of a request that the scheme itself refuses. */
+function diagnosed(one: Partial<RefusedCase>): Diagnosis | undefined {
+  const { accepted = [CURRENT, PREVIOUS] } = one;
+  const request = requestOf(one);
+  const scheme = createHmacScheme({ secrets: accepted, toleranceSeconds: null, clock: { now: () => NOW } });
+  const refusal = scheme.verify(request);
+  if (refusal instanceof Promise || !("code" in refusal) || refusal.kind !== "refused")
+    throw new Error("this request is authentic, so that there is nothing to diagnose");
+  const expected = {
+    secrets: { accepted, named: NAMED },
+    toleranceSeconds: null,
+    tokens: { tokens: [], header: "x" },
+  };
+  return diagnose({ refusal, request, expected, now: NOW });
+}
+
+describe("the diagnosis of a signature", () => {
+  it.each(REFUSED_CASES.map((one) => [one.title, one] as const))(
+    "a diagnosis finds the cause: %s",
+    (_title, one) => {
+      const diagnosis = diagnosed(one);
+      expect(diagnosis).toMatchObject({ code: one.code, message: expect.stringContaining(one.message) });
+      expect(diagnosis?.remedy).toContain(DIAGNOSES[one.code].remedy);
+    },
+  );
+
+  it("every code of a signature's diagnosis has a case", () => {
+    const found = new Set(REFUSED_CASES.map(({ code }) => code));
+    const others = Object.keys(DIAGNOSES).filter((code) => !/^(token_|jwt_|timestamp$)/.test(code));
+    expect([...found].toSorted()).toEqual(others.toSorted());
+  });
+
+  it("a diagnosis is confirmed where a known secret made the digest, and nowhere else", () => {
+    const unsigned = /^(missing|malformed|truncated|unknown)$/;
+    for (const one of REFUSED_CASES) {
+      const expected = !unsigned.test(one.code) && one.headers?.["paypal-transmission-sig"] === undefined;
+      expect([one.title, diagnosed(one)?.confirmed]).toEqual([one.title, expected]);
+    }
+    for (const value of [
+      ["foo", "bar"],
+      ["0".repeat(64), "1".repeat(64)],
+    ])
+      expect(diagnosed({ headers: { "x-signature": value } })).toMatchObject({ confirmed: false });
+  });
+
+  it("a diagnosis contains neither a digest nor a secret nor what the caller sent", () => {
+    for (const one of REFUSED_CASES) {
+      const text = JSON.stringify(diagnosed(one));
+      for (const value of Object.values(one.headers ?? {}).flat())
+        if (value.length > 8) expect(text.includes(value)).toBe(false);
+      expect(text).not.toMatch(/[0-9a-f]{32}|[A-Za-z0-9+/_-]{32}/i);
+      for (const secret of [CURRENT, PREVIOUS, TEST, RETIRED]) expect(text.includes(secret)).toBe(false);
+    }
+  });
+
+  it("a diagnosis stays readable in the log, which masks what looks like a secret", () => {
+    const { text } = createMask({ secretValues: [CURRENT, PREVIOUS] });
+    const named = ["sha256", "signature", "sig", "hmac", "bearer", "t=1,v1"].map((name) =>
+      diagnosed({ headers: { "x-signature": `${name}=${mac(BODY)}` } }),
+    );
+    for (const diagnosis of [...named, ...REFUSED_CASES.map(diagnosed)]) {
+      const line = `${diagnosis?.message} ${diagnosis?.remedy}`;
+      expect(text(line)).toBe(line);
+    }
+    for (const { meaning, remedy } of Object.values(DIAGNOSES))
+      expect(text(meaning + remedy)).toBe(meaning + remedy);
+  });
+
+  it("a diagnosis has a code for every header and body that a stranger can send", () => {
+    const value = fc.oneof(
+      fc.string(),
+      fc.string({ unit: "binary" }),
+      fc.constantFrom("t=1,v1=", "v1,", "=", "sha256=", "%", "0x", `t=1,v1=${mac("x")}`, mac("x")),
+    );
+    const bodies = fc.oneof(
+      fc.uint8Array(),
+      fc.json().map((text) => Buffer.from(text)),
+    );
+    const name = fc.constantFrom("x-signature", "stripe-signature", "webhook-signature");
+    fc.assert(
+      fc.property(value, bodies, name, (text, body, header) => {
+        expect(diagnosed({ headers: { [header]: text }, body })?.code).toBeTypeOf("string");
+      }),
+    );
+  });
+
+  it("a diagnosis finds compact JSON that was indented on the way, with any strings and numbers", () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: "grapheme" }), fc.constantFrom(2, 4, "\t"), (text, indent) => {
+        const value: unknown = JSON.parse(text);
+        const signed = JSON.stringify(value);
+        const arrived = JSON.stringify(value, null, indent);
+        fc.pre(signed !== arrived);
+        const { code } = diagnosed({ headers: { "x-signature": mac(signed) }, body: arrived }) ?? {};
+        expect(code).toBe("body_changed");
+      }),
+    );
+  });
+
+  it("a diagnosis reads at most four signatures, in headers of at most 2048 characters", () => {
+    const many = Array.from({ length: 200 }, (_, index) => mac(String(index)));
+    expect(offeredSignature({ "x-signature": many }).claims).toHaveLength(4);
+    expect(offeredSignature({ "x-hub-signature-256": [many.slice(0, 31).join(",")] }).claims).toHaveLength(4);
+    const padded = (length: number) =>
+      offeredSignature({ "x-signature": [`${mac(BODY)},`.padEnd(length, "x")] });
+    expect([padded(2_048).claims.length, padded(2_049).claims.length]).toEqual([1, 0]);
+  });
+});
+
+/** Arrays in arrays, whose indent grows with their depth. */
+function nested(bytes: number, depth: number): string {
+  const items = "1,".repeat((bytes - 4 * depth) / 2 - 1);
+  return `${"[1,".repeat(depth)}[${items}1]${"]".repeat(depth)}`;
+}
+
+const COSTLY: readonly (readonly [string, string])[] = [
+  ["numbers in 16 arrays", nested(65_500, 15)],
+  ["numbers in 17 arrays", nested(65_500, 16)],
+  ["arrays 30000 deep", `${"[".repeat(30_000)}${"]".repeat(30_000)}`],
+  ["one string of slashes", JSON.stringify({ a: "/".repeat(65_400) })],
+  ["one string beyond ASCII", JSON.stringify({ a: "é".repeat(32_700) })],
+  ["many keys", JSON.stringify(Object.fromEntries(Array.from({ length: 6_000 }, (_, n) => [`k${n}`, 1])))],
+  ["line breaks", "\n".repeat(65_536)],
+];
+
+describe("the work of a diagnosis", () => {
+  const accepted = [`whsec_${"ab".repeat(32)}`, `whsec_${"cd".repeat(32)}`];
+  const named = Array.from({ length: 16 }, (_, index) => ({
+    name: `e${index}`,
+    secret: `${index}`.repeat(32),
+  }));
+  const headers = {
+    "x-signature": ["0".repeat(64)],
+    "x-timestamp": ["1767225300"],
+    "webhook-id": ["msg_1"],
+  };
+  const work = (body: Buffer) => {
+    const request = { headers, body };
+    const candidates = [...candidatesFor(request, { accepted, named }, offeredSignature(headers).claims)];
+    const parts = candidates.flatMap((candidate) => candidate.parts.map((part) => part.length));
+    return { hmacs: candidates.length, bytes: parts.reduce((sum, length) => sum + length, 0) };
+  };
+
+  it.each(COSTLY)("a diagnosis hashes at most 8 MB in 76 HMACs for 64 KiB of %s", (_title, text) => {
+    const { hmacs, bytes } = work(Buffer.from(text));
+    expect(hmacs).toBeGreaterThan(50);
+    expect(hmacs).toBeLessThanOrEqual(76);
+    expect(bytes).toBeLessThanOrEqual(8_000_000);
+  });
+
+  it("a diagnosis makes one HMAC for each secret over a body of more than 64 KiB", () => {
+    expect(work(Buffer.alloc(65_537, "{"))).toEqual({ hmacs: 18, bytes: 18 * 65_537 });
+  });
+});
+
+function diagnosedFault(code: FaultCode, headers: Record<string, readonly string[]>, detail?: string) {
+  const expected = {
+    secrets: { accepted: [], named: [] },
+    toleranceSeconds: 300,
+    tokens: { tokens: [TOKEN], header: "X-Callback-Token" },
+  };
+  const request = { headers, body: Buffer.from(BODY) };
+  const refusal = refused(code, detail === undefined ? {} : { detail });
+  return diagnose({ refusal, request, expected, now: NOW });
+}
+
+describe("the diagnosis of a timestamp", () => {
+  it.each([
+    ["timestamp_stale", ["1767225269"], "is 331 s behind this machine's clock, and 300 s are allowed"],
+    ["timestamp_stale", ["1767229200"], "is 3600 s ahead of this machine's clock"],
+    ["timestamp_missing", [], "X-Timestamp is missing"],
+    ["timestamp_missing", ["1767225600", "1767225600"], "is there 2 times"],
+    ["timestamp_missing", ["1767225600000"], "is in milliseconds"],
+    ["timestamp_missing", ["2026-01-01T00:00:00Z"], "is not a whole number of seconds"],
+  ] as const)("a diagnosis of %s with %j names the problem of the timestamp", (code, values, message) => {
+    expect(diagnosedFault(code, { "x-timestamp": values })).toMatchObject({
+      code: "timestamp",
+      message: expect.stringContaining(message),
+      confirmed: true,
+    });
+  });
+});
+
+describe("the diagnosis of a token", () => {
+  it.each([`Bearer ${TOKEN}`, `"${TOKEN}"`, `bearer "${TOKEN}"`, ` '${TOKEN}' `])(
+    "a diagnosis finds a correct token inside other text: %s",
+    (value) => {
+      expect(diagnosedFault("token_mismatch", { "x-callback-token": [value] })).toMatchObject({
+        code: "token_mismatch",
+        message: expect.stringContaining("correct except for what surrounds it"),
+        confirmed: true,
+      });
+    },
+  );
+
+  it.each(["", "another", `${TOKEN}x`, `${TOKEN.slice(0, -1)}`, "%", "x".repeat(5_000)])(
+    "a diagnosis says only that another token is not accepted: %s",
+    (value) => {
+      expect(diagnosedFault("token_mismatch", { "x-callback-token": [value] })).toEqual({
+        code: "token_mismatch",
+        message: "The token is none of the accepted ones.",
+        remedy: DIAGNOSES.token_mismatch.remedy,
+        confirmed: false,
+      });
+    },
+  );
+
+  it("the diagnosis of a JWT repeats the detail of the log", () => {
+    expect(diagnosedFault("jwt_claims", {}, '"exp" was 42 s ago')).toEqual({
+      code: "jwt_claims",
+      message: 'The JWT was refused: "exp" was 42 s ago.',
+      remedy: DIAGNOSES.jwt_claims.remedy,
+      confirmed: true,
+    });
+    expect(diagnosedFault("jwt_body_mismatch", {})).toMatchObject({ code: "body_changed", confirmed: true });
+    expect(diagnosedFault("jwt_signature", {})).toMatchObject({ code: "jwt_signature", confirmed: false });
+  });
+
+  it("a diagnosis exists for a request that is not authentic, and for no other refusal", () => {
+    expect(isDiagnosable(refused("token_missing"))).toBe(true);
+    expect(isDiagnosable(refused("body_not_json"))).toBe(false);
+    expect(diagnosedFault("body_not_json", {})).toBeUndefined();
+  });
+});
