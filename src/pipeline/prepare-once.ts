@@ -81,7 +81,7 @@ async function prepareUnderLease(
   if (kept === "saved") return ready(JSON.parse(text));
   if (kept === "unsaved") return { state: "ended", outcome: failed("store_unavailable", new Error(UNSAVED)) };
   return kept === "lost"
-    ? inProgress("another delivery has begun it anew")
+    ? inProgress("another delivery has started it again")
     : ready(decrypt(kept, work, receiver));
 }
 

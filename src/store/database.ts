@@ -9,7 +9,7 @@ export interface Database {
   readonly read: Kysely<Tables>;
   readonly write: Kysely<Tables>;
   /** Whether an error passes by itself, as a busy database does. */
-  readonly hindrance: (error: unknown) => StoreErrorReason | undefined;
+  readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
   /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
   transact<T>(work: (query: Kysely<Tables>) => Promise<T>): Promise<T>;
 }

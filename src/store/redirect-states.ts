@@ -32,13 +32,13 @@ export class RedirectStates extends Area {
    * @throws StoreError at the deadline, as `find` does
    */
   async isRegistered(stateSha256: string, now: Date, deadline: Deadline): Promise<boolean> {
-    const { read, hindrance } = this.database;
+    const { read, transientReason } = this.database;
     const found = read
       .selectFrom(REGISTERED)
       .select("state_sha256")
       .where("state_sha256", "=", stateSha256)
       .where("expires_at", ">", now.toISOString());
-    return (await lookUpUntil(deadline, () => found.executeTakeFirst(), hindrance)) !== undefined;
+    return (await lookUpUntil(deadline, () => found.executeTakeFirst(), transientReason)) !== undefined;
   }
 
   /** Ends a registered flow without a code: its state is no longer expected. */
@@ -67,8 +67,8 @@ export class RedirectStates extends Area {
 
   /** @throws StoreError at the deadline, as `find` does */
   async isSpent(stateSha256: string, deadline: Deadline): Promise<boolean> {
-    const { read, hindrance } = this.database;
+    const { read, transientReason } = this.database;
     const found = read.selectFrom(SPENT).select("state_sha256").where("state_sha256", "=", stateSha256);
-    return (await lookUpUntil(deadline, () => found.executeTakeFirst(), hindrance)) !== undefined;
+    return (await lookUpUntil(deadline, () => found.executeTakeFirst(), transientReason)) !== undefined;
   }
 }

@@ -6,7 +6,7 @@ const FETCH = { first: 50, most: 2_000, bytes: 8 * 1_024 * 1_024 };
 const DIFFERENT = "these tables do not hold what the source holds";
 const START_AGAIN =
   "Either the source was used between two runs of this command, or something else wrote to the target. No receiver " +
-  "starts on the target as it is: drop that database, create it anew, and copy again with every receiver stopped";
+  "starts on the target as it is: drop that database, create it again, and copy again with every receiver stopped";
 
 /** @throws MaintenanceError where a table of the target differs from its source */
 export async function compareTables(

@@ -33,7 +33,7 @@ export async function firstConnection(
   schema: string | undefined,
   { tryMs, unansweredMs, startingMs } = LIMITS,
 ): Promise<ServerSettings> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   for (const pause of backoffDelays()) {
     try {
       return await withConnection(url, { connectMs: tryMs, queryMs: tryMs }, (client) =>
@@ -42,7 +42,8 @@ export async function firstConnection(
     } catch (error) {
       const code = codeOf(error);
       const limit = STARTING.includes(code) ? startingMs : unansweredMs;
-      if (PERMANENT_CODES.test(code) || code === "" || performance.now() - begun + pause > limit) throw error;
+      if (PERMANENT_CODES.test(code) || code === "" || performance.now() - startedAt + pause > limit)
+        throw error;
       await sleep(pause);
     }
   }

@@ -39,7 +39,7 @@ const RESPONSE_GRACE_MS = 2_000;
 const LEAST_MS = 500;
 
 const ENDED_INSIDE =
-  "the transaction was ended inside the handler, and another one begun: what was committed by it stays, the rest was " +
+  "the transaction was ended inside the handler, and another one was started: what it committed stays, the rest was " +
   "rolled back; leave the commit to Oncehook";
 
 export interface TransactionLimits {

@@ -209,7 +209,7 @@ function createDatabase(
     dialect: "postgres",
     read: query,
     write: query,
-    hindrance: transientReason,
+    transientReason,
     transact(work) {
       const limits = { deadline: performance.now() + BACKGROUND_TIMEOUT_MS, lockTimeoutMs };
       const run = () =>

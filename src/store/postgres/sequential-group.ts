@@ -161,7 +161,7 @@ export class SequentialGroup {
     const hasty = this.#done.find(({ member }) => member.transaction.usedAfterEnd);
     if (hasty !== undefined) {
       this.#eligibility.markUnsupported(hasty.event.type);
-      throw new Error("a handler returned before a statement it had begun was finished");
+      throw new Error("a handler returned before a statement that it had started was finished");
     }
     const now = this.#clock.now();
     // Nothing responds 200 before this COMMIT: `run` settles the events after it.

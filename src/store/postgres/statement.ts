@@ -56,7 +56,7 @@ function enqueue<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T
 
 /** Tells a server that does not answer from one that refuses. */
 function sendNow<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   return new Promise<T>((resolve, reject) => {
     // Behind a statement that was given up the next one would wait as long again.
     if (unresponsive.has(client)) {
@@ -66,7 +66,7 @@ function sendNow<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T
     const limitMs = request.query_timeout ?? limits.get(client) ?? Number.POSITIVE_INFINITY;
     request.callback = (error, value) => {
       if (inFlight.get(client)?.what === request) inFlight.delete(client);
-      if (error) reject(timeoutError(client, performance.now() - begun, limitMs, error) ?? error);
+      if (error) reject(timeoutError(client, performance.now() - startedAt, limitMs, error) ?? error);
       else resolve(value as T);
     };
     client.query(request);

@@ -180,9 +180,9 @@ function insertCompleted(
   connection: Connection,
   { source, eventId, eventType, version, bodySha256 }: NewRecord,
   result: JsonObject,
-  [begun, ended]: readonly [Date, Date],
+  [startedAt, endedAt]: readonly [Date, Date],
   callbackId: number | null,
 ): void {
   const values = [source, eventId, eventType, version, bodySha256, JSON.stringify(result)];
-  connection.run(INSERT_RECORD, ...values, begun.toISOString(), ended.toISOString(), callbackId);
+  connection.run(INSERT_RECORD, ...values, startedAt.toISOString(), endedAt.toISOString(), callbackId);
 }

@@ -34,9 +34,9 @@ const MIGRATION_TIMEOUT_MS = 60_000;
 const WAL_TIMEOUT_MS = 5_000;
 const NO_EVENT = "";
 const WAL_NOT_RESTARTED =
-  "the write-ahead log of before could not begin anew: another receiver serves from this database, or somebody reads it (a " +
-  "backup, a person). After a disk that failed, start once more when they are done: until then a power failure could take " +
-  "what is acknowledged";
+  "the existing write-ahead log could not be restarted: another receiver serves from this database, or another process " +
+  "reads it, such as a backup. After a disk failure, restart when that has ended: until then a power failure could " +
+  "lose acknowledged events";
 
 /**
  * Opens the embedded database, brings its schema up to date and returns the store.
@@ -164,7 +164,7 @@ function createDatabase(writer: Connection, reader: Connection, queue: Writer): 
       retryUntil(performance.now() + BACKGROUND_TIMEOUT_MS, () => reader.execute(query), transientReason),
     ),
     write: bindQuery<Tables>(sqliteDialect, (query) => transact(async () => writer.execute(query))),
-    hindrance: transientReason,
+    transientReason,
     transact,
   };
 }
