@@ -34,6 +34,7 @@ export {
   type Version,
 } from "./event.ts";
 export { FAULTS, type FaultCode } from "./faults.ts";
+export { LinkedList, type ListEntry } from "./linked-list.ts";
 export { createSparingLog, type Log, type SparingLog } from "./log.ts";
 export type { AlreadyProcessed, Failed, Outcome, Refused, Success } from "./outcome.ts";
 export { alreadyProcessed, failed, isRefused, refused, statusOf, success } from "./outcome.ts";

@@ -1,4 +1,4 @@
-import { readableError } from "../domain/index.ts";
+import { LinkedList, readableError } from "../domain/index.ts";
 
 /** A handler, or its `prepare`, that ran past its limit. What it does afterwards has no effect. */
 export class HandlerTimedOut extends Error {
@@ -74,7 +74,7 @@ interface RunningWork {
 export class SharedTimeLimit {
   readonly #ms: number;
   /** In order of their ends. */
-  readonly #running = new Set<RunningWork>();
+  readonly #running = new LinkedList<RunningWork>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ms: number) {
@@ -85,9 +85,9 @@ export class SharedTimeLimit {
     return new Promise<T>((resolve, reject) => {
       const limit = new Limit();
       const work = { what, endsAt: performance.now() + this.#ms, limit, reject };
-      this.#running.add(work);
+      const entry = this.#running.add(work);
       this.#timer ??= setTimeout(() => this.#check(), this.#ms);
-      const ended = () => this.#running.delete(work);
+      const ended = () => this.#running.remove(entry);
       const failed = (error: unknown) => {
         ended();
         // Whatever a handler throws is read from here on, and reading it must not throw again.
@@ -107,12 +107,12 @@ export class SharedTimeLimit {
   #check(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const work of this.#running) {
+    for (let work = this.#running.first; work !== undefined; work = this.#running.first) {
       if (work.endsAt > now) {
         this.#timer = setTimeout(() => this.#check(), Math.ceil(work.endsAt - now));
         return;
       }
-      this.#running.delete(work);
+      this.#running.removeFirst();
       const error = new HandlerTimedOut(timedOut(work.what, this.#ms));
       work.limit.exceeded(error);
       work.reject(error);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { LinkedList, type ListEntry } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { createSmallPieces } from "./small-pieces.ts";
@@ -139,6 +140,7 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
     turn.current = response;
     limit.requestStarted(socket);
     let isAtWork = true;
+    let late: ListEntry<UnreadResponse> | undefined;
     const done = (): void => {
       if (isAtWork) limit.requestEnded(socket);
       isAtWork = false;
@@ -146,11 +148,11 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
     // Each of these events comes once; `on` makes no wrapper for it.
     response.on("prefinish", () => {
       done();
-      if (socket.writableLength > 0) unread.add(response, socket);
+      if (socket.writableLength > 0) late = unread.add(socket);
     });
     response.on("close", () => {
       done();
-      unread.delete(response);
+      if (late !== undefined) unread.remove(late);
       turn.current = undefined;
     });
     run(message, response);
@@ -210,35 +212,41 @@ function refuseExpectation(_message: IncomingMessage, response: ServerResponse):
   response.writeHead(417, { connection: "close" }).end();
 }
 
-interface WriteDeadline {
-  add(response: ServerResponse, socket: Socket): void;
-  delete(response: ServerResponse): void;
+interface UnreadResponse {
+  readonly socket: Socket;
+  /** On the scale of `performance.now()`. */
+  readonly endsAt: number;
 }
 
-/** Ends connections whose response is not read in time. One timer for all: the order of the map is that of their ends. */
+interface WriteDeadline {
+  add(socket: Socket): ListEntry<UnreadResponse>;
+  remove(entry: ListEntry<UnreadResponse>): void;
+}
+
+/** Ends connections whose response is not read in time. One timer for all: the order of the list is that of their ends. */
 function createWriteDeadline(ms: number, onLate: () => void): WriteDeadline {
-  const waiting = new Map<ServerResponse, { readonly socket: Socket; readonly endsAt: number }>();
+  const waiting = new LinkedList<UnreadResponse>();
   let timer: NodeJS.Timeout | undefined;
 
   function look(): void {
     timer = undefined;
     const now = performance.now();
-    for (const [response, { socket, endsAt }] of waiting) {
-      if (endsAt > now) {
-        timer = setTimeout(look, endsAt - now).unref();
+    for (let late = waiting.first; late !== undefined; late = waiting.first) {
+      if (late.endsAt > now) {
+        timer = setTimeout(look, late.endsAt - now).unref();
         return;
       }
-      waiting.delete(response);
+      waiting.removeFirst();
       onLate();
-      socket.destroy();
+      late.socket.destroy();
     }
   }
 
   return {
-    add(response, socket) {
-      waiting.set(response, { socket, endsAt: performance.now() + ms });
+    add(socket) {
       if (timer === undefined) timer = setTimeout(look, ms).unref();
+      return waiting.add({ socket, endsAt: performance.now() + ms });
     },
-    delete: (response) => void waiting.delete(response),
+    remove: (entry) => waiting.remove(entry),
   };
 }

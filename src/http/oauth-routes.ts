@@ -34,7 +34,7 @@ export function redirectRoute(
         body: request.body,
         query: mark === -1 ? "" : request.url.slice(mark + 1),
         deadline: request.startedAt + timeLimitMs,
-        onVerified: request.onVerified,
+        held: request.held,
       };
       processRedirect(redirect, deps.oauth.redirect, buildLogEntry).then(end, (error: unknown) =>
         end({ outcome: failed("internal", error) }),

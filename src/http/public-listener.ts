@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
+import { LinkedList } from "../domain/index.ts";
 import { createAcceptGate, createUnverifiedTurns } from "./admission.ts";
 import { createClientErrors } from "./client-error.ts";
 import { CLOSED_FOR, guardConnections } from "./connection-guard.ts";
@@ -14,7 +15,7 @@ import type { PublicDependencies } from "./public-dependencies.ts";
 import { createAllowList, normalAddress } from "./remote-address.ts";
 import { RequestSequence, type RequestSequenceOptions } from "./request-sequence.ts";
 import type { TlsPair } from "./tls.ts";
-import { createUnverifiedBodies, type UnverifiedBodies } from "./unverified-bodies.ts";
+import { UnverifiedBodies } from "./unverified-bodies.ts";
 
 export interface PublicListenerOptions extends RequestSequenceOptions {
   /** At least `maxBodyBytes`. */
@@ -46,17 +47,17 @@ const KEEP_ALIVE_MS = 72_000;
 export function createPublicListener(options: PublicListenerOptions, deps: PublicDependencies): Listener {
   const acceptGate = createAcceptGate();
   const clientErrors = createClientErrors(deps);
-  const unverified = createUnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
+  const unverified = new UnverifiedBodies(options.maxUnverifiedBytes, options.maxBodyBytes);
   const connections = connectionLimit(options, unverified, deps);
   const turns = createUnverifiedTurns(connections, acceptGate);
   const requests = new RequestSequence(options, deps, { acceptGate, clientErrors, unverified, turns });
   const writeTimeoutMs = options.writeTimeoutMs ?? WRITE_TIMEOUT_MS;
-  const inFlight = new Set<ServerResponse>();
+  const inFlight = new LinkedList<ServerResponse>();
   const server = createServer(options, (message, response) => {
     clientErrors.requestStarted(message.socket);
-    inFlight.add(response);
+    const entry = inFlight.add(response);
     response.on("close", () => {
-      inFlight.delete(response);
+      inFlight.remove(entry);
       clientErrors.requestEnded(message.socket);
     });
     // After the listener has closed, no request on a kept connection would be accepted.
@@ -97,13 +98,13 @@ export function createPublicListener(options: PublicListenerOptions, deps: Publi
 
 function connectionLimit(
   { connections, trustProxy }: PublicListenerOptions,
-  { endOldest }: UnverifiedBodies,
+  unverified: UnverifiedBodies,
   { log }: PublicDependencies,
 ): ConnectionLimit {
   const isProxy = trustProxy.length === 0 ? () => false : createAllowList(trustProxy);
   return createConnectionLimit({
     limits: { ...connections, isProxy: (address) => isProxy(normalAddress(address)) },
-    endOldestBody: endOldest,
+    endOldestBody: (address) => unverified.endOldest(address),
     report: (closed) =>
       log.warn(
         {

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { type Failed, failed, type Refused, refused } from "../domain/index.ts";
-import type { UnverifiedBodies } from "./unverified-bodies.ts";
+import type { UnverifiedBodies, UnverifiedBody } from "./unverified-bodies.ts";
 
 /** Why a body is not taken. */
 export type BodyRejection = Refused | Failed;
 
-/** A body that has arrived; its bytes count as unverified until `release` is called. */
+/** A body that has arrived; its bytes count as unverified until `held` is released. */
 export interface ReceivedBody {
   readonly bytes: Uint8Array;
-  release(): void;
+  readonly held: UnverifiedBody;
 }
 
 export interface BodyLimits {
@@ -44,7 +44,7 @@ export function readRequestBody(
     ended(why);
   };
   const held = unverified.begin(address, () => end(failed("overloaded", EVICTED)));
-  const body = new BodyBuffer(announced, held.hold);
+  const body = new BodyBuffer(announced, held);
   message.on("data", (chunk: Uint8Array) => {
     if (isOver) return;
     if (body.length + chunk.length > maxBytes) end(refused("body_too_large"));
@@ -54,7 +54,7 @@ export function readRequestBody(
     if (isOver) return;
     isOver = true;
     held.complete();
-    ended({ bytes: body.bytes(), release: held.release });
+    ended({ bytes: body.bytes(), held });
   });
   message.on("error", () => end(refused("malformed_request")));
 }
@@ -65,21 +65,21 @@ export function readRequestBody(
  */
 class BodyBuffer {
   readonly #maxBytes: number;
-  readonly #hold: (bytes: number) => boolean;
+  readonly #held: UnverifiedBody;
   #only: Uint8Array | undefined;
   #buffer: ArrayBuffer | undefined;
   length = 0;
 
-  constructor(maxBytes: number, hold: (bytes: number) => boolean) {
+  constructor(maxBytes: number, held: UnverifiedBody) {
     this.#maxBytes = maxBytes;
-    this.#hold = hold;
+    this.#held = held;
   }
 
   /** False where there is no room for it. */
   add(chunk: Uint8Array): boolean {
     const after = this.length + chunk.length;
     if (this.length === 0) {
-      if (!this.#hold(chunk.length)) return false;
+      if (!this.#held.hold(chunk.length)) return false;
       this.#only = chunk;
     } else {
       if (!this.#grow(after)) return false;
@@ -94,7 +94,7 @@ class BodyBuffer {
     const had = this.#buffer?.byteLength ?? this.#only?.length ?? 0;
     if (needed <= had) return true;
     const capacity = Math.min(this.#maxBytes, Math.max(needed, 2 * had));
-    if (!this.#hold(capacity - had)) return false;
+    if (!this.#held.hold(capacity - had)) return false;
     if (this.#buffer === undefined) {
       this.#buffer = new ArrayBuffer(capacity);
       if (this.#only !== undefined) new Uint8Array(this.#buffer).set(this.#only);

@@ -7,6 +7,7 @@ import type { Clock } from "../domain/index.ts";
 import type { RequestSpan, Tracer } from "../observability/tracing/index.ts";
 import type { UnverifiedTurns } from "./admission.ts";
 import { normalAddress } from "./remote-address.ts";
+import type { UnverifiedBody } from "./unverified-bodies.ts";
 
 /** One request on the public listener, with what is noted of it as it arrives. */
 export interface RequestContext {
@@ -31,8 +32,8 @@ export interface RequestContext {
   readonly responseHeaders: Record<string, string>;
   /** The bytes as they arrived; none before they were received. */
   body: Uint8Array;
-  /** Called once it is known whether the body is authentic: its bytes count as a stranger's until then. */
-  onVerified: () => void;
+  /** Its body's bytes count as a stranger's until it is known whether they are authentic. */
+  held: UnverifiedBody | undefined;
   /** Its trace, where it is traced. */
   readonly span: RequestSpan | undefined;
   /** Its own asynchronous context, its span included: what continues it runs in there. */
@@ -51,7 +52,6 @@ export interface Arrival {
 export type ReadOrigin = (message: IncomingMessage) => Pick<RequestContext, "address" | "protocol">;
 
 const NOTHING = new Uint8Array();
-const NO_BODY = (): void => {};
 
 const createContext = () => new AsyncResource("oncehook.request");
 
@@ -88,7 +88,7 @@ export function createRequestContext(
       "x-content-type-options": "nosniff",
     },
     body: NOTHING,
-    onVerified: NO_BODY,
+    held: undefined,
     span,
     context: span?.within(createContext) ?? createContext(),
   };

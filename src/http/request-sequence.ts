@@ -94,7 +94,7 @@ export class RequestSequence {
       this.#guard(request, () => {
         if (!("bytes" in body)) return this.#rejectBody(request, body);
         request.body = body.bytes;
-        request.onVerified = body.release;
+        request.held = body.held;
         this.#handle(request, route);
       }),
     );
@@ -128,7 +128,7 @@ export class RequestSequence {
   }
 
   #fail(request: RequestContext, error: unknown): void {
-    request.onVerified();
+    request.held?.release();
     this.#responder.respond(request, { outcome: failed("internal", error) });
   }
 }

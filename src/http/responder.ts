@@ -183,7 +183,7 @@ export function createRouteHandler(
       end(result) {
         metrics.inFlight.dec();
         // Its bytes no longer count as unverified, whatever came of it.
-        request.onVerified();
+        request.held?.release();
         responder.respond(request, endpointCheckResult(request, result, isEndpointCheck) ?? result, known);
       },
     });

@@ -86,7 +86,7 @@ function callbackRoute(
       headers,
       body,
       deadline: startedAt + timeLimitMs,
-      onVerified: request.onVerified,
+      held: request.held,
       context: request.context,
       buildLogEntry,
       end,

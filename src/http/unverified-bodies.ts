@@ -1,118 +1,138 @@
-/** The bytes of one body, from its first one until it is known whether they are authentic. */
-export interface UnverifiedBody {
-  /** Counts bytes that are about to be held; false where there is no room for them. */
-  hold(bytes: number): boolean;
-  /** It has arrived whole, and is not ended for others any more. */
-  complete(): void;
-  /** It is verified, or was dropped: its bytes count no more. May be called again. */
-  release(): void;
-}
-
-/** One bound for the bytes of all bodies that are not verified yet. */
-export interface UnverifiedBodies {
-  /** @param address what limits count (`rateKey`) @param end drops the body, when its room is needed for others */
-  begin(address: string, end: () => void): UnverifiedBody;
-  /** Ends the oldest unfinished body, of this address or of any; false where there is none. */
-  endOldest(address?: string): boolean;
-  readonly bytes: number;
-}
+import { LinkedList, type ListEntry } from "../domain/index.ts";
 
 /** One address may hold so much of the bound while others need room; a body of the largest size always fits. */
 const SHARE = 1 / 4;
 
-interface HeldBody {
-  readonly group: AddressGroup;
-  readonly end: () => void;
-  bytes: number;
-}
-
 interface AddressGroup {
   readonly address: string;
   bytes: number;
-  readonly unfinished: Set<HeldBody>;
+  readonly unfinished: LinkedList<UnverifiedBody>;
   /** Bodies of any state. */
   count: number;
 }
 
 /**
- * Where the bytes do not fit, an unfinished body makes room: the oldest of an address with more than its share, else the oldest
- * of all. An authentic callback arrives within moments, so that it is rarely the oldest. A stranger fills the bound only with
- * bodies that never end, and those are the first to go. A body in one piece needs no luck at all.
+ * One bound for the bytes of all bodies that are not verified yet. Where the bytes do not fit, an unfinished body makes room:
+ * the oldest of an address with more than its share, else the oldest of all. An authentic callback arrives within moments, so
+ * that it is rarely the oldest. A stranger fills the bound only with bodies that never end, and those are the first to go. A
+ * body in one piece needs no luck at all.
  */
-export function createUnverifiedBodies(maxBytes: number, longestBody: number): UnverifiedBodies {
-  const share = Math.max(maxBytes * SHARE, longestBody);
-  const groups = new Map<string, AddressGroup>();
-  const aboveShare = new Set<AddressGroup>();
-  const unfinished = new Set<HeldBody>();
-  let total = 0;
+export class UnverifiedBodies {
+  readonly #maxBytes: number;
+  readonly #share: number;
+  readonly #groups = new Map<string, AddressGroup>();
+  readonly #aboveShare = new Set<AddressGroup>();
+  readonly #unfinished = new LinkedList<UnverifiedBody>();
+  #bytes = 0;
 
-  function count(held: HeldBody, bytes: number): void {
-    held.bytes += bytes;
-    held.group.bytes += bytes;
-    total += bytes;
-    if (held.group.bytes > share) aboveShare.add(held.group);
-    else aboveShare.delete(held.group);
+  constructor(maxBytes: number, longestBody: number) {
+    this.#maxBytes = maxBytes;
+    this.#share = Math.max(maxBytes * SHARE, longestBody);
   }
 
-  function finish(held: HeldBody): void {
-    unfinished.delete(held);
-    held.group.unfinished.delete(held);
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  function oldest(): HeldBody | undefined {
-    for (const group of aboveShare) {
-      const [held] = group.unfinished;
-      if (held !== undefined) return held;
+  /** @param address what limits count (`rateKey`) @param end drops the body, when its room is needed for others */
+  begin(address: string, end: () => void): UnverifiedBody {
+    const group = this.#groupOf(address);
+    group.count += 1;
+    return new UnverifiedBody(this, group, end, this.#unfinished);
+  }
+
+  /** Ends the oldest unfinished body, of this address or of any; false where there is none. */
+  endOldest(address?: string): boolean {
+    const list = address === undefined ? this.#unfinished : this.#groups.get(address)?.unfinished;
+    const oldest = list?.first;
+    oldest?.end();
+    return oldest !== undefined;
+  }
+
+  /** Counts bytes of a body; false where there is no room for them. */
+  hold(body: UnverifiedBody, bytes: number): boolean {
+    while (this.#bytes + bytes > this.#maxBytes) {
+      const victim = this.#oldest();
+      if (victim === undefined || victim === body) return false;
+      victim.end();
     }
-    const [held] = unfinished;
-    return held;
+    this.#count(body.group, bytes);
+    return true;
   }
 
-  function open(address: string): AddressGroup {
-    let group = groups.get(address);
+  release({ group, bytes }: UnverifiedBody): void {
+    this.#count(group, -bytes);
+    group.count -= 1;
+    if (group.count === 0) this.#groups.delete(group.address);
+  }
+
+  #count(group: AddressGroup, bytes: number): void {
+    group.bytes += bytes;
+    this.#bytes += bytes;
+    if (group.bytes > this.#share) this.#aboveShare.add(group);
+    else if (this.#aboveShare.size > 0) this.#aboveShare.delete(group);
+  }
+
+  #oldest(): UnverifiedBody | undefined {
+    for (const { unfinished } of this.#aboveShare) {
+      if (unfinished.first !== undefined) return unfinished.first;
+    }
+    return this.#unfinished.first;
+  }
+
+  #groupOf(address: string): AddressGroup {
+    let group = this.#groups.get(address);
     if (group === undefined) {
-      group = { address, bytes: 0, unfinished: new Set(), count: 0 };
-      groups.set(address, group);
+      group = { address, bytes: 0, unfinished: new LinkedList(), count: 0 };
+      this.#groups.set(address, group);
     }
     return group;
   }
+}
 
-  return {
-    get bytes() {
-      return total;
-    },
-    begin(address, end) {
-      const group = open(address);
-      group.count += 1;
-      const held: HeldBody = { group, end, bytes: 0 };
-      let isReleased = false;
-      group.unfinished.add(held);
-      unfinished.add(held);
-      return {
-        hold(bytes) {
-          while (total + bytes > maxBytes) {
-            const victim = oldest();
-            if (victim === undefined || victim === held) return false;
-            victim.end();
-          }
-          count(held, bytes);
-          return true;
-        },
-        complete: () => finish(held),
-        release() {
-          if (isReleased) return;
-          isReleased = true;
-          finish(held);
-          count(held, -held.bytes);
-          group.count -= 1;
-          if (group.count === 0) groups.delete(address);
-        },
-      };
-    },
-    endOldest(address) {
-      const [held] = address === undefined ? unfinished : (groups.get(address)?.unfinished ?? []);
-      held?.end();
-      return held !== undefined;
-    },
-  };
+/** The bytes of one body, from its first one until it is known whether they are authentic. */
+export class UnverifiedBody {
+  readonly group: AddressGroup;
+  readonly end: () => void;
+  bytes = 0;
+  readonly #bodies: UnverifiedBodies;
+  readonly #unfinished: LinkedList<UnverifiedBody>;
+  readonly #entry: ListEntry<UnverifiedBody>;
+  readonly #entryOfGroup: ListEntry<UnverifiedBody>;
+  #isReleased = false;
+
+  constructor(
+    bodies: UnverifiedBodies,
+    group: AddressGroup,
+    end: () => void,
+    unfinished: LinkedList<UnverifiedBody>,
+  ) {
+    this.group = group;
+    this.end = end;
+    this.#bodies = bodies;
+    this.#unfinished = unfinished;
+    this.#entry = unfinished.add(this);
+    this.#entryOfGroup = group.unfinished.add(this);
+  }
+
+  /** Counts bytes that are about to be held; false where there is no room for them. */
+  hold(bytes: number): boolean {
+    const hasRoom = this.#bodies.hold(this, bytes);
+    if (hasRoom) this.bytes += bytes;
+    return hasRoom;
+  }
+
+  /** It has arrived whole, and is not ended for others any more. */
+  complete(): void {
+    this.#unfinished.remove(this.#entry);
+    this.group.unfinished.remove(this.#entryOfGroup);
+  }
+
+  /** It is verified, or was dropped: its bytes count no more. May be called again. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.complete();
+    this.#bodies.release(this);
+  }
 }

@@ -8,6 +8,7 @@ import {
   type BuildLogEntry,
   type CallbackResult,
   type Delivery,
+  type HeldBytes,
   processDelivery,
   type Receiver,
   sha256Hex,
@@ -32,8 +33,8 @@ export interface Redirect {
   readonly body: Uint8Array;
   readonly query: string;
   readonly deadline: Deadline;
-  /** Called once its authentication is known, whatever came of it. */
-  readonly onVerified?: () => void;
+  /** Released once its authentication is known, whatever came of it. */
+  readonly held?: HeldBytes | undefined;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
@@ -59,7 +60,7 @@ export async function processRedirect(
   if (isRefused(parameters)) return { outcome: parameters };
   const verifying = deps.receiver.tracer?.startSpan("verify");
   const authentic = await inSpan(verifying, authenticate, redirect, parameters, deps);
-  redirect.onVerified?.();
+  redirect.held?.release();
   if ("kind" in authentic) return { outcome: authentic };
   const code = codeOf(parameters);
   if (isRefused(code)) {

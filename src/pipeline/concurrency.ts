@@ -12,30 +12,32 @@ interface Waiter {
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
-  /** The waiters of each event that is locked, in order of arrival. */
-  readonly #waiters = new Map<string, Waiter[]>();
+  /** Each event that is locked, with those who wait for it in order of arrival. */
+  readonly #waiters = new Map<string, Waiter[] | undefined>();
 
   /** Takes the lock where it is free. The holder calls `release`. */
   tryTake(key: EventKey): boolean {
     const name = keyText(key);
     if (this.#waiters.has(name)) return false;
-    this.#waiters.set(name, []);
+    this.#waiters.set(name, undefined);
     return true;
   }
 
   /** Calls `taken` once the lock is the caller's, or `late` at the deadline. */
   wait(key: EventKey, deadline: Deadline, taken: () => void, late: (outcome: Failed) => void): void {
     if (this.tryTake(key)) return taken();
-    const waiters = this.#waiters.get(keyText(key));
+    const name = keyText(key);
+    const waiters = this.#waiters.get(name) ?? [];
+    this.#waiters.set(name, waiters);
     const timer = setTimeout(
       () => {
-        waiters?.splice(waiters.indexOf(waiter), 1);
+        waiters.splice(waiters.indexOf(waiter), 1);
         late(failed("event_in_progress", new Error(STILL_RUNNING)));
       },
       Math.max(0, deadline - performance.now()),
     );
     const waiter = { timer, take: taken };
-    waiters?.push(waiter);
+    waiters.push(waiter);
   }
 
   release(key: EventKey): void {

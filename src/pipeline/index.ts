@@ -10,6 +10,7 @@ export type {
   BuildLogEntry,
   Callback,
   CallbackResult,
+  HeldBytes,
   Observer,
   PipelineSettings,
   Receiver,

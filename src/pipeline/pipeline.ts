@@ -42,7 +42,7 @@ function goOnVerified(
   receiver: Receiver,
 ): void {
   span?.end(verdict);
-  callback.onVerified?.();
+  callback.held?.release();
   if (!("verified" in verdict)) return callback.end({ outcome: verdict });
   receiver.observer.credentialsUsed(verdict.verified);
   identifyCallback(callback, receiver);

@@ -23,6 +23,12 @@ export interface Source {
   readonly scheme: Scheme;
 }
 
+/** Bytes that count as a stranger's until they are known to be authentic. */
+export interface HeldBytes {
+  /** May be called again. */
+  release(): void;
+}
+
 /** One request of a platform, as it arrived. */
 export interface Callback {
   readonly source: Source;
@@ -33,8 +39,8 @@ export interface Callback {
   readonly deadline: Deadline;
   /** The asynchronous context in which its handler runs. */
   readonly context: AsyncResource;
-  /** Called once its authentication is known, whatever came of it. */
-  readonly onVerified?: () => void;
+  /** Released once its authentication is known, whatever came of it. */
+  readonly held?: HeldBytes | undefined;
   readonly buildLogEntry: BuildLogEntry;
   /** Called once, with how it ended. */
   readonly end: (result: CallbackResult) => void;

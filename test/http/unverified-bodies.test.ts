@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { readRequestBody } from "../../src/http/read-request-body.ts";
-import { createUnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
+import { UnverifiedBodies, type UnverifiedBody } from "../../src/http/unverified-bodies.ts";
 import { withHttpServer } from "../support/http-server.ts";
 
 /** Bodies of addresses, under one bound, and which of them were ended to make room. */
 function bounded(most: number, longestBody: number) {
-  const bodies = createUnverifiedBodies(most, longestBody);
+  const bodies = new UnverifiedBodies(most, longestBody);
   const ended: string[] = [];
   function begin(address: string, name: string): UnverifiedBody {
     const body = bodies.begin(address, () => {
@@ -83,7 +83,7 @@ describe("bodies that are not verified yet", () => {
   });
 
   it("a complete body that waits for its verification is not ended as the oldest", async () => {
-    const bodies = createUnverifiedBodies(1_000, 1_000);
+    const bodies = new UnverifiedBodies(1_000, 1_000);
     await withHttpServer(
       async (message, response) => {
         const limits = { maxBytes: 1_000, address: "192.0.2.1", unverified: bodies };
