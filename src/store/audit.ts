@@ -1,13 +1,11 @@
-import type { Selectable } from "kysely";
 import type { JsonObject } from "../domain/index.ts";
-import { isoTime, storableText } from "./column-values.ts";
-import { Area } from "./database.ts";
-import type { Page } from "./paging.ts";
+import { storableText } from "./column-values.ts";
+import { Area, equal, insert } from "./database.ts";
+import { NEWEST, type Page } from "./paging.ts";
 import type { Role } from "./sessions.ts";
-import type { AuditRow } from "./tables.ts";
 
 /** `refused`: the action was not carried out. `failed`: see the log for what happened. */
-export type AuditOutcome = NonNullable<AuditRow["outcome"]>;
+export type AuditOutcome = "done" | "refused" | "failed";
 
 export interface NewAuditEntry {
   readonly at: Date;
@@ -36,57 +34,34 @@ export interface AuditFilter {
   readonly actor?: string;
 }
 
-const TABLE = "oncehook_audit";
-
 /** The audit log. An entry is written before the action and completed after it; one without an outcome was interrupted. */
 export class Audit extends Area {
   /** Resolves with its id once it is written. */
   async begin(entry: NewAuditEntry): Promise<number> {
-    const row = await this.database.write
-      .insertInto(TABLE)
-      .values(valuesOf(entry))
-      .returning("id")
-      .executeTakeFirstOrThrow();
-    return Number(row.id);
+    const { at, role, action, outcome } = entry;
+    const row = {
+      at,
+      actor: storableText(entry.actor),
+      role,
+      remoteAddress: storableText(entry.remoteAddress),
+      action,
+      target: storableText(entry.target),
+      detail: entry.detail === null ? null : JSON.stringify(entry.detail),
+      outcome,
+    };
+    const { rows } = await this.write<{ id: number }>`${insert("oncehook_audit", row)} RETURNING id`;
+    return Number(rows[0]?.id);
   }
 
   async end(id: number, outcome: AuditOutcome): Promise<void> {
-    await this.database.write.updateTable(TABLE).set({ outcome }).where("id", "=", id).execute();
+    await this.write`UPDATE oncehook_audit SET outcome = ${outcome} WHERE id = ${id}`;
   }
 
   /** Newest first. */
-  async list(page: Page, filter: AuditFilter): Promise<StoredAuditEntry[]> {
-    let query = this.database.read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
-    if (page.before !== undefined) query = query.where("id", "<", page.before);
-    if (filter.action !== undefined) query = query.where("action", "=", filter.action);
-    if (filter.actor !== undefined) query = query.where("actor", "=", filter.actor);
-    return (await query.execute()).map(toEntry);
+  async list({ limit, before = NEWEST }: Page, { action, actor }: AuditFilter): Promise<StoredAuditEntry[]> {
+    const rows = await this.read<StoredAuditEntry & { readonly detail: string | null }>`
+      SELECT id, at AS timestamp, actor, role, remote_address, action, target, detail, outcome FROM oncehook_audit
+      WHERE id < ${before} AND ${equal({ action, actor })} ORDER BY id DESC LIMIT ${limit}`;
+    return rows.map((row) => ({ ...row, detail: row.detail === null ? null : JSON.parse(row.detail) }));
   }
-}
-
-function valuesOf({ at, actor, role, remoteAddress, action, target, detail, outcome }: NewAuditEntry) {
-  return {
-    at: at.toISOString(),
-    actor: actor === null ? null : storableText(actor),
-    role,
-    remote_address: storableText(remoteAddress),
-    action,
-    target: target === null ? null : storableText(target),
-    detail: detail === null ? null : JSON.stringify(detail),
-    outcome,
-  };
-}
-
-function toEntry(row: Selectable<AuditRow>): StoredAuditEntry {
-  return {
-    id: Number(row.id),
-    timestamp: isoTime(row.at),
-    actor: row.actor,
-    role: row.role,
-    remoteAddress: row.remote_address,
-    action: row.action,
-    target: row.target,
-    detail: row.detail === null ? null : JSON.parse(row.detail),
-    outcome: row.outcome,
-  };
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { Area } from "./database.ts";
-import { type StoredCredentialUse, toStoredCredentialUse } from "./inspection.ts";
+import { Area, insert } from "./database.ts";
+import type { StoredCredentialUse } from "./inspection.ts";
 
 /** A secret by its method and keyed fingerprint, whatever place it has in the configuration. */
 export interface CredentialUse {
@@ -17,47 +17,26 @@ const TABLE = "oncehook_credential_uses";
 
 /** When each configured secret was accepted last, so that an operator sees when a previous one can be retired. */
 export class CredentialUses extends Area {
-  /** Notes that a secret was accepted. */
-  async note(use: CredentialUse, now: Date): Promise<void> {
-    const last_used_at = now.toISOString();
-    await this.database.write
-      .insertInto(TABLE)
-      .values({ ...use, previous_since: null, last_used_at })
-      .onConflict((conflict) => conflict.columns(["method", "fingerprint"]).doUpdateSet({ last_used_at }))
-      .execute();
+  async note({ method, fingerprint }: CredentialUse, now: Date): Promise<void> {
+    await this.write`${insert(TABLE, { method, fingerprint, lastUsedAt: now })}
+      ON CONFLICT (method, fingerprint) DO UPDATE SET last_used_at = excluded.last_used_at`;
   }
 
   /** Notes since when each secret has been a previous one, without a break; a current one is none. */
   async noteConfigured(credentials: readonly ConfiguredCredential[], now: Date): Promise<void> {
     for (const { method, fingerprint, isPrevious } of credentials) {
-      const previous_since = isPrevious ? now.toISOString() : null;
-      const since = sql<string>`coalesce(${sql.ref(`${TABLE}.previous_since`)}, excluded.previous_since)`;
-      await this.database.write
-        .insertInto(TABLE)
-        .values({ method, fingerprint, previous_since, last_used_at: null })
-        .onConflict((conflict) =>
-          conflict
-            .columns(["method", "fingerprint"])
-            .doUpdateSet({ previous_since: isPrevious ? since : null }),
-        )
-        .execute();
+      const since = isPrevious ? sql`coalesce(stored.previous_since, excluded.previous_since)` : null;
+      await this.write`INSERT INTO oncehook_credential_uses AS stored (method, fingerprint, previous_since)
+        VALUES (${method}, ${fingerprint}, ${isPrevious ? now : null})
+        ON CONFLICT (method, fingerprint) DO UPDATE SET previous_since = ${since}`;
     }
   }
 
   /** The uses of these secrets; one that was never accepted nor previous may be absent. */
-  async list(credentials: readonly CredentialUse[]): Promise<StoredCredentialUse[]> {
+  async list(credentials: readonly CredentialUse[]): Promise<readonly StoredCredentialUse[]> {
     if (credentials.length === 0) return [];
-    const rows = await this.database.read
-      .selectFrom(TABLE)
-      .select(["method", "fingerprint", "previous_since", "last_used_at"])
-      .where(({ or, and, eb }) =>
-        or(
-          credentials.map(({ method, fingerprint }) =>
-            and([eb("method", "=", method), eb("fingerprint", "=", fingerprint)]),
-          ),
-        ),
-      )
-      .execute();
-    return rows.map(toStoredCredentialUse);
+    const secrets = credentials.map(({ method, fingerprint }) => sql`(${method}, ${fingerprint})`);
+    return this.read`SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses
+      WHERE (method, fingerprint) IN (VALUES ${sql.join(secrets)})`;
   }
 }

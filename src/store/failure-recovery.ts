@@ -1,4 +1,4 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import {
   type AttemptInterruption,
   afterInterruption,
@@ -6,12 +6,11 @@ import {
   type RetryPolicy,
 } from "../domain/index.ts";
 import { insertAttempt } from "./attempts.ts";
-import { isoTime, storableText } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
+import { storableText } from "./column-values.ts";
+import { Area, assign, equal, run, type Values } from "./database.ts";
 import { countFailedReplay, NO_FAILURE_LEASE } from "./failure-leases.ts";
 import type { StoredFailure } from "./failures.ts";
 import { CLOCK_TOLERANCE_MS, cutLeases, ROWS_PER_ROUND } from "./lease.ts";
-import type { FailureRow } from "./tables.ts";
 
 /** How leases and schedules are recovered. */
 export interface RecoveryOptions {
@@ -29,9 +28,25 @@ export interface InterruptedAttempt extends EventKey {
   readonly crashes: number;
 }
 
-const FAILURES = "oncehook_failures";
+/** A failure with its lease. */
+interface LeasedFailure extends EventKey {
+  readonly id: number;
+  readonly state: StoredFailure["state"];
+  readonly code: string;
+  readonly error: string;
+  readonly retriesDone: number;
+  readonly crashes: number;
+  readonly lastFailedAt: string;
+  readonly leaseOwner: string;
+  readonly leasedUntil: string;
+  readonly leasedAt: string | null;
+  readonly leaseKind: InterruptedAttempt["kind"] | "removal" | null;
+  readonly leaseAlone: 0 | 1;
+  readonly leaseBulkId: number | null;
+}
+
 /** The condition of the index, word for word. */
-const LEASED = sql<boolean>`lease_owner IS NOT NULL`;
+const LEASED = sql`lease_owner IS NOT NULL`;
 
 /** Recovers failures whose process has ended, and schedules of a clock that was set back. */
 export class FailureRecovery extends Area {
@@ -42,108 +57,75 @@ export class FailureRecovery extends Area {
   async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
     const { now, leaseMs } = recovery;
     const settled: InterruptedAttempt[] = [];
-    for (const row of await this.expired(now)) {
+    const expired = await this
+      .read<LeasedFailure>`SELECT id, source, event_id, state, code, error, retries_done, crashes,
+        last_failed_at, lease_owner, leased_until, leased_at, lease_kind, lease_alone, lease_bulk_id
+      FROM oncehook_failures WHERE ${LEASED} AND leased_until <= ${now}
+      ORDER BY leased_until LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
+    for (const row of expired) {
       const interrupted = await this.settle(row, recovery);
       if (interrupted !== undefined) settled.push(interrupted);
     }
-    await cutLeases(this.database, { table: FAILURES, where: LEASED }, leaseMs, now);
+    await cutLeases(this.database, { table: "oncehook_failures", where: LEASED }, leaseMs, now);
     await this.bringRetriesForward(recovery);
     return settled;
   }
 
-  private expired(now: Date): Promise<Selectable<FailureRow>[]> {
-    return this.database.read
-      .selectFrom(FAILURES)
-      .selectAll()
-      .where(LEASED)
-      .where("leased_until", "<=", now.toISOString())
-      .orderBy("leased_until")
-      .limit(ROWS_PER_ROUND)
-      .execute();
-  }
-
   /** Of several processes that settle one lease, one succeeds. */
   private async settle(
-    row: Selectable<FailureRow>,
+    row: LeasedFailure,
     { now, policy }: RecoveryOptions,
   ): Promise<InterruptedAttempt | undefined> {
-    const kind = row.lease_kind;
+    const { id, source, eventId, leaseKind: kind, leaseOwner, leasedUntil, leaseBulkId } = row;
+    const change = (...changes: RawBuilder<unknown>[]) => sql`UPDATE oncehook_failures
+      SET ${sql.join([NO_FAILURE_LEASE, ...changes])} WHERE ${equal({ id, leaseOwner, leasedUntil })}`;
     if (kind === null || kind === "removal") {
       // A removal runs no handler.
-      await whereLeased(this.database.write, row).set(NO_FAILURE_LEASE).execute();
+      await run(this.database.write, change());
       return undefined;
     }
-    const isAlone = row.lease_alone === 1;
+    const isAlone = row.leaseAlone === 1;
     const crashes = row.crashes + 1;
-    const leasedAt = new Date(isoTime(row.leased_at ?? row.last_failed_at));
-    const attempt = { kind, isAlone, retriesDone: row.retries_done, crashes, leasedAt };
+    const leasedAt = new Date(row.leasedAt ?? row.lastFailedAt);
+    const attempt = { kind, isAlone, retriesDone: row.retriesDone, crashes, leasedAt };
     const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
     const isExhausted = isGivenUp && kind === "retry";
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
+    const changes: Values = {
+      ...{ crashes, retriesDone },
+      // Beside others, another event may have ended the process: this one's own error stays.
+      ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now } : {}),
+      ...(isExhausted ? { state: "exhausted", nextAttemptAt: null } : {}),
+      ...(nextAttemptAt === undefined ? {} : { nextAttemptAt }),
+      ...(isTried ? { bulkReplayId: leaseBulkId } : {}),
+    };
     return this.database.transact(async (query) => {
-      const { numUpdatedRows } = await whereLeased(query, row)
-        .set({ ...NO_FAILURE_LEASE, crashes, retries_done: retriesDone })
-        // Beside others, another event may have ended the process: this one's own error stays.
-        .$if(isAlone || kind === "replay", (one) =>
-          one.set({ code: "process_ended", error, last_failed_at: now.toISOString() }),
-        )
-        .$if(isExhausted, (one) => one.set({ state: "exhausted", next_attempt_at: null }))
-        .$if(nextAttemptAt !== undefined, (one) =>
-          one.set({ next_attempt_at: nextAttemptAt?.toISOString() ?? null }),
-        )
-        .$if(isTried, (one) => one.set({ bulk_replay_id: row.lease_bulk_id }))
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return undefined;
-      if (isTried) await countFailedReplay(query, Number(row.lease_bulk_id));
-      const key = { source: row.source, eventId: row.event_id };
+      if ((await run(query, change(assign(changes)))).changes === 0) return undefined;
+      if (isTried) await countFailedReplay(query, Number(leaseBulkId));
       const durationMs = Math.max(0, now.getTime() - leasedAt.getTime());
-      const ended = {
-        startedAt: leasedAt,
-        trigger: kind,
-        outcome: "process_ended" as const,
-        error,
-        durationMs,
-      };
-      await insertAttempt(query, { ...key, ...ended });
-      const state = isExhausted ? ("exhausted" as const) : row.state;
-      return { ...key, kind, isAlone, state, crashes };
+      const ended = { trigger: kind, outcome: "process_ended", error, durationMs } as const;
+      await insertAttempt(query, { source, eventId, startedAt: leasedAt, ...ended });
+      return { source, eventId, kind, isAlone, state: isExhausted ? "exhausted" : row.state, crashes };
     });
   }
 
   /** No retry lies further ahead than the delay, unless the clock was set back or the delay shortened since. */
   private async bringRetriesForward({ now, policy }: RecoveryOptions): Promise<void> {
     const due = now.getTime() + policy.delaySeconds * 1_000;
-    const far = await this.database.read
-      .selectFrom(FAILURES)
-      .select("id")
-      .where("state", "=", "waiting")
-      .where("next_attempt_at", ">", new Date(due + CLOCK_TOLERANCE_MS).toISOString())
-      .orderBy("next_attempt_at")
-      .limit(ROWS_PER_ROUND)
-      .execute();
+    const far = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
+      WHERE state = 'waiting' AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
+      ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
     if (far.length === 0) return;
-    const ids = far.map(({ id }) => id);
-    await this.database.write
-      .updateTable(FAILURES)
-      .set({ next_attempt_at: new Date(due).toISOString() })
-      .where("id", "in", ids)
-      .where("lease_owner", "is", null)
-      .execute();
+    const ids = sql.join(far.map(({ id }) => id));
+    await this.write`UPDATE oncehook_failures SET next_attempt_at = ${new Date(due)}
+      WHERE id IN (${ids}) AND lease_owner IS NULL`;
   }
-}
-
-function whereLeased(query: Database["write"], { id, lease_owner, leased_until }: Selectable<FailureRow>) {
-  return query
-    .updateTable(FAILURES)
-    .where("id", "=", id)
-    .where("lease_owner", "=", lease_owner)
-    .where("leased_until", "=", leased_until);
 }
 
 const EARLIER_ERROR = "\nbefore that: ";
 
-function errorText(row: Selectable<FailureRow>, { isAlone, crashes }: AttemptInterruption): string {
+function errorText(row: LeasedFailure, { isAlone, crashes }: AttemptInterruption): string {
   const tail = row.error.lastIndexOf(EARLIER_ERROR);
   const earlier = row.code !== "process_ended" ? `${EARLIER_ERROR}${row.code}: ${row.error}` : "";
   const before = row.code === "process_ended" && tail >= 0 ? row.error.slice(tail) : earlier;

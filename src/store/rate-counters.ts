@@ -16,14 +16,14 @@ export class RateCounters extends Area {
     const at = now.getTime();
     const latest = at + windowMs + CLOCK_TOLERANCE_MS;
     const isOver = sql`(c.reset_at_ms <= ${at} OR c.reset_at_ms > ${latest})`;
-    const { rows } = await sql<{ points: number; reset_at_ms: number | string }>`
+    const { rows } = await this.write<{ points: number; resetAtMs: number }>`
       INSERT INTO oncehook_rate_counters AS c (key, points, reset_at_ms) VALUES (${key}, 1, ${at + windowMs})
       ON CONFLICT (key) DO UPDATE SET
         points = CASE WHEN ${isOver} THEN 1 ELSE c.points + 1 END,
         reset_at_ms = CASE WHEN ${isOver} THEN excluded.reset_at_ms ELSE c.reset_at_ms END
-      RETURNING points, reset_at_ms`.execute(this.database.write);
+      RETURNING points, reset_at_ms`;
     const [row] = rows;
     if (row === undefined) throw new Error("the rate counter's upsert returned no row");
-    return { points: row.points, resetAt: new Date(Number(row.reset_at_ms)) };
+    return { points: row.points, resetAt: new Date(row.resetAtMs) };
   }
 }

@@ -1,10 +1,7 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { createWindowLimit } from "../domain/index.ts";
-import { Area } from "./database.ts";
+import { Area, insert } from "./database.ts";
 import { type Deadline, lookUpUntil } from "./retry-until.ts";
-
-const REGISTERED = "oncehook_redirect_states";
-const SPENT = "oncehook_spent_states";
 
 /** A stranger can end flows too, each with a row: past so many in a flow's time each new row replaces the oldest. */
 const MAX_SPENT_STATES = 10_000;
@@ -19,31 +16,24 @@ export class RedirectStates extends Area {
 
   /** Expects a state of a flow that the platform starts. */
   async register(stateSha256: string, expiresAt: Date, now: Date): Promise<void> {
-    const values = { expires_at: expiresAt.toISOString(), created_at: now.toISOString() };
-    await this.database.write
-      .insertInto(REGISTERED)
-      .values({ state_sha256: stateSha256, ...values })
-      .onConflict((conflict) => conflict.column("state_sha256").doUpdateSet(values))
-      .execute();
+    await this.write`${insert("oncehook_redirect_states", { stateSha256, expiresAt, createdAt: now })}
+      ON CONFLICT (state_sha256) DO UPDATE SET expires_at = excluded.expires_at, created_at = excluded.created_at`;
   }
 
   /**
    * Returns false if it was not registered, has expired or was consumed.
    * @throws StoreError at the deadline, as `find` does
    */
-  async isRegistered(stateSha256: string, now: Date, deadline: Deadline): Promise<boolean> {
-    const { read, transientReason } = this.database;
-    const found = read
-      .selectFrom(REGISTERED)
-      .select("state_sha256")
-      .where("state_sha256", "=", stateSha256)
-      .where("expires_at", ">", now.toISOString());
-    return (await lookUpUntil(deadline, () => found.executeTakeFirst(), transientReason)) !== undefined;
+  isRegistered(stateSha256: string, now: Date, deadline: Deadline): Promise<boolean> {
+    return this.exists(
+      sql`SELECT 1 FROM oncehook_redirect_states WHERE state_sha256 = ${stateSha256} AND expires_at > ${now}`,
+      deadline,
+    );
   }
 
   /** Ends a registered flow without a code: its state is no longer expected. */
   async consume(stateSha256: string): Promise<void> {
-    await this.database.write.deleteFrom(REGISTERED).where("state_sha256", "=", stateSha256).execute();
+    await this.write`DELETE FROM oncehook_redirect_states WHERE state_sha256 = ${stateSha256}`;
   }
 
   /**
@@ -51,24 +41,25 @@ export class RedirectStates extends Area {
    * that expires first.
    */
   async spend(stateSha256: string, expiresAt: Date, now: Date): Promise<void> {
-    const { write } = this.database;
-    await write
-      .insertInto(SPENT)
-      .values({ state_sha256: stateSha256, expires_at: expiresAt.toISOString() })
-      .onConflict((conflict) => conflict.column("state_sha256").doNothing())
-      .execute();
-    const spent = sql.table(SPENT);
-    await sql`DELETE FROM ${spent} WHERE state_sha256 IN (SELECT state_sha256 FROM ${spent}
-      WHERE expires_at <= ${now.toISOString()} ORDER BY expires_at LIMIT ${sql.lit(STEP)})`.execute(write);
+    await this.write`${insert("oncehook_spent_states", { stateSha256, expiresAt })}
+      ON CONFLICT (state_sha256) DO NOTHING`;
+    await this.write`DELETE FROM oncehook_spent_states WHERE state_sha256 IN (SELECT state_sha256
+      FROM oncehook_spent_states WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${sql.lit(STEP)})`;
     if (this.mayStay(now)) return;
-    await sql`DELETE FROM ${spent} WHERE state_sha256 IN (SELECT state_sha256 FROM ${spent}
-      ORDER BY expires_at LIMIT 1)`.execute(write);
+    await this.write`DELETE FROM oncehook_spent_states WHERE state_sha256 IN (SELECT state_sha256
+      FROM oncehook_spent_states ORDER BY expires_at LIMIT 1)`;
   }
 
   /** @throws StoreError at the deadline, as `find` does */
-  async isSpent(stateSha256: string, deadline: Deadline): Promise<boolean> {
+  isSpent(stateSha256: string, deadline: Deadline): Promise<boolean> {
+    return this.exists(
+      sql`SELECT 1 FROM oncehook_spent_states WHERE state_sha256 = ${stateSha256}`,
+      deadline,
+    );
+  }
+
+  private async exists(look: RawBuilder<unknown>, deadline: Deadline): Promise<boolean> {
     const { read, transientReason } = this.database;
-    const found = read.selectFrom(SPENT).select("state_sha256").where("state_sha256", "=", stateSha256);
-    return (await lookUpUntil(deadline, () => found.executeTakeFirst(), transientReason)) !== undefined;
+    return (await lookUpUntil(deadline, () => look.execute(read), transientReason)).rows.length > 0;
   }
 }

@@ -1,9 +1,9 @@
+import { sql } from "kysely";
 import { storableText } from "./column-values.ts";
-import { Area } from "./database.ts";
-import type { SessionRow } from "./tables.ts";
+import { Area, insert } from "./database.ts";
 
 /** `viewer` may look, `operator` may also change things. */
-export type Role = SessionRow["role"];
+export type Role = "viewer" | "operator";
 
 /** A signed-in user of the admin listener. */
 export interface StoredSession {
@@ -16,54 +16,36 @@ export interface StoredSession {
   readonly expiresAt: Date;
 }
 
-const TABLE = "oncehook_sessions";
-
 /**
  * Sessions of operators, in the database, since the next request may reach another process. A row holds only the SHA-256 of a
  * session's id, in lowercase hex: reading the database opens no session.
  */
 export class Sessions extends Area {
-  async create(idSha256: string, session: StoredSession): Promise<void> {
-    await this.database.write
-      .insertInto(TABLE)
-      .values({
-        id_sha256: idSha256,
-        actor: storableText(session.actor),
-        role: session.role,
-        credential_fingerprint: session.credentialFingerprint,
-        started_at: session.startedAt.toISOString(),
-        expires_at: session.expiresAt.toISOString(),
-      })
-      .execute();
+  async create(
+    idSha256: string,
+    { actor, role, credentialFingerprint, startedAt, expiresAt }: StoredSession,
+  ): Promise<void> {
+    const row = { idSha256, actor: storableText(actor), role, credentialFingerprint, startedAt, expiresAt };
+    await this.write`${insert("oncehook_sessions", row)}`;
   }
 
   /** Undefined where there is none, or it has expired. */
   async find(idSha256: string, now: Date): Promise<StoredSession | undefined> {
-    const row = await this.database.read
-      .selectFrom(TABLE)
-      .selectAll()
-      .where("id_sha256", "=", idSha256)
-      .where("expires_at", ">", now.toISOString())
-      .executeTakeFirst();
-    if (row === undefined) return undefined;
-    const times = { startedAt: new Date(row.started_at), expiresAt: new Date(row.expires_at) };
-    return { actor: row.actor, role: row.role, credentialFingerprint: row.credential_fingerprint, ...times };
+    const [row] = await this
+      .read<StoredSession>`SELECT actor, role, credential_fingerprint, started_at, expires_at
+      FROM oncehook_sessions WHERE id_sha256 = ${idSha256} AND expires_at > ${now}`;
+    return row && { ...row, startedAt: new Date(row.startedAt), expiresAt: new Date(row.expiresAt) };
   }
 
   /** Those of these ids whose sessions exist and have not expired. */
   async among(idsSha256: readonly string[], now: Date): Promise<ReadonlySet<string>> {
     if (idsSha256.length === 0) return new Set();
-    const rows = await this.database.read
-      .selectFrom(TABLE)
-      .select("id_sha256")
-      .where("id_sha256", "in", idsSha256)
-      .where("expires_at", ">", now.toISOString())
-      .execute();
-    return new Set(rows.map(({ id_sha256 }) => id_sha256));
+    const rows = await this.read<{ idSha256: string }>`SELECT id_sha256 FROM oncehook_sessions
+      WHERE id_sha256 IN (${sql.join(idsSha256)}) AND expires_at > ${now}`;
+    return new Set(rows.map((row) => row.idSha256));
   }
 
-  /** Deletes the session. */
   async end(idSha256: string): Promise<void> {
-    await this.database.write.deleteFrom(TABLE).where("id_sha256", "=", idSha256).execute();
+    await this.write`DELETE FROM oncehook_sessions WHERE id_sha256 = ${idSha256}`;
   }
 }

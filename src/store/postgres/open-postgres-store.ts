@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type pg from "pg";
+import pg from "pg";
 import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
 import { createAreas } from "../areas.ts";
 import { BatchedLookup } from "../batched-lookup.ts";
@@ -189,6 +189,17 @@ async function findCompleted(
   return records;
 }
 
+const readTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;
+const AREA_TYPES = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, Number],
+  [pg.types.builtins.NUMERIC, Number],
+  [pg.types.builtins.TIMESTAMPTZ, (text) => readTime(text).toISOString()],
+]);
+/** Areas get the values that SQLite returns. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type) => AREA_TYPES.get(type) ?? pg.types.getTypeParser(type),
+};
+
 function createDatabase(
   pool: pg.Pool,
   lockTimeoutMs: number,
@@ -201,10 +212,10 @@ function createDatabase(
     });
   const query = bind((compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
-    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled));
+    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types }));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
-  const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled));
+  const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled, { types }));
   return {
     dialect: "postgres",
     read: query,
