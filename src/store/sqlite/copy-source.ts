@@ -7,10 +7,11 @@ import {
   type SourceTable,
   type SourceValue,
 } from "../copy.ts";
-import { assertCurrent, SELECT_SCHEMA } from "../integrity.ts";
+import { SELECT_SCHEMA } from "../inspection.ts";
+import { assertCurrent } from "../integrity.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { transientReason } from "./database-errors.ts";
-import { assertReadable } from "./database-file.ts";
+import { assertReadable, inUseError } from "./database-file.ts";
 
 /**
  * Opens a database to be copied, and locks every other process out of it until it is closed.
@@ -52,8 +53,7 @@ function lock(database: DatabaseSync, path: string): void {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT; PRAGMA query_only = ON");
   } catch (cause) {
     if (transientReason(cause) === undefined) throw cause;
-    const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-    throw new MaintenanceError(words, { cause });
+    throw inUseError(path, cause);
   }
 }
 
