@@ -22,13 +22,9 @@ export interface StoredAlert extends AlertKey {
   readonly notifiedAt: Date;
 }
 
-export interface AlertChange extends AlertKey {
+export interface AlertChange extends Omit<StoredAlert, "number"> {
   /** The number of the state that was evaluated; 0 if there was none. */
   readonly from: number;
-  readonly isOpen: boolean;
-  readonly since: Date;
-  readonly notifiedCount: number;
-  readonly notifiedAt: Date;
   /** Written to the outbox in the same transaction. */
   readonly message?: { readonly topic: string; readonly payload: JsonObject };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../domain/index.ts";
 import { storableText } from "./column-values.ts";
-import { Area, equal, insert } from "./database.ts";
+import { Area, equal } from "./database.ts";
 import { NEWEST, type Page } from "./paging.ts";
 import type { Role } from "./sessions.ts";
 
@@ -38,18 +38,12 @@ export interface AuditFilter {
 export class Audit extends Area {
   /** Resolves with its id once it is written. */
   async begin(entry: NewAuditEntry): Promise<number> {
-    const { at, role, action, outcome } = entry;
-    const row = {
-      at,
-      actor: storableText(entry.actor),
-      role,
-      remoteAddress: storableText(entry.remoteAddress),
-      action,
-      target: storableText(entry.target),
-      detail: entry.detail === null ? null : JSON.stringify(entry.detail),
-      outcome,
-    };
-    const { rows } = await this.write<{ id: number }>`${insert("oncehook_audit", row)} RETURNING id`;
+    const { at, actor, role, remoteAddress, action, target, outcome } = entry;
+    const detail = entry.detail === null ? null : JSON.stringify(entry.detail);
+    const { rows } = await this.write<{ id: number }>`
+      INSERT INTO oncehook_audit (at, actor, role, remote_address, action, target, detail, outcome)
+      VALUES (${at}, ${storableText(actor)}, ${role}, ${storableText(remoteAddress)}, ${action}, ${storableText(target)},
+        ${detail}, ${outcome}) RETURNING id`;
     return Number(rows[0]?.id);
   }
 

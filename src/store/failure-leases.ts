@@ -139,8 +139,6 @@ function leaseOf(
   { owner, now, until, isAlone = false, bulkReplayId }: FailureLease,
   leaseKind: string,
 ): RawBuilder<unknown> {
-  return assign({
-    ...{ leaseOwner: owner, leasedUntil: until, leasedAt: now },
-    ...{ leaseKind, leaseAlone: isAlone ? 1 : 0, leaseBulkId: bulkReplayId },
-  });
+  return sql`lease_owner = ${owner}, leased_until = ${until}, leased_at = ${now}, lease_kind = ${leaseKind},
+    lease_alone = ${isAlone ? 1 : 0}, lease_bulk_id = ${bulkReplayId}`;
 }

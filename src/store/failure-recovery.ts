@@ -93,7 +93,8 @@ export class FailureRecovery extends Area {
     const isTried = isGivenUp && kind === "bulk";
     const error = storableText(errorText(row, attempt));
     const changes: Values = {
-      ...{ crashes, retriesDone },
+      crashes,
+      retriesDone,
       // Beside others, another event may have ended the process: this one's own error stays.
       ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now } : {}),
       ...(isExhausted ? { state: "exhausted", nextAttemptAt: null } : {}),

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
 import { storableText } from "./column-values.ts";
-import { Area, type Database, equal, insert, run } from "./database.ts";
+import { Area, type Database, equal, run } from "./database.ts";
 import {
   boundedSearch,
   NEWEST,
@@ -35,13 +35,9 @@ export interface StoredFailure extends EventKey {
   readonly crashes: number;
 }
 
-export interface NewFailure extends EventKey {
-  readonly eventType: string;
-  readonly version: string;
-  readonly code: FaultCode;
-  readonly error: string;
-  readonly encryptedBody: Uint8Array;
-  readonly bodySha256: string;
+export interface NewFailure
+  extends EventKey,
+    Pick<StoredFailure, "eventType" | "version" | "code" | "error" | "encryptedBody" | "bodySha256"> {
   /** Null when no retry is allowed: the failure is `exhausted` from the start. */
   readonly nextAttemptAt: Date | null;
 }
@@ -76,13 +72,13 @@ export class Failures extends Area {
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   async record(failure: NewFailure, now: Date): Promise<void> {
     const { source, eventId, eventType, version, code, encryptedBody, bodySha256, nextAttemptAt } = failure;
-    const row = {
-      ...{ source, eventId, eventType, version, code, error: storableText(failure.error) },
-      state: nextAttemptAt === null ? "exhausted" : "waiting",
-      ...{ attempts: 1, retriesDone: 0, encryptedBody, bodySha256 },
-      ...{ firstFailedAt: now, lastFailedAt: now, nextAttemptAt },
-    };
-    await this.write`${insert("oncehook_failures", row)} ON CONFLICT (event_id, source) DO UPDATE SET
+    const state = nextAttemptAt === null ? "exhausted" : "waiting";
+    await this
+      .write`INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
+        code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
+      VALUES (${source}, ${eventId}, ${eventType}, ${version}, ${state}, 1, 0,
+        ${code}, ${storableText(failure.error)}, ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
+      ON CONFLICT (event_id, source) DO UPDATE SET
       code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
       attempts = oncehook_failures.attempts + 1`;
     await removeIfRecorded(this.database, failure);
