@@ -119,7 +119,6 @@ export class Alerts extends Area {
     return rows.map(({ lastMs, ...day }) => ({ ...day, lastAt: new Date(lastMs) }));
   }
 
-  /** Deletes the days before one. */
   async deleteArrivalsBefore(day: number): Promise<void> {
     await this.write`DELETE FROM oncehook_arrival_days WHERE day < ${day}`;
   }

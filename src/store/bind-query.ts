@@ -8,7 +8,6 @@ import {
   type QueryResult,
 } from "kysely";
 
-/** How compiled statements reach a database. */
 export type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>;
 
 /** Kysely's own parts for one database: how SQL is spelled, and what it may use. */

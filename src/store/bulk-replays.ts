@@ -11,11 +11,9 @@ export interface NewBulkReplay {
   readonly filter: FailureFilter;
   /** How many replays may start in a second. */
   readonly perSecond: number;
-  /** The operator that started it. */
   readonly createdBy: string;
 }
 
-/** How its replays ended. */
 export interface BulkReplayCounts {
   readonly succeeded: number;
   /** Handled, discarded or deleted before they were replayed. */
@@ -38,7 +36,6 @@ export interface StoredBulkReplay extends NewBulkReplay, BulkReplayCounts {
   readonly endedAt: string | null;
 }
 
-/** The next failure to replay. */
 export interface DueReplay extends EventKey {
   /** Of the failure. */
   readonly id: number;
@@ -159,7 +156,6 @@ export class BulkReplays extends Area {
     return rows[0] && toBulkReplay(rows[0]);
   }
 
-  /** How many failures match, up to the highest id. */
   private async countFailures(filter: FailureFilter): Promise<{ upToId: number; total: number }> {
     const [newest] = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
       WHERE id > 0 ORDER BY id DESC LIMIT 1`;

@@ -23,7 +23,6 @@ export interface CapturedRequest {
   readonly encrypted: Uint8Array;
 }
 
-/** What there is to fetch. */
 export interface CaptureExtent {
   /** Another name means other requests under the same ids: another database, or one in which nothing was kept for a while. */
   readonly log: string;
@@ -33,7 +32,6 @@ export interface CaptureExtent {
   readonly deletedTo: number;
 }
 
-/** What is kept; older requests go. */
 export interface CaptureLimits {
   readonly rows: number;
   readonly bytes: number;

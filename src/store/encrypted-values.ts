@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import { Area } from "./database.ts";
 
-/** The columns that are encrypted, by what they hold. */
 export type EncryptedKind = "failure" | "preparation" | "user_tokens";
 
 export interface EncryptedValue {

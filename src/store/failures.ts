@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
 import { storableText } from "./column-values.ts";
-import { Area, type Database, equal, run } from "./database.ts";
+import { Area, type Database, equal, insert, run } from "./database.ts";
 import {
   boundedSearch,
+  type ForwardPage,
   NEWEST,
   type Page,
   type SearchPage,
@@ -23,9 +24,7 @@ export interface StoredFailure extends EventKey {
   readonly retriesDone: number;
   readonly code: FaultCode;
   readonly error: string;
-  /** The raw body, encrypted. */
   readonly encryptedBody: Uint8Array;
-  /** For its record. */
   readonly bodySha256: string;
   readonly firstFailedAt: string;
   readonly lastFailedAt: string;
@@ -42,7 +41,6 @@ export interface NewFailure
   readonly nextAttemptAt: Date | null;
 }
 
-/** Failures that match every given member. */
 export interface FailureFilter {
   readonly state?: StoredFailure["state"];
   readonly source?: string;
@@ -56,7 +54,6 @@ export interface WaitingType {
   readonly count: number;
 }
 
-/** The columns of a `StoredFailure`. */
 export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
   encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
 
@@ -84,7 +81,6 @@ export class Failures extends Area {
     await removeIfRecorded(this.database, failure);
   }
 
-  /** Returns whether there was one. */
   async remove({ source, eventId }: EventKey): Promise<boolean> {
     const where = equal({ eventId, source });
     return (await this.write`DELETE FROM oncehook_failures WHERE ${where}`).changes > 0;
@@ -148,7 +144,6 @@ export class Failures extends Area {
     return next?.nextAttemptAt ?? null;
   }
 
-  /** How many failures wait for a retry, by event type and version. */
   waitingTypes(): Promise<readonly WaitingType[]> {
     return this.read`SELECT event_type, version, count(*) AS count FROM oncehook_failures
       WHERE state = 'waiting' GROUP BY event_type, version ORDER BY event_type, version`;
@@ -199,4 +194,46 @@ export function matching(
   { source, eventType, code }: FailureFilter,
 ): RawBuilder<unknown> {
   return equal({ state, source, eventType, code });
+}
+
+/** What started an attempt; the first attempt is in the callback log instead. */
+export type AttemptTrigger = "retry" | "replay" | "bulk";
+
+/** One run of a handler beside the callbacks, as it ended. */
+export interface NewAttempt extends EventKey {
+  readonly startedAt: Date;
+  readonly trigger: AttemptTrigger;
+  readonly outcome: "success" | FaultCode;
+  /** Message and stack, masked; null for a success. */
+  readonly error: string | null;
+  readonly durationMs: number;
+}
+
+export interface StoredAttempt extends Omit<NewAttempt, "startedAt"> {
+  readonly id: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+}
+
+/** The history of retries and replays, for display only. */
+export class Attempts extends Area {
+  append(attempt: NewAttempt): Promise<void> {
+    return insertAttempt(this.database.write, attempt);
+  }
+
+  /** The attempts of one event, oldest first. */
+  list({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<readonly StoredAttempt[]> {
+    return this
+      .read`SELECT id, source, event_id, started_at, triggered_by AS "trigger", outcome, error, duration_ms
+      FROM oncehook_attempts WHERE event_id = ${eventId} AND source = ${source} AND id > ${after}
+      ORDER BY id LIMIT ${limit}`;
+  }
+}
+
+export async function insertAttempt(
+  query: Database["write"],
+  { source, eventId, startedAt, trigger, outcome, error, durationMs }: NewAttempt,
+): Promise<void> {
+  const row = { source, eventId, startedAt, triggeredBy: trigger, outcome, durationMs };
+  await run(query, insert("oncehook_attempts", { ...row, error: storableText(error) }));
 }

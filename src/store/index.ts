@@ -1,7 +1,6 @@
 export { sql } from "kysely";
+export type * from "./access.ts";
 export type * from "./alerts.ts";
-export type * from "./attempts.ts";
-export type * from "./audit.ts";
 export type { PendingLookup } from "./batched-lookup.ts";
 export type * from "./bulk-replays.ts";
 export { keepCallSites, withHandlersFrames } from "./call-site.ts";
@@ -19,11 +18,9 @@ export {
   type SourceTable,
   toPostgresText,
 } from "./copy.ts";
-export type * from "./credential-uses.ts";
 export type * from "./deliveries.ts";
 export type * from "./encrypted-values.ts";
 export type * from "./failure-leases.ts";
-export type * from "./failure-recovery.ts";
 export type * from "./failures.ts";
 export { noteUnhandledRejection } from "./handler-transaction.ts";
 export type * from "./inspection.ts";
@@ -44,18 +41,15 @@ export type {
   StoredDelivery,
   StoredNotification,
 } from "./notifications.ts";
+export type * from "./oauth.ts";
 export type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 export type { Outbox, RedeliveryResult } from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
 export type { PreparationClaim, Preparations } from "./preparations.ts";
-export type { RateCount } from "./rate-counters.ts";
 export type { NewRecord, StoredRecord } from "./records.ts";
-export type { RedirectStates } from "./redirect-states.ts";
 export type { DeletedRows, RetentionLimits } from "./retention.ts";
 export type { Deadline } from "./retry-until.ts";
 export type { RollupSlot, Rollups } from "./rollups.ts";
-export type * from "./sessions.ts";
 export type { OpenedStore, OpenOptions, Store, StoreCore } from "./store.ts";
 export { MaintenanceError, MigrationError, StoreError, type StoreErrorReason } from "./store-errors.ts";
 export type * from "./transaction.ts";
-export type { RefreshedTokens, StoredUserTokens, UserTokens } from "./user-tokens.ts";

@@ -1,7 +1,6 @@
 import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 
-/** What to look at, besides the service's own tables. */
 export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
   readonly schema?: string | undefined;
@@ -18,17 +17,14 @@ export type Inspection = {
   | ({ readonly exists: true; readonly durabilityWarnings: readonly string[] } & ServiceInspection)
 );
 
-/** What this service's own tables hold. */
 export interface ServiceInspection {
   readonly schema: number;
-  /** The names of the handlers' migrations that were applied. */
   readonly handlerMigrations: readonly string[];
   readonly environment: string | undefined;
   readonly baseUrl: string | undefined;
   /** The id of the encryption key it was last used with. */
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
-  /** How many deliveries of notifications wait, by channel. */
   readonly waitingByChannel: ReadonlyMap<string, number>;
   /** Why callbacks were not authentic, of the newest entries of the log; the newest first. */
   readonly diagnoses: readonly Diagnosis[];
@@ -42,7 +38,6 @@ export interface StoredCredentialUse {
   readonly lastUsedAt: string | null;
 }
 
-/** Runs a SELECT. */
 export type Select = (text: string) => readonly Row[] | Promise<readonly Row[]>;
 
 type Row = Readonly<Record<string, unknown>>;

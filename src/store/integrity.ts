@@ -17,13 +17,10 @@ export interface Invariant {
 export interface InvariantResult {
   readonly name: string;
   readonly message: string;
-  /** How many rows break it. */
   readonly violations: number;
-  /** Some of them. */
   readonly examples: readonly string[];
 }
 
-/** So many of what breaks one are named. */
 export const MAX_EXAMPLES = 5;
 
 /** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
@@ -100,7 +97,6 @@ const RECENT_MS = 12 * 3_600_000;
 export interface DatabaseContents {
   /** Which `APP_ENV` it belongs to. */
   readonly environment: string | null;
-  /** How many events it knows. */
   readonly records: number;
   /** When the newest of them came, in ISO 8601. */
   readonly newestRecordAt: string | null;

@@ -9,7 +9,6 @@ export interface Lease {
   readonly until: Date;
 }
 
-/** The columns of a row without a lease. */
 export const NO_LEASE = sql`lease_owner = NULL, leased_until = NULL`;
 
 /** Processes whose clocks differ by less do not correct each other's times. */
@@ -18,7 +17,6 @@ export const CLOCK_TOLERANCE_MS = 10_000;
 /** Rows corrected at a time; the next round corrects the others. */
 export const ROWS_PER_ROUND = 250;
 
-/** Matches rows without a lease or with an expired one. */
 export function isUnleased(now: Date): RawBuilder<SqlBool> {
   return sql<SqlBool>`(leased_until IS NULL OR leased_until <= ${now})`;
 }
@@ -90,7 +88,6 @@ export async function bringForward(
   });
 }
 
-/** The leases of all areas. */
 export class Leases extends Area {
   /** Ends every lease, as if its time were over: no process that held one runs any more. */
   async expireAll(now: Date): Promise<void> {

@@ -19,7 +19,6 @@ export interface SearchPage extends Page {
   readonly budgetMs: number;
 }
 
-/** The result of a search, newest first. */
 export interface SearchResult<Row> {
   readonly rows: readonly Row[];
   /** Where the search continues, as `before`; null at its end. */
@@ -90,7 +89,6 @@ export interface IdRange {
   readonly below: number;
 }
 
-/** The ids of all rows of a table. */
 export async function idRange({ read }: Database, table: TableName): Promise<IdRange> {
   const name = sql.table(table);
   const { rows } = await sql<{ low: number | null; high: number | null }>`SELECT
@@ -138,7 +136,6 @@ export async function firstIdSince(
   return low;
 }
 
-/** A point and the next row from there on. */
 interface Probe {
   readonly point: number;
   readonly id: number | null;

@@ -4,7 +4,6 @@ import { type EventKey, OVERVIEW_RANGES } from "../domain/index.ts";
 import { Area, type Database } from "./database.ts";
 import type { TableName } from "./tables.ts";
 
-/** The rows that the retention job keeps. */
 export interface RetentionLimits {
   /** Older rows of the callback log go. */
   readonly callbacks: Date;
@@ -17,7 +16,6 @@ export interface RetentionLimits {
   readonly now: Date;
 }
 
-/** How much the retention job deleted. */
 export interface DeletedRows {
   readonly callbacks: number;
   readonly records: number;

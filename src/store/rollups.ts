@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import { OVERVIEW_RANGES, type OverviewRange, periodStart, type RollupCount } from "../domain/index.ts";
 import { Area } from "./database.ts";
 
-/** A period and its counts. */
 export interface RollupSlot extends RollupCount {
   /** When it began, in seconds since the epoch. */
   readonly slot: number;

@@ -100,7 +100,6 @@ export function sendBatch(
   return enqueue(client, request);
 }
 
-/** How a statement of a handler or of Kysely is sent. */
 export interface ExecuteOptions {
   /** What goes before it in the same round trip. */
   readonly prefix?: readonly WireStatement[];

@@ -26,7 +26,6 @@ export interface RestoreOptions {
   readonly path: string;
   /** Whose database it is to be: a copy of another environment's is refused. */
   readonly environment: string;
-  /** Names what is kept. */
   readonly now: Date;
 }
 
