@@ -1,7 +1,7 @@
-import { type Kysely, sql } from "kysely";
+import { sql } from "kysely";
+import { insert, run } from "../database.ts";
 import { MigrationError } from "../store-errors.ts";
-import type { Tables } from "../tables.ts";
-import type { Dialect, Transaction } from "../transaction.ts";
+import type { Transaction } from "../transaction.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
 import { COLUMN_TYPES, type ColumnTypes, initialSchema, type SchemaStep } from "./schema.ts";
 
@@ -53,19 +53,10 @@ export async function applyMigrations(
   stamp: Stamp,
   now: Date,
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
-  const query = tx.query as Kysely<BookkeepingTables>;
-  const done = await appliedSteps(query, tx.dialect);
-  const previousBaseUrl = await checkStamp(tx.query as Kysely<Tables>, stamp);
-  const applied = [
-    ...(await applySteps(query, tx.dialect, done, now)),
-    ...(await applyHandlerMigrations(query, tx, own, now)),
-  ];
+  const done = await appliedSteps(tx);
+  const previousBaseUrl = await checkStamp(tx.query, stamp);
+  const applied = [...(await applySteps(tx, done, now)), ...(await applyHandlerMigrations(tx, own, now))];
   return { applied, previousBaseUrl };
-}
-
-interface BookkeepingTables {
-  oncehook_schema: { number: number; name: string; applied_at: string };
-  oncehook_handler_migrations: { handler: string; name: string; applied_at: string };
 }
 
 /** The tables that the migrations use themselves. */
@@ -77,9 +68,9 @@ const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
   "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
 ];
 
-async function appliedSteps(query: Kysely<BookkeepingTables>, dialect: Dialect): Promise<Set<number>> {
+async function appliedSteps({ query, dialect }: Transaction): Promise<Set<number>> {
   for (const statement of bookkeeping(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
-  const rows = await query.selectFrom("oncehook_schema").select("number").execute();
+  const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
   const done = new Set(rows.map(({ number }) => number));
   const newest = Math.max(...done);
   if (newest > NEWEST_SCHEMA)
@@ -93,31 +84,32 @@ async function appliedSteps(query: Kysely<BookkeepingTables>, dialect: Dialect):
 }
 
 async function applySteps(
-  query: Kysely<BookkeepingTables>,
-  dialect: Dialect,
+  { query, dialect }: Transaction,
   done: ReadonlySet<number>,
   now: Date,
 ): Promise<string[]> {
   const applied: string[] = [];
-  for (const step of STEPS.filter((candidate) => !done.has(candidate.number))) {
-    for (const statement of step.statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
-    const row = { number: step.number, name: step.name, applied_at: now.toISOString() };
-    await query.insertInto("oncehook_schema").values(row).execute();
-    applied.push(`${String(step.number).padStart(4, "0")}-${step.name}`);
+  for (const { number, name, statements } of STEPS.filter((step) => !done.has(step.number))) {
+    for (const statement of statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+    await run(query, insert("oncehook_schema", { number, name, appliedAt: now }));
+    applied.push(`${String(number).padStart(4, "0")}-${name}`);
   }
   return applied;
 }
 
 /** Two handlers may give their migrations the same name. @returns the names of what was applied now */
 async function applyHandlerMigrations(
-  query: Kysely<BookkeepingTables>,
   tx: Transaction,
   own: readonly HandlerMigration[],
   now: Date,
 ): Promise<string[]> {
   // A handler's name holds no space.
   const keyOf = (handler: string, name: string) => `${handler} ${name}`;
-  const rows = await query.selectFrom("oncehook_handler_migrations").select(["handler", "name"]).execute();
+  const select = sql<{
+    handler: string;
+    name: string;
+  }>`SELECT handler, name FROM oncehook_handler_migrations`;
+  const { rows } = await select.execute(tx.query);
   const done = new Set(rows.map(({ handler, name }) => keyOf(handler, name)));
   const applied: string[] = [];
   for (const migration of own) {
@@ -133,8 +125,8 @@ async function applyHandlerMigrations(
       }
       applied.push(name);
     }
-    const fresh = missing.map((handler) => ({ handler, name, applied_at: now.toISOString() }));
-    await query.insertInto("oncehook_handler_migrations").values(fresh).execute();
+    for (const handler of missing)
+      await run(tx.query, insert("oncehook_handler_migrations", { handler, name, appliedAt: now }));
   }
   return applied;
 }

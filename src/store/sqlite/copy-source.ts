@@ -82,25 +82,14 @@ interface TableRange {
 const ROW_IDS = ["_rowid_", "rowid", "oid"];
 
 function* rowsOf(database: DatabaseSync, { table, columns, after }: TableRange): Generator<SourceRow> {
-  const list = columns.map(quoted).join(", ");
   const rowId = rowIdOf(database, table);
-  if (rowId === undefined) {
-    // Without row ids the order of the key is the same in each run, since the source does not change.
-    let index = BigInt(after ?? 0);
-    const statement = database.prepare(`SELECT ${list} FROM ${quoted(table)} LIMIT -1 OFFSET ?`);
-    statement.setReturnArrays(true);
-    for (const values of statement.iterate(index)) {
-      index += 1n;
-      yield { position: String(index), values: values as unknown as SourceValue[] };
-    }
-    return;
-  }
-  const where = after === undefined ? "" : `WHERE ${rowId} > ?`;
-  const statement = database.prepare(
-    `SELECT ${rowId}, ${list} FROM ${quoted(table)} ${where} ORDER BY ${rowId}`,
-  );
+  const beyond = after === undefined ? "" : `WHERE ${rowId} > ${BigInt(after)}`;
+  // Without row ids the order of the key is the same in each run, since the source does not change.
+  const range = rowId === undefined ? `LIMIT -1 OFFSET ${BigInt(after ?? 0)}` : `${beyond} ORDER BY ${rowId}`;
+  const selected = [rowId ?? "row_number() OVER ()", ...columns.map(quoted)].join(", ");
+  const statement = database.prepare(`SELECT ${selected} FROM ${quoted(table)} ${range}`);
   statement.setReturnArrays(true);
-  for (const row of statement.iterate(...(after === undefined ? [] : [BigInt(after)]))) {
+  for (const row of statement.iterate()) {
     const [position, ...values] = row as unknown as SourceValue[];
     yield { position: String(position), values };
   }
