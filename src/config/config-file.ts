@@ -4,8 +4,7 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Migration } from "../store/index.ts";
-import { ConfigError } from "./problems.ts";
-import { closestName } from "./read-variables.ts";
+import { ConfigError, closestName } from "./read-variables.ts";
 
 /** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
 export interface ConfigFile {

@@ -1,7 +1,6 @@
 import ipaddr from "ipaddr.js";
-import type { Problems } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
-import type { Environment } from "./read-variables.ts";
+import type { Environment, Problems } from "./read-variables.ts";
 import { weakSecrets } from "./secrets.ts";
 import type { Values } from "./variables.ts";
 

@@ -1,4 +1,3 @@
-import type { Config } from "./config.ts";
 import type { Reading } from "./read-variables.ts";
 import { flag, list, matching, oneOf, someOf, type VariableTable, wholeNumber } from "./variable.ts";
 
@@ -101,7 +100,8 @@ export function handlingOf(
     retention: {
       logDays: values.LOG_RETENTION_DAYS,
       recordDays: values.RECORD_RETENTION_DAYS ?? null,
+      /** Bytes of all log entries of refused requests. */
       refusedBytes: values.REFUSED_LOG_BYTES,
     },
-  } satisfies Partial<Config>;
+  };
 }

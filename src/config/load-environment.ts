@@ -4,11 +4,9 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../domain/index.ts";
 import { makePrivateFolder } from "../files/index.ts";
-import type { Config } from "./config.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { type ConfigUse, loadConfig } from "./load-config.ts";
-import { ConfigError } from "./problems.ts";
-import type { Environment } from "./read-variables.ts";
+import { type Config, type ConfigUse, loadConfig } from "./load-config.ts";
+import { ConfigError, type Environment } from "./read-variables.ts";
 import { GENERATED } from "./variables.ts";
 
 export interface LoadedEnvironment {

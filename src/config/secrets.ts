@@ -1,5 +1,4 @@
-import type { Problems } from "./problems.ts";
-import type { Environment } from "./read-variables.ts";
+import type { Environment, Problems } from "./read-variables.ts";
 import { exporterSecrets } from "./tracing.ts";
 import { key32, percentDecoded } from "./variable.ts";
 import { secretNames, type Values } from "./variables.ts";

@@ -1,4 +1,3 @@
-import type { Config } from "./config.ts";
 import { isLoopbackHost, isPublicHost } from "./public-host.ts";
 import type { Reading } from "./read-variables.ts";
 import { cidrs, httpUrl, oneOf, port, rateLimit, text, type VariableTable, wholeNumber } from "./variable.ts";
@@ -104,6 +103,13 @@ export const LIMIT_VARIABLES = {
   },
 } satisfies VariableTable;
 
+interface Listen {
+  host: string;
+  port: number;
+  tls?: { certFile: string; keyFile: string };
+  trustProxy: string[];
+}
+
 type ServerReading = Reading<typeof SERVER_VARIABLES & typeof LIMIT_VARIABLES>;
 
 /** The public listener, its address and its limits. */
@@ -116,11 +122,13 @@ export function serverOf(reading: ServerReading, listens: boolean) {
   checkBodyLimits(reading);
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
   const tls = certFile !== undefined && keyFile !== undefined ? { tls: { certFile, keyFile } } : {};
-  const listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
+  const listen: Listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
   return {
     environment: values.APP_ENV,
+    /** Without a slash at the end. */
     baseUrl,
+    /** False where it is the listener's own address, which changes with the port. */
     isBaseUrlGiven: values.CALLBACK_BASE_URL !== undefined,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
     captureEnabled: values.CAPTURE,
@@ -136,10 +144,10 @@ export function serverOf(reading: ServerReading, listens: boolean) {
     maxUnverifiedBytes: values.MAX_UNVERIFIED_BYTES,
     connections: { max: values.MAX_CONNECTIONS, maxPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS },
     ipAllowList: values.IP_ALLOW_LIST ?? null,
-  } satisfies Partial<Config>;
+  };
 }
 
-function originOf({ host, port: number, tls }: Config["listen"]): string {
+function originOf({ host, port: number, tls }: Listen): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${number}`;
 }
