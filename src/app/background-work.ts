@@ -17,12 +17,10 @@ export interface PollIntervals {
   readonly rollupPollMs?: number;
 }
 
-/** The work that goes on beside the listeners: retries, bulk replays, deliveries of notifications, tokens that expire soon. */
 export interface BackgroundWork {
   start(polling: PollIntervals): void;
   /** Does what is due now, once, and resolves when it has ended: retries, then deliveries and tokens. */
   runDue(): Promise<void>;
-  /** Begins nothing new and waits for what is under way. */
   stop(): Promise<void>;
 }
 

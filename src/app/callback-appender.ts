@@ -16,7 +16,6 @@ export interface CallbackAppenderOptions {
   readonly store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">;
   readonly clock: Clock;
   readonly log: Log;
-  /** What the rows of refused requests may take in all: `REFUSED_LOG_BYTES`. */
   readonly refusedBytes: number;
 }
 

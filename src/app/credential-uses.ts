@@ -8,12 +8,9 @@ import { pemKeysOf } from "./platform.ts";
 /** Once a minute is often enough to tell whether a secret is still in use, and costs the database nothing. */
 const RECORD_EVERY_MS = 60_000;
 
-/** A secret that authenticates callbacks, without the secret. */
 export interface ConfiguredSecret extends Credential {
   readonly fingerprint: string;
-  /** Whether it is on its way out. */
   readonly isPrevious: boolean;
-  /** How many of its method there are. */
   readonly count: number;
 }
 

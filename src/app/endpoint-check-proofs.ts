@@ -2,11 +2,9 @@ import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import type { IsEndpointCheck } from "../http/index.ts";
 
-/** Requests by which this receiver checks its own registered addresses. */
 export interface EndpointCheckProofs {
   /** Headers for one request, by which any process with the same ENCRYPTION_KEY recognises it. */
   issue(): Readonly<Record<string, string>>;
-  /** Whether a request carries such a proof, which is good for one request in this process. */
   readonly accept: IsEndpointCheck;
 }
 

@@ -16,7 +16,6 @@ import { CONFIGURATION, type HandlerMigration, type Migration } from "../store/i
 import { connectStore } from "./open-store.ts";
 import { StartError } from "./start-error.ts";
 
-/** The built-in handlers that `HANDLERS` leaves on, and the user's own in front of them. */
 export function configuredHandlers(
   config: Config,
   own: readonly Handler[],
@@ -30,7 +29,6 @@ export function configuredHandlers(
   );
 }
 
-/** The tables that the built-in handlers make, by their types. */
 export const BUILT_IN_TABLES: Readonly<
   Record<string, { readonly table: string; readonly migration: string }>
 > = {
@@ -39,7 +37,6 @@ export const BUILT_IN_TABLES: Readonly<
   webhook_message: { table: "messages", migration: "built-in-messages" },
 };
 
-/** How to do without a built-in handler, or to keep its table apart. */
 export function handlerOptOutHint(type: string): string {
   const others = BUILT_IN_TYPES.filter((other) => other !== type).join(",");
   return (
@@ -48,7 +45,6 @@ export function handlerOptOutHint(type: string): string {
   );
 }
 
-/** Says what to do where a handler's migration meets a table that is there already. */
 function withTableHint(migration: Migration, handler: Handler): Migration {
   return {
     ...migration,
@@ -105,7 +101,6 @@ export function migrationsOf(registry: Registry, own: readonly Migration[]): Han
   return all;
 }
 
-/** One object in two lists, or two objects around one function. */
 function isSame(one: Migration, other: Migration): boolean {
   return one === other || one.up === other.up;
 }

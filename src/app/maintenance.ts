@@ -4,7 +4,6 @@ import { systemClock } from "../domain/index.ts";
 import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 
-/** All that looking after a database needs of the configuration. */
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 
 /**
@@ -22,7 +21,6 @@ export function verifyDatabase({ database }: DatabaseLocation, file?: string): P
   });
 }
 
-/** Copies the embedded database while it may be in use. @throws MaintenanceError */
 export function backup({ database }: DatabaseLocation, to: string): Promise<IntegrityReport> {
   return withMaintenanceError(`${databaseName(database)} cannot be copied`, async () => {
     const path = sqlitePath(database);
@@ -31,7 +29,6 @@ export function backup({ database }: DatabaseLocation, to: string): Promise<Inte
   });
 }
 
-/** Puts a copy in the place of the embedded database. @throws MaintenanceError */
 export function restore({ database, environment }: DatabaseLocation, from: string): Promise<Restored> {
   return withMaintenanceError(`${from} cannot be put in the place of ${databaseName(database)}`, async () => {
     const path = sqlitePath(database);

@@ -21,7 +21,6 @@ import {
   secretKeys,
 } from "../sources/index.ts";
 
-/** The configured authorization server, or the sandbox platform, whose address is known once it listens. */
 export function configuredAuthorizationServer(
   { oauth, environment }: Config,
   adminOrigin: () => string,
@@ -82,7 +81,6 @@ async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
   return fixedKeys(await pemKeysOf(keys.file, algorithm));
 }
 
-/** The platform's keys in a file. @throws ConfigError when one of them cannot be used */
 export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<KeyObject[]> {
   try {
     return pemKeys(await readFile(file, "utf8"), algorithm);
@@ -105,7 +103,6 @@ export function unsignedBodyWarning({ authentication }: Config): string | undefi
   );
 }
 
-/** Such as `hmac and token, or by jwt`. */
 export function describeMethods({ authentication }: Config): string {
   return authentication.methods.map((all) => all.join(" and ")).join(", or by ");
 }
@@ -118,7 +115,6 @@ export interface RegisteredAddress {
   readonly version: CallbackRoute["version"];
 }
 
-/** The addresses of callbacks below a base address. */
 export function registeredAddresses(config: Config, baseUrl = config.baseUrl): RegisteredAddress[] {
   const { callbacks } = endpointPaths("", config.redirect.scopePath);
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));

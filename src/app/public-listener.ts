@@ -21,7 +21,6 @@ import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
 
-/** The public listener as the configuration describes it. */
 export function publicListener(
   config: Config,
   tls: TlsPair | null,
@@ -99,7 +98,6 @@ function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAcce
   };
 }
 
-/** What callbacks are compared with where they are refused; `named` are never accepted. */
 function diagnosisCandidates({ authentication }: Config, named: readonly NamedSecret[]): Expected {
   const { signing, token } = authentication;
   const { secrets: accepted, toleranceSeconds } = signing;

@@ -7,7 +7,6 @@ import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
 
 const PAGE_SIZE = 100;
 
-/** What each kind was sealed for. */
 const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = {
   failure: ([eventId = "", source = ""]) => failureContext({ eventId, source }),
   preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
@@ -15,7 +14,6 @@ const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = 
 };
 
 export interface ReencryptionResult {
-  /** Encrypted again with the current key. */
   reencrypted: number;
   /** Encrypted under a key that is not configured. */
   unreadable: number;

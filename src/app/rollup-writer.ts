@@ -6,9 +6,7 @@ import type { Rollups } from "../store/index.ts";
 /** Adds what this process has counted of its callbacks to the table that all processes share. */
 export interface RollupWriter {
   start(intervalMs: number): void;
-  /** Writes down what was counted until now; never rejects. */
   flush(): Promise<void>;
-  /** The last counts go into the table too. */
   stop(): Promise<void>;
 }
 

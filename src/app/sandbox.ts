@@ -19,7 +19,6 @@ const CONFIGURED =
   "an authorization server is configured (OAUTH_ISSUER or OAUTH_TOKEN_URL), so that flows go there; the sandbox platform stands in " +
   "where there is none";
 
-/** What a developer tries out; null in production. */
 export function createSandbox(
   config: Config,
   { receiver, mask }: Services,

@@ -50,7 +50,6 @@ interface Dependencies {
   readonly tracer: Tracer | undefined;
 }
 
-/** Everything between the listeners and the store. */
 export interface Services {
   readonly source: Source;
   readonly receiver: Receiver;
@@ -67,7 +66,6 @@ export interface Services {
   readonly onResponse: OnAnswered;
 }
 
-/** Puts the inner rooms together; made once at the start. */
 export function createServices(dependencies: Dependencies): Services {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
@@ -175,7 +173,6 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
   };
 }
 
-/** What the receive sequence reports, as metrics and warnings. */
 function createObserver(
   metrics: Metrics,
   noteCredential: (credential: Credential) => void,

@@ -19,10 +19,8 @@ import type { Services } from "./services.ts";
 
 type SourceView = SourcesView["items"][number];
 
-/** The source under which OAuth redirects are logged. */
 const OAUTH = "oauth";
 
-/** What platforms register, and whether it leads here. */
 export function createSources(
   config: Config,
   { receiver, source, callbackLog, endpointCheckProofs }: Services,

@@ -32,7 +32,6 @@ import { createServices, type Services } from "./services.ts";
 import { createSources } from "./sources.ts";
 import { logStartupWarnings } from "./startup-warnings.ts";
 
-/** What a receiver is made of besides its configuration. */
 export interface StartOptions extends PollIntervals {
   readonly handlers?: readonly Handler[];
   readonly migrations?: readonly Migration[];
@@ -40,7 +39,6 @@ export interface StartOptions extends PollIntervals {
   readonly logger: Logger;
 }
 
-/** A receiver that serves. */
 export interface RunningReceiver {
   /** Where the public listener can be reached from this machine, without the base path. */
   readonly publicOrigin: string;
@@ -51,7 +49,6 @@ export interface RunningReceiver {
   stop(): Promise<void>;
 }
 
-/** A receiver into which a test can look. */
 export interface InspectableReceiver extends RunningReceiver {
   readonly store: Store;
   /** Does what is due by the clock now, once, and resolves when it has ended: retries, deliveries, tokens. */
@@ -70,7 +67,6 @@ export async function start(config: Config, options: StartOptions): Promise<Runn
 /** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
 
-/** The same, for `testing/`. @throws as `start` does */
 export async function startInspectableReceiver(
   config: Config,
   options: StartOptions,
@@ -196,7 +192,6 @@ function runningReceiver(receiver: Omit<InspectableReceiver, "stop">, undo: Undo
   };
 }
 
-/** The tokens of the admin API, and the one count of wrong ones. */
 function tokenAccess(
   config: Config,
   { receiver }: Services,
@@ -244,7 +239,6 @@ async function adminListener(
 
 interface StartedTracing {
   readonly tracer: Tracer | undefined;
-  /** Its lines carry the ids of the trace in which they are written. */
   readonly logger: Logger;
 }
 

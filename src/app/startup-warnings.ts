@@ -4,7 +4,6 @@ import type { Registry } from "../handlers/index.ts";
 import type { Failures, Store } from "../store/index.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
 
-/** Warnings for the operator at a start; they do not prevent it. */
 export async function logStartupWarnings(
   config: Config,
   store: Store,

@@ -5,9 +5,7 @@ import { errorReason } from "../domain/index.ts";
 import { StartError } from "./start-error.ts";
 
 export interface TemporaryDatabase {
-  /** As in DATABASE_URL. */
   readonly url: string;
-  /** Takes away what was made for it. */
   remove(): Promise<void>;
 }
 

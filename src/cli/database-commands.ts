@@ -81,7 +81,6 @@ export function brokenInvariants({ invariants }: IntegrityReport): readonly Inva
   return invariants.filter(({ violations }) => violations > 0);
 }
 
-/** The last line: how many hold, and where to read on. */
 export function verifySummary(checked: IntegrityReport): string {
   const broken = brokenInvariants(checked).length;
   const all = checked.invariants.length;
@@ -89,7 +88,6 @@ export function verifySummary(checked: IntegrityReport): string {
   return `${broken} of ${all} do not hold; docs/reliability.md, "What verify finds", says what each means and what to do`;
 }
 
-/** One invariant, and what breaks it. */
 export function invariantLine({ name, message, violations, examples }: InvariantResult): string {
   const line = `${name}: ${message}`;
   if (violations === 0) return `${styleText("green", "ok     ")} ${line}`;

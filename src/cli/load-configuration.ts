@@ -36,7 +36,6 @@ export interface ConfigurationOptions {
   readonly config?: string;
 }
 
-/** What every command that takes `--env` says of it. */
 export const ENV_OPTION = [
   "--env <file>",
   "read variables from a file as well; the environment wins",

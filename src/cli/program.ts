@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
 import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
@@ -8,7 +9,6 @@ import { initCommand } from "./init/init-command.ts";
 import { listenCommand } from "./listen/listen-command.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
-import { oauthCommand } from "./oauth-command.ts";
 import { VERSION } from "./own-package.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
 import { sendCommand, signCommand } from "./send-commands.ts";
@@ -20,7 +20,6 @@ const EXIT_CODES = `
 Exit codes: 0 success, 1 failure (the message gives cause and remedy), 2 invalid usage.
 Configuration comes from the environment and from oncehook.config.ts; docs/configuration.md lists the variables.`;
 
-/** The command line, a file a command. */
 export function createProgram(): Command {
   const program = new Command("oncehook")
     .description("Receives callbacks from platforms and handles each event exactly once.")
@@ -55,6 +54,23 @@ export function createProgram(): Command {
     program.addCommand(withSettings(command, program));
   }
   return program;
+}
+
+function oauthCommand(): Command {
+  const state = adminCommand("state")
+    .description("Register the state of an OAuth flow that the platform starts.")
+    .argument("<state>", "the state that the redirect will bring back, at least 16 characters")
+    .option("--expires-in <seconds>", "how long it is expected, up to a day", wholeNumber(1, 86_400), 600)
+    .action(async (state: string, options: AdminOptions & { readonly expiresIn: number }) => {
+      const expected = { state, expires_in: options.expiresIn };
+      const words = (until: string) => `the state is expected until ${until}\n`;
+      await printAnswer(
+        options,
+        ({ oauth }) => oauth.expectState(expected),
+        ({ expires_at }) => words(expires_at),
+      );
+    });
+  return new Command("oauth").description("OAuth flows.").addCommand(state);
 }
 
 /** Commands below a command too: otherwise they would end the process themselves, with 1 for a wrong option. */

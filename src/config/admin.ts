@@ -81,7 +81,6 @@ interface ListenAddress {
   readonly port: number;
 }
 
-/** The admin listener, without its token. */
 export function adminOf(reading: AdminReading, listen: ListenAddress) {
   const { values } = reading;
   checkPort(reading, listen);

@@ -19,7 +19,6 @@ export interface ConfiguredHandler {
   readonly handle: (context: never) => unknown;
 }
 
-/** Where the file is looked for, in this order. */
 export const CONFIG_FILE_NAMES = [
   "oncehook.config.ts",
   "oncehook.config.mts",

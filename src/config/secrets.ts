@@ -66,7 +66,6 @@ function canonicalSecret(secret: string | Uint8Array): string {
   return key.success ? Buffer.from(key.data).toString("base64") : text;
 }
 
-/** The variables of one environment, with the name it has in messages. */
 export interface EnvironmentFile {
   readonly name: string;
   readonly values: Readonly<Record<string, string | undefined>>;
@@ -106,7 +105,6 @@ const MIN_BYTES = 8;
 /** How many neighbours of a hundred count up or down by one in a sequence. */
 const SEQUENCE_PERCENT = 75;
 
-/** A secret that can be guessed. */
 export interface WeakSecret {
   readonly name: string;
   readonly message: string;

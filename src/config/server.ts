@@ -112,7 +112,6 @@ interface Listen {
 
 type ServerReading = Reading<typeof SERVER_VARIABLES & typeof LIMIT_VARIABLES>;
 
-/** The public listener, its address and its limits. */
 export function serverOf(reading: ServerReading, listens: boolean) {
   const { values } = reading;
   const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;

@@ -32,7 +32,6 @@ export type Values = ValuesOf<typeof VARIABLES>;
 
 const ROWS = Object.entries<Variable>(VARIABLES) as [VariableName, Variable][];
 
-/** The variables that hold a secret of one of these kinds. */
 export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
   return ROWS.flatMap(([name, { secret }]) => (secret !== undefined && kinds.includes(secret) ? [name] : []));
 }
@@ -40,7 +39,6 @@ export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
 /** The secrets that are generated outside production. */
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
 
-/** The sections of docs/configuration.md. */
 const SECTIONS: readonly (readonly [string, VariableTable])[] = [
   ["Public listener", SERVER_VARIABLES],
   ["Database", DATABASE_VARIABLES],
@@ -59,11 +57,9 @@ export interface VariableDescription {
   readonly expects: string;
   readonly default: string;
   readonly meaning: string;
-  /** The heading of docs/configuration.md above it. */
   readonly section: string;
 }
 
-/** The variables, as docs/configuration.md shows them. */
 export function describeVariables(): VariableDescription[] {
   return SECTIONS.flatMap(([section, table]) =>
     Object.entries(table).map(([name, row]) => ({

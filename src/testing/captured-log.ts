@@ -5,7 +5,6 @@ export type LogLine = Readonly<Record<string, unknown>>;
 
 export interface CapturedLog {
   readonly logger: Logger;
-  /** What was logged so far. */
   readonly lines: Record<string, unknown>[];
 }
 

@@ -23,15 +23,12 @@ import { connectStore, keyStamp } from "../open-store.ts";
 import { assertEmpty, isEmpty, planCopy } from "./plan-copy.ts";
 
 export interface CopyRequest {
-  /** The SQLite file. */
   readonly from: string;
-  /** Its database is the target. */
   readonly config: Config;
   readonly handlers: readonly Handler[];
   readonly migrations: readonly Migration[];
   /** Tables of handlers that stay behind. */
   readonly skip: readonly string[];
-  /** Called after each batch. */
   onProgress(table: string, copied: number, rows: number): void;
 }
 
@@ -43,7 +40,6 @@ export interface CopiedTable {
 export interface CopyReport {
   readonly from: string;
   readonly to: string;
-  /** Whether an earlier run had copied a part. */
   readonly continued: boolean;
   /** Whether an earlier run had copied everything, so that nothing was left to copy. */
   readonly wasComplete: boolean;
@@ -54,7 +50,6 @@ export interface CopyReport {
   readonly checked: IntegrityReport;
 }
 
-/** What one transaction of the target holds at most. */
 const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
 
 /**
@@ -88,7 +83,6 @@ export async function copyDatabase(request: CopyRequest): Promise<CopyReport> {
   }
 }
 
-/** Before the target is touched. */
 function assertCopyable({ schema, settings }: CopySource, { from, config }: CopyRequest): void {
   const environment = settings.get("environment");
   if (environment !== undefined && environment !== config.environment)
@@ -144,7 +138,6 @@ interface CopyState extends Pick<CopyRequest, "from" | "onProgress"> {
   readonly positions: CopyProgress["positions"];
 }
 
-/** @returns the positions after it */
 async function copyTable(
   source: CopySource,
   target: CopyTarget,

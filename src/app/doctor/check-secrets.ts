@@ -8,7 +8,6 @@ const DAY_MS = 86_400_000;
 const QUIET_DAYS = 7;
 const ABOUT = "secrets";
 
-/** For each secret that is being rotated out: whether it is still in use, or can go. */
 export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
   const secrets = await configuredSecrets(config).catch((error: unknown) => {
@@ -35,7 +34,6 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }
 
-/** What to do about a secret that is being rotated out. */
 export interface RotationAdvice {
   readonly canRetire: boolean;
   readonly message: string;

@@ -25,7 +25,6 @@ import {
 import { checkDatabase } from "./check-database.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
-/** Every check of a configuration that is valid in itself. */
 export async function runDoctor(
   config: Config,
   registered: readonly string[],
@@ -59,7 +58,6 @@ function checkEnvironments(files: readonly EnvironmentFile[]): Finding[] {
   return problems.length > 0 ? problems : [ok(about, `${names} share no secret, address or database`)];
 }
 
-/** That the OpenID provider of operators can be discovered, and which redirect address it must know. */
 export async function checkAccess({ admin, environment }: Config): Promise<Finding[]> {
   const about = "admin access";
   const { oidc, baseUrl } = admin;
@@ -102,7 +100,6 @@ function checkAddress(
 
 const TIME_LIMIT_MS = 5_000;
 
-/** That callbacks can be authenticated: the files can be read, the platform's keys can be fetched. */
 export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const about = "authentication";
   try {
@@ -220,7 +217,6 @@ function matchesHost(certificate: X509Certificate, hostname: string): boolean {
 
 const CHECK_NAME = "notifications";
 
-/** That the hosts of the channels have addresses to which notifications may go. Nothing is sent. */
 async function checkNotifications(config: Config): Promise<Finding[]> {
   const { webhook, email } = config.notifications;
   const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
@@ -256,7 +252,6 @@ async function checkHost(url: string, { notifications }: Config): Promise<Findin
   }
 }
 
-/** That the authorization server can be discovered, and which redirect address it must know. */
 export async function checkOAuth(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
   const about = "oauth";
   const { oauth, redirect } = config;

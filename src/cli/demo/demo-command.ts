@@ -58,7 +58,6 @@ const EXPECTED: readonly (readonly [what: string, sql: string, found: number])[]
   ["failures left", "SELECT count(*) AS n FROM oncehook_failures", 0],
 ];
 
-/** Reads the demo's database, and compares it with the expected effects of the callbacks. */
 function checkStoredRows(file: string): DemoLine[] {
   const database = new DatabaseSync(file, { readOnly: true });
   try {

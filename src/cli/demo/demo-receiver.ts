@@ -7,7 +7,6 @@ import { defineHandler, type Handler } from "../../handlers/index.ts";
 import { createLogger, createMask } from "../../observability/index.ts";
 
 export interface DemoReceiver extends Pick<RunningReceiver, "stop"> {
-  /** The unified callback address. */
   readonly url: string;
   readonly secret: string;
   /** Asks the admin API whether the event has a record. */

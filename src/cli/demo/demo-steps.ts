@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sampleData, signedCallback } from "../../dev/sandbox/index.ts";
 import type { DemoReceiver } from "./demo-receiver.ts";
 
-/** One line of the demo's tables. */
 export interface DemoLine {
   readonly what: string;
   readonly got: string;
@@ -18,7 +17,6 @@ const DUPLICATES = 50;
 const RETRIED_WITHIN_MS = 8_000;
 const POLL_EVERY_MS = 100;
 
-/** Sends one callback after the other, good and bad, and holds each answer against what it should be. */
 export async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promise<DemoLine[]> {
   const sender = createSender(url, secret);
   const payment = { event_id: "evt-2", data: sampleData("payment_notify") };

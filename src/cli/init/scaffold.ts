@@ -6,7 +6,6 @@ import { PACKAGE_FOLDER, packageManifest } from "../own-package.ts";
 import { UserError } from "../user-error.ts";
 
 export interface Scaffolded {
-  /** Paths from the project's folder. */
   readonly written: readonly string[];
   /** Files of the user's that are as they were. */
   readonly kept: readonly string[];
@@ -80,14 +79,12 @@ async function write(folder: string, { path, text }: ProjectFile, flag: "wx" | "
   await writeFile(file, text, { flag });
 }
 
-/** A file of the project that is made, with its path from the project's folder. */
 interface ProjectFile {
   readonly path: string;
   readonly text: string;
 }
 
 const TEMPLATES = join(PACKAGE_FOLDER, "templates", "init");
-/** What only a new project can have. */
 const OWN = [
   "oncehook.config.ts",
   "handlers/parcel-shipped.ts",
@@ -103,12 +100,10 @@ const TEST = 'ls test/*.test.ts > /dev/null && node --test "test/**/*.test.ts"';
 /** Lines without which a secret or a database would end up in version control. */
 const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example"] as const;
 
-/** What `init` always writes, and for which there must be room. */
 function ownFiles(): Promise<ProjectFile[]> {
   return Promise.all(OWN.map(template));
 }
 
-/** What an existing project has already, and keeps. */
 async function sharedFiles(folder: string): Promise<ProjectFile[]> {
   return [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
 }

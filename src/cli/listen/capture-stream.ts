@@ -104,12 +104,9 @@ const LINE = z.union([
   z.object({ line: z.string() }).transform(() => ({ line: "unknown" as const })),
 ]);
 
-/** A line as the receiver wrote it. */
 type CaptureLine = z.infer<typeof LINE>;
-/** A request that a receiver got, as it came. */
 export type CapturedRequest = Extract<CaptureLine, { readonly line: "request" }>;
 
-/** @throws Disconnected for what no receiver writes */
 function parseCaptureLine(text: string, url: URL): CaptureLine {
   const parsed = LINE.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;

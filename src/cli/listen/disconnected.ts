@@ -2,13 +2,11 @@ import type { IncomingMessage } from "node:http";
 
 const NO_RECEIVER = "is --from the CALLBACK_BASE_URL of an Oncehook receiver, with its path?";
 
-/** An answer that no receiver gives. */
 export function notAReceiver({ origin, pathname }: URL): Disconnected {
   const words = `${origin}${pathname} answered something else than callbacks: ${NO_RECEIVER}`;
   return new Disconnected(words, "after_success");
 }
 
-/** An answer that is no stream, and what to do about it. */
 export function statusError({ statusCode = 0, headers }: IncomingMessage, url: URL): Disconnected {
   const who = `${url.origin} answered ${statusCode}`;
   if (statusCode === 429 || statusCode >= 500) {
@@ -55,7 +53,6 @@ export function tlsAdvice(origin: string, error: unknown): string {
   );
 }
 
-/** Why a connection could not be made, or broke. */
 export function connectionError(error: unknown, url: URL): Disconnected {
   return new Disconnected(connectionErrorMessage(error, url), "after_success");
 }

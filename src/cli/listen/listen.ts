@@ -67,7 +67,6 @@ function onSignals(): { readonly stopping: AbortSignal; readonly abandoned: Abor
   return { stopping: stopping.signal, abandoned: abandoned.signal };
 }
 
-/** Where a run has come to, for the next one to go on. */
 interface StateFile {
   readonly position: string | undefined;
   write(place: string): void;
@@ -75,7 +74,6 @@ interface StateFile {
 
 const STATE_SCHEMA = z.object({ from: z.string(), place: z.string() });
 
-/** @throws UserError where the file cannot be used, or is of another receiver */
 function stateFile(path: string, from: URL): StateFile {
   return {
     position: read(path, from.href),
@@ -124,14 +122,12 @@ function describeRequest({ headers, body }: CapturedRequest): EventSummary {
   };
 }
 
-/** One line for a person: when it came, what it is, and what the server at this machine answered. */
 export function callbackLine(request: CapturedRequest, { status, durationMs }: Delivered): string {
   const { eventType, eventId } = describeRequest(request);
   const what = eventColumns(eventType, eventId).join("  ");
   return `${timeOfDay(request.received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(durationMs)} ms`;
 }
 
-/** The same for scripts. */
 function callbackJson(request: CapturedRequest, { status, durationMs }: Delivered): string {
   const { eventType, eventId } = describeRequest(request);
   return escapedJson({

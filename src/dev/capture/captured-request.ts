@@ -27,7 +27,6 @@ export interface RequestLine {
   readonly body: string;
 }
 
-/** A reader's place. */
 export interface CapturePosition {
   readonly log: string;
   readonly id: number;
@@ -43,7 +42,6 @@ export function parsePosition(text: string): CapturePosition | undefined {
   return log === undefined ? undefined : { log, id: Number(id) };
 }
 
-/** A callback as it came over the wire. */
 export interface RawCallback {
   readonly requestId: string;
   readonly receivedAt: Date;

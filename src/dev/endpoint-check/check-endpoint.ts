@@ -88,7 +88,6 @@ function warningOf({ hostname }: URL, { remoteAddress }: ReceivedResponse): stri
     : `${where}: a platform outside cannot reach it. Set CALLBACK_BASE_URL to a public address.`;
 }
 
-/** The callback log. */
 export interface CallbackLogReader {
   /** Makes visible what this process has still to write. */
   flush(): Promise<void>;

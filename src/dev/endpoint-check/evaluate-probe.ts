@@ -137,7 +137,6 @@ function notReached(says: string): CheckResult {
   return { reached: false, message: says };
 }
 
-/** Why no answer came. */
 interface ConnectionProblem {
   readonly message: string;
   /** Whether the request may have been received all the same. */

@@ -1,18 +1,15 @@
 import type { ReceivedResponse } from "../../http-client/index.ts";
 import { type OwnListener, sendOrThrow } from "./send-event.ts";
 
-/** Where the parts of a flow stand. */
 export interface OAuthFlowOptions {
   readonly receiver: OwnListener;
   /** The origin that is registered: in a redirect it stands for the receiver. */
   readonly registeredOrigin: string;
   readonly startPath: string;
   readonly redirectUri: string;
-  /** The sandbox platform's. */
   readonly platformOrigin: string;
 }
 
-/** One request of the browser. */
 export interface OAuthFlowStep {
   readonly method: "GET";
   /** As the browser has it; it holds code and state. */
@@ -26,7 +23,6 @@ export interface OAuthFlowStep {
 
 export interface OAuthFlowRun {
   readonly steps: readonly OAuthFlowStep[];
-  /** Whether the user was signed in in the end. */
   readonly isSignedIn: boolean;
 }
 

@@ -8,7 +8,6 @@ import { sampleOfSchema } from "./sample-of-schema.ts";
 export interface Sample {
   readonly eventType: string;
   readonly version: Version;
-  /** The whole body. */
   readonly sample: JsonObject;
 }
 

@@ -4,11 +4,9 @@ import type { Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
-/** A callback that a user composed. */
 export interface ComposedCallback {
   /** Sent as it is: it need not be an event, nor JSON. */
   readonly body: string;
-  /** Sent as `X-API-Version`. */
   readonly version?: Version;
   /** `wrong`: signed with a secret that is not the platform's; `none`: not at all. */
   readonly sign: "right" | "wrong" | "none";
@@ -69,7 +67,6 @@ export async function sendEvent(
   };
 }
 
-/** @throws Unanswered */
 export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
   try {
     return await sendRequest(url, sending);
