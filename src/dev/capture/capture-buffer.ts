@@ -2,8 +2,7 @@ import type { Clock, Log } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
 import { createMinuteCounter, createRowBuffer } from "../../observability/index.ts";
 import type { Captures } from "../../store/index.ts";
-import type { CaptureLine } from "./captured-request.ts";
-import { encryptCapture, type RawCallback } from "./captured-request.ts";
+import { encryptCapture, parsePosition, type RawCallback } from "./captured-request.ts";
 import { follow, type StartPosition } from "./follow.ts";
 
 export interface CaptureBufferOptions {
@@ -13,20 +12,7 @@ export interface CaptureBufferOptions {
   readonly log: Log;
 }
 
-/** Keeps every callback as it came, outside production, for the laptop at which `oncehook listen` runs. */
-export interface CaptureBuffer {
-  /** Returns at once; it is stored with others shortly after. */
-  keep(request: RawCallback): void;
-  /** What was kept and what is kept from now on, until the signal. @throws what the database throws */
-  follow(beginning: StartPosition, over: AbortSignal): AsyncGenerator<CaptureLine, void, void>;
-  /** Deletes what is older or more than is kept; never rejects. */
-  sweep(): Promise<void>;
-  /** Says that all that follow should end. */
-  end(): void;
-  readonly ended: AbortSignal;
-  /** Stores what is still on its way. */
-  close(): Promise<void>;
-}
+export type CaptureBuffer = ReturnType<typeof createCaptureBuffer>;
 
 const DAY_MS = 86_400_000;
 const KEPT = { rows: 50_000, bytes: 256 * 1024 * 1024 };
@@ -34,7 +20,8 @@ const KEPT = { rows: 50_000, bytes: 256 * 1024 * 1024 };
 const SWEEP_AFTER = { rows: 5_000, bytes: 64 * 1024 * 1024 };
 const MAX_WAITING = 10_000;
 
-export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBufferOptions): CaptureBuffer {
+/** Keeps every callback as it came, outside production, for the laptop at which `oncehook listen` runs. */
+export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBufferOptions) {
   const ending = new AbortController();
   const since = { rows: 0, bytes: 0 };
   let sweeping: Promise<void> | undefined;
@@ -63,6 +50,7 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
     if (since.rows > SWEEP_AFTER.rows || since.bytes > SWEEP_AFTER.bytes) void sweep();
   }
 
+  /** Deletes what is older or more than is kept; never rejects. */
   function sweep(): Promise<void> {
     since.rows = 0;
     since.bytes = 0;
@@ -79,14 +67,20 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
   }
 
   return {
-    keep(request) {
+    /** Returns at once; it is stored with others shortly after. */
+    keep(request: RawCallback): void {
       if (!buffer.add(request)) lost.add();
     },
-    follow: (beginning, over) => follow(beginning, { store, encryptor, clock, log }, over),
+    parsePosition,
+    /** What was kept and what is kept from now on, until the signal. @throws what the database throws */
+    follow: (beginning: StartPosition, over: AbortSignal) =>
+      follow(beginning, { store, encryptor, clock, log }, over),
     sweep,
+    /** Says that all that follow should end. */
     end: () => ending.abort(),
     ended: ending.signal,
-    async close() {
+    /** Stores what is still on its way. */
+    async close(): Promise<void> {
       ending.abort();
       const rows = await buffer.close();
       await sweeping;
