@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { isLoopbackHost, savedAdminToken } from "../../config/index.ts";
-import { ENV_OPTION, loadEnvFile } from "../load-configuration.ts";
-import { UsageError, UserError } from "../user-error.ts";
+import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
 import type { ListenOptions } from "./listen.ts";
+import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
+import { UsageError, UserError } from "./user-error.ts";
 
 interface GivenOptions {
   readonly from: string;

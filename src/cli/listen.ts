@@ -1,13 +1,16 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { styleText } from "node:util";
 import { z } from "zod";
-import { fileErrorText, isJsonObject, parseJson } from "../../domain/index.ts";
-import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "../output.ts";
-import { UserError } from "../user-error.ts";
-import type { CapturedRequest } from "./capture-stream.ts";
-import type { Delivered } from "./deliver.ts";
-import { deliver } from "./deliver.ts";
-import { followReceiver } from "./follow-receiver.ts";
+import {
+  type CapturedRequest,
+  type Delivered,
+  Disconnected,
+  deliver,
+  followReceiver,
+} from "../dev/listen/index.ts";
+import { fileErrorText, isJsonObject, parseJson } from "../domain/index.ts";
+import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
+import { UserError } from "./user-error.ts";
 
 export interface ListenOptions {
   readonly from: URL;
@@ -20,6 +23,14 @@ export interface ListenOptions {
 
 /** Delivers until a signal, one request after the other. @throws UserError */
 export async function listen(options: ListenOptions): Promise<void> {
+  try {
+    await forwardAll(options);
+  } catch (error) {
+    throw error instanceof Disconnected ? new UserError(error.message, { cause: error }) : error;
+  }
+}
+
+async function forwardAll(options: ListenOptions): Promise<void> {
   const { from, to, statePath, isJson } = options;
   const state = statePath === undefined ? undefined : stateFile(statePath, from);
   const { stopping, abandoned } = onSignals();
@@ -67,17 +78,12 @@ function onSignals(): { readonly stopping: AbortSignal; readonly abandoned: Abor
   return { stopping: stopping.signal, abandoned: abandoned.signal };
 }
 
-interface StateFile {
-  readonly position: string | undefined;
-  write(place: string): void;
-}
-
 const STATE_SCHEMA = z.object({ from: z.string(), place: z.string() });
 
-function stateFile(path: string, from: URL): StateFile {
+function stateFile(path: string, from: URL) {
   return {
     position: read(path, from.href),
-    write(place) {
+    write(place: string): void {
       // Whole or not at all, also when this process is killed meanwhile.
       const written = `${path}.${process.pid}`;
       try {
@@ -105,13 +111,8 @@ function read(path: string, from: string): string | undefined {
   throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
 }
 
-interface EventSummary {
-  readonly eventType: string | null;
-  readonly eventId: string | null;
-}
-
 /** Type and id of the event, unverified: the type from the header, else from the body. */
-function describeRequest({ headers, body }: CapturedRequest): EventSummary {
+function describeRequest({ headers, body }: CapturedRequest) {
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
   const event = parseJson(Buffer.from(body, "base64").toString());
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);

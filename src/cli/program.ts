@@ -3,10 +3,8 @@ import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./cal
 import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
 import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
-import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
-import { initCommand } from "./init/init-command.ts";
-import { listenCommand } from "./listen/listen-command.ts";
+import { listenCommand } from "./listen-command.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { VERSION } from "./own-package.ts";
@@ -71,6 +69,24 @@ function oauthCommand(): Command {
       );
     });
   return new Command("oauth").description("OAuth flows.").addCommand(state);
+}
+
+// What these two do is loaded when it is asked for: a receiver that starts has no use for it.
+function initCommand(): Command {
+  return new Command("init")
+    .description(
+      "Write the first files of a project: configuration, a handler, its test. Nothing is written over.",
+    )
+    .argument("[folder]", "the project's folder, made where there is none", ".")
+    .action(async (folder: string) => (await import("./init.ts")).init(folder));
+}
+
+function demoCommand(): Command {
+  return new Command("demo")
+    .description(
+      "Start a receiver on a temporary database, send it valid and invalid callbacks, and show the results.",
+    )
+    .action(async () => (await import("./demo.ts")).demo());
 }
 
 /** Commands below a command too: otherwise they would end the process themselves, with 1 for a wrong option. */

@@ -1,31 +1,5 @@
 import type { Encryptor } from "../../encryption/index.ts";
 import type { CapturedRequest, NewCapturedRequest } from "../../store/index.ts";
-/** One line of the stream that `oncehook listen` reads (NDJSON). Readers skip the lines they do not know. */
-export type CaptureLine =
-  /** The first line: from where on requests follow. */
-  | { readonly line: "hello"; readonly at: string; readonly database: "same" | "another" | "older" }
-  | RequestLine
-  /** One request that is kept cannot be read: it was encrypted with a key that is not configured any more. */
-  | { readonly line: "unreadable"; readonly at: string }
-  /** Requests after the reader's position were deleted before it read them. */
-  | { readonly line: "swept" }
-  /** Nothing new, and still here. */
-  | { readonly line: "heartbeat" };
-
-export interface RequestLine {
-  readonly line: "request";
-  /** Where to go on after this one; for the receiver alone to understand. */
-  readonly at: string;
-  /** ISO 8601. */
-  readonly received_at: string;
-  readonly method: string;
-  /** The request target as it was sent. */
-  readonly url: string;
-  /** Names and values in turn, as they were sent. */
-  readonly headers: readonly string[];
-  /** The body's bytes as base64. */
-  readonly body: string;
-}
 
 export interface CapturePosition {
   readonly log: string;

@@ -2,12 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock, Log } from "../../domain/index.ts";
 import type { Encryptor } from "../../encryption/index.ts";
 import type { CapturedRequest, Captures } from "../../store/index.ts";
-import {
-  type CaptureLine,
-  type CapturePosition,
-  decryptCapture,
-  formatPosition,
-} from "./captured-request.ts";
+import type { CaptureLine } from "../listen/index.ts";
+import { type CapturePosition, decryptCapture, formatPosition } from "./captured-request.ts";
 
 /** Where a reader begins: after a place, with what came lately, or with what comes from now on. */
 export type StartPosition =

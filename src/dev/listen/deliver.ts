@@ -1,9 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { UserError } from "../user-error.ts";
-import type { CapturedRequest } from "./capture-stream.ts";
-import { errorCode, isTlsError, tlsAdvice } from "./disconnected.ts";
+import { type CapturedRequest, Disconnected, errorCode, isTlsError, tlsAdvice } from "./capture-stream.ts";
 
 export interface Delivered {
   readonly status: number;
@@ -44,7 +42,7 @@ const LOG_SLOW_AFTER_MS = 10_000;
  * Sends a request as it came, with the same bytes, until the server responds with any status: it may be restarted in
  * the middle, and a debugger may hold an answer up for as long as it likes.
  * @returns undefined where it was given up
- * @throws UserError where the server's TLS is not believed
+ * @throws Disconnected where the server's TLS is not believed
  */
 export async function deliver(
   request: CapturedRequest,
@@ -62,7 +60,7 @@ export async function deliver(
       return { status, durationMs: performance.now() - startedAt };
     } catch (error) {
       if (abandoned.aborted) return undefined;
-      if (isTlsError(error)) throw new UserError(tlsAdvice(to.origin, error), { cause: error });
+      if (isTlsError(error)) throw new Disconnected(tlsAdvice(to.origin, error), "never");
       if (!isSilent) log(`${to.origin} does not answer (${errorCode(error)}); callbacks wait until it does`);
       isSilent = true;
     } finally {
