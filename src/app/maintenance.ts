@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Config } from "../config/index.ts";
-import { systemClock } from "../domain/index.ts";
+import { errorReason, systemClock } from "../domain/index.ts";
 import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 
@@ -64,9 +64,6 @@ export async function withMaintenanceError<T>(
     return await work();
   } catch (cause) {
     if (cause instanceof MaintenanceError) throw cause;
-    // Of several addresses that were tried, an error speaks only in its parts.
-    const errors = cause instanceof AggregateError ? (cause.errors as unknown[]) : [cause];
-    const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");
-    throw new MaintenanceError(`${variable}: ${what}: ${why}`, { cause });
+    throw new MaintenanceError(`${variable}: ${what}: ${errorReason(cause)}`, { cause });
   }
 }

@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Config } from "../config/index.ts";
-import { type AuthMethod, ConfigError, type JwtConfig } from "../config/index.ts";
-import type { Clock } from "../domain/index.ts";
+import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
+import { type Clock, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
@@ -85,8 +84,8 @@ export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<
   try {
     return pemKeys(await readFile(file, "utf8"), algorithm);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError([`JWT_PUBLIC_KEY_FILE: got ${JSON.stringify(file)}, which cannot be used: ${why}`]);
+    const got = `got ${JSON.stringify(file)}, which cannot be used: ${errorReason(cause)}`;
+    throw new ConfigError([`JWT_PUBLIC_KEY_FILE: ${got}`]);
   }
 }
 

@@ -105,17 +105,15 @@ function handleProcessErrors(logger: Logger): void {
 }
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
-function printStartup(
-  { config, file, generated, secretsFile }: LoadedConfiguration,
-  { adminOrigin, publicOrigin }: RunningReceiver,
-): void {
+function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }: RunningReceiver): void {
+  const { config, generated, secretsFile } = loaded;
   const lines = [
     `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)
     lines.push(`Generated for ${config.environment}: ${generated.join(", ")} in ${secretsFile}`);
-  if (config.environment === "development" && sampleIsHandled({ config, file }))
+  if (config.environment === "development" && sampleIsHandled(loaded))
     lines.push(`Try it: ${isClone() ? "npm run oncehook --" : "npx oncehook"} send payment_notify`);
   process.stderr.write(`${lines.join("\n")}\n`);
 }
@@ -126,7 +124,7 @@ function isClone(): boolean {
 }
 
 /** `send` has a sample for the built-in handler; one of the user's own may want other data. */
-function sampleIsHandled({ config, file }: Pick<LoadedConfiguration, "config" | "file">): boolean {
+function sampleIsHandled({ config, file }: LoadedConfiguration): boolean {
   const type = "payment_notify";
   return config.builtInHandlers.includes(type) && !file.handlers?.some((handler) => handler.type === type);
 }

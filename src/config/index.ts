@@ -7,4 +7,4 @@ export { loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";
 export { ConfigError } from "./read-variables.ts";
 export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
-export { describeVariables, type VariableDescription } from "./variables.ts";
+export { describeVariables } from "./variables.ts";

@@ -39,7 +39,7 @@ export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
 /** The secrets that are generated outside production. */
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
 
-const SECTIONS: readonly (readonly [string, VariableTable])[] = [
+const SECTIONS: readonly (readonly [heading: string, VariableTable])[] = [
   ["Public listener", SERVER_VARIABLES],
   ["Database", DATABASE_VARIABLES],
   ["Authentication of callbacks", AUTHENTICATION_VARIABLES],
@@ -52,15 +52,8 @@ const SECTIONS: readonly (readonly [string, VariableTable])[] = [
   ["Admin access", ADMIN_VARIABLES],
 ];
 
-export interface VariableDescription {
-  readonly name: string;
-  readonly expects: string;
-  readonly default: string;
-  readonly meaning: string;
-  readonly section: string;
-}
-
-export function describeVariables(): VariableDescription[] {
+/** The variables as docs/configuration.md shows them, each with the heading above it. */
+export function describeVariables() {
   return SECTIONS.flatMap(([section, table]) =>
     Object.entries(table).map(([name, row]) => ({
       name,

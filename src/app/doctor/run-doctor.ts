@@ -3,10 +3,9 @@ import { isIP } from "node:net";
 import { getCACertificates } from "node:tls";
 import { CALLBACK_PATH } from "../../admin/index.ts";
 import { type Config, ConfigError, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
-import { systemClock } from "../../domain/index.ts";
+import { errorReason, systemClock } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import { readTlsPair } from "../../http/index.ts";
-
 import { boundedFetch } from "../../http-client/index.ts";
 import { createPlatform } from "../../oauth/index.ts";
 import { createAllowedAddresses } from "../../outbox/index.ts";
@@ -65,8 +64,7 @@ export async function checkAccess({ admin, environment }: Config): Promise<Findi
   try {
     await providerPlatform(oidc, environment).server();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return [failure(about, `ADMIN_OIDC_ISSUER: ${oidc.issuer} cannot be discovered: ${why}`)];
+    return [failure(about, `ADMIN_OIDC_ISSUER: ${oidc.issuer} cannot be discovered: ${errorReason(error)}`)];
   }
   return [ok(about, `register this redirect address with the provider: ${baseUrl}${CALLBACK_PATH}`)];
 }
@@ -155,7 +153,7 @@ export async function checkCertificate(
     certificate = new X509Certificate(cert);
     chain = (cert.toString("latin1").match(ONE_CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
   } catch (error) {
-    return [failure(about, error instanceof Error ? error.message : String(error))];
+    return [failure(about, errorReason(error))];
   }
   const { hostname } = new URL(baseUrl);
   const findings: Finding[] = [];
@@ -248,7 +246,7 @@ async function checkHost(url: string, { notifications }: Config): Promise<Findin
     );
     return ok(CHECK_NAME, `${protocol}//${host} has an address they may go to`);
   } catch (error) {
-    return failure(CHECK_NAME, error instanceof Error ? error.message : String(error));
+    return failure(CHECK_NAME, errorReason(error));
   }
 }
 
@@ -264,8 +262,7 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
   try {
     server = await createPlatform(oauth, config.environment === "production").server();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${why}`)];
+    return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${errorReason(error)}`)];
   }
   const findings = [ok(about, `register this redirect address with the platform: ${redirect.uri}`)];
   if (unhandled !== undefined) findings.push(warning(about, unhandled));

@@ -18,7 +18,7 @@ export interface OAuthFlowStep {
   readonly message: string;
   /** Empty for a redirect. */
   readonly body: string;
-  readonly durationMs: number;
+  readonly duration_ms: number;
 }
 
 export interface OAuthFlowRun {
@@ -46,15 +46,9 @@ export async function runOAuthFlow(places: OAuthFlowOptions): Promise<OAuthFlowR
     const startedAt = performance.now();
     const answer = await visit(next, place, places, cookies);
     const { status, body } = answer;
-    const tookMs = performance.now() - startedAt;
-    steps.push({
-      method: "GET",
-      url: next.href,
-      status,
-      message: stageMessage(place, status),
-      body,
-      durationMs: tookMs,
-    });
+    const message = stageMessage(place, status);
+    const duration_ms = performance.now() - startedAt;
+    steps.push({ method: "GET", url: next.href, status, message, body, duration_ms });
     if (place === "redirect") return { steps, isSignedIn: status === 200 };
     const { location } = answer.headers;
     next = location === undefined ? null : URL.parse(location, next.href);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Version } from "../../domain/index.ts";
+import { errorReason, type Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
@@ -71,12 +71,7 @@ export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promis
   try {
     return await sendRequest(url, sending);
   } catch (cause) {
-    throw new NoResponseError(
-      `${url.origin} did not answer: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        cause,
-      },
-    );
+    throw new NoResponseError(`${url.origin} did not answer: ${errorReason(cause)}`, { cause });
   }
 }
 
