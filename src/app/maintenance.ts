@@ -6,10 +6,7 @@ import type { Restored } from "../store/sqlite/index.ts";
 
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 
-/**
- * Holds the configured database, or an SQLite file, against its invariants.
- * @throws MaintenanceError
- */
+/** Holds the configured database, or an SQLite file, against its invariants. @throws MaintenanceError */
 export function verifyDatabase({ database }: DatabaseLocation, file?: string): Promise<IntegrityReport> {
   return withMaintenanceError(`${databaseName(database, file)} cannot be read`, async () => {
     if (file === undefined && database.kind === "postgres") {

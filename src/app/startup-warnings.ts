@@ -43,10 +43,7 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
   }
 }
 
-/**
- * Channels with waiting deliveries that are no longer configured.
- * @returns a sentence for each
- */
+/** Channels with waiting deliveries that are no longer configured. @returns a sentence for each */
 export function unconfiguredChannelWarnings(
   waiting: ReadonlyMap<string, number>,
   destinations: readonly string[],

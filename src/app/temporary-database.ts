@@ -16,8 +16,7 @@ export interface TemporaryDatabase {
  */
 export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
   if (given === undefined) return temporarySqliteFile();
-  if (given.startsWith("sqlite:")) return { url: given, remove: async () => {} };
-  // An address of another kind is the configuration's to refuse, in its words.
+  // A file that is named stays; an address of another kind is the configuration's to refuse.
   if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
   const { createScratchDatabase } = await import("../store/postgres/index.ts");
   try {

@@ -49,10 +49,6 @@ export function databaseSummary(
   return `${name}: environment ${environment ?? "not stamped yet"}, ${records} events${newest}`;
 }
 
-interface VerifyOptions extends DatabaseOptions {
-  readonly json?: true;
-}
-
 export function verifyCommand(): Command {
   return databaseCommand("verify")
     .description(
@@ -60,7 +56,7 @@ export function verifyCommand(): Command {
     )
     .argument("[file]", "an SQLite file, such as a backup, instead of DATABASE_URL")
     .option("--json", "print what was found as JSON, for scripts")
-    .action(async (file: string | undefined, options: VerifyOptions) => {
+    .action(async (file: string | undefined, options: DatabaseOptions & JsonOptions) => {
       const where = loadDatabaseLocation(options);
       const checked = await verifyDatabase(where, file);
       const database = databaseName(where.database, file);

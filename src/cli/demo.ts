@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { createAdminClient } from "../admin-client/index.ts";
-import { type RunningReceiver, start } from "../app/index.ts";
+import { start } from "../app/index.ts";
 import { loadConfig } from "../config/index.ts";
 import { sampleData, signedCallback } from "../dev/sandbox/index.ts";
 import { defineHandler, type Handler } from "../handlers/index.ts";
@@ -67,19 +67,14 @@ function checkStoredRows(file: string): DemoLine[] {
   }
 }
 
-interface DemoReceiver extends Pick<RunningReceiver, "stop"> {
-  readonly url: string;
-  readonly secret: string;
-  /** Asks the admin API whether the event has a record. */
-  readonly isProcessed: (eventId: string) => Promise<boolean>;
-}
+type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
 /** The delay between retries: a minute by default, a second here, to keep the demo short. */
 const RETRY_DELAY_SECONDS = "1";
 const RETRY_POLL_MS = 200;
 
 /** A real receiver, as `serve` starts it, on a database of its own and any free ports. */
-async function startDemoReceiver(databaseFile: string): Promise<DemoReceiver> {
+async function startDemoReceiver(databaseFile: string) {
   const [secret = "", token = "", key = ""] = Array.from({ length: 3 }, () =>
     randomBytes(32).toString("base64"),
   );
@@ -100,6 +95,7 @@ async function startDemoReceiver(databaseFile: string): Promise<DemoReceiver> {
   const logger = createLogger({ level: "silent", mask: createMask({ ...config.mask, secretValues: [] }) });
   const running = await start(config, { handlers: [failsOnce()], logger, retryPollMs: RETRY_POLL_MS });
   const { events } = createAdminClient({ origin: running.adminOrigin, token });
+  /** Asks the admin API whether the event has a record. */
   const isProcessed = async (eventId: string) =>
     (await events.list({ event_id: eventId })).items.length === 1;
   return { url: `${running.publicOrigin}/api/platform/callback`, secret, isProcessed, stop: running.stop };
@@ -165,14 +161,14 @@ async function sendAll({ url, secret, isProcessed }: DemoReceiver): Promise<Demo
   ];
 }
 
-type Send = (
-  type: string,
-  event: { event_id: string; data?: unknown },
-  signature?: string,
-) => Promise<DemoResponse>;
+type Send = ReturnType<typeof createSender>;
+interface DemoEvent {
+  readonly event_id: string;
+  readonly data?: unknown;
+}
 
-function createSender(url: string, secret: string): Send {
-  return async (type, event, signature) => {
+function createSender(url: string, secret: string) {
+  return async (type: string, event: DemoEvent, signature?: string): Promise<DemoResponse> => {
     const timestamp = Math.floor(Date.now() / 1000);
     const whole = { event_type: type, timestamp, data: sampleData(type), ...event };
     const { headers, body } = signedCallback(secret, whole, type);

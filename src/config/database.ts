@@ -62,10 +62,7 @@ export const ENCRYPTION_VARIABLES = {
 
 const MAINTENANCE_VARIABLES = { APP_ENV: SERVER_VARIABLES.APP_ENV, ...DATABASE_VARIABLES };
 
-/**
- * Reads only the database settings: maintenance commands need no secrets, and generate none.
- * @throws ConfigError
- */
+/** Reads only the database settings: maintenance commands need no secrets, and generate none. @throws ConfigError */
 export function loadDatabase(env: Environment) {
   const reading = readVariables(MAINTENANCE_VARIABLES, env);
   const database = databaseOf(reading, env);

@@ -5,19 +5,13 @@ import { z } from "zod";
 import { parseJson } from "../domain/index.ts";
 import { makePrivateFolder } from "../files/index.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { type Config, type ConfigUse, loadConfig } from "./load-config.ts";
+import { type ConfigUse, loadConfig } from "./load-config.ts";
 import { ConfigError, type Environment } from "./read-variables.ts";
 import { GENERATED } from "./variables.ts";
 
-export interface LoadedEnvironment {
-  readonly config: Config;
-  /** The names of the secrets that were generated just now. */
-  readonly generated: readonly string[];
-  readonly secretsFile: string | undefined;
-}
-
 /**
  * The configuration of these variables; outside production, secrets that are not set are generated and kept.
+ * @returns also the names of the secrets that were generated just now, and where they lie
  * @throws ConfigError
  */
 export async function loadEnvironment({
@@ -31,7 +25,7 @@ export async function loadEnvironment({
   /** The configuration file: one with handlers of its own decides which built-in ones are on. */
   readonly file?: ConfigFile;
   readonly use?: ConfigUse;
-}): Promise<LoadedEnvironment> {
+}) {
   const environment = env.APP_ENV || "development";
   const missing = GENERATED.filter((name) => env[name] === undefined || env[name] === "");
   if (missing.length === 0 || !["development", "test"].includes(environment)) {

@@ -105,22 +105,27 @@ const MIN_BYTES = 8;
 /** How many neighbours of a hundred count up or down by one in a sequence. */
 const SEQUENCE_PERCENT = 75;
 
-export interface WeakSecret {
+/** What is wrong with a variable, in words that follow its name. */
+export interface Exposure {
   readonly name: string;
   readonly message: string;
-  readonly isPrevious: boolean;
+  /** `warn`: production starts with a warning. */
+  readonly production?: "warn";
+  /** `ignore`: a development machine has good reasons for it. */
+  readonly development?: "ignore";
 }
 
 /** Every configured secret that can be guessed, with the reason; none of its text. */
-export function weakSecrets(values: Values): WeakSecret[] {
+export function weakSecrets(values: Values): Exposure[] {
   const find = (kind: "own" | "previous") =>
-    secretNames(kind).flatMap((name) => {
+    secretNames(kind).flatMap((name): Exposure[] => {
       const secrets = [values[name]].flat().filter(isSecret);
       const weakness = secrets.map(weaknessOf).find((one) => one !== undefined);
       if (weakness === undefined) return [];
       const command = `openssl rand ${name.startsWith("ENCRYPTION_KEY") ? "-base64" : "-hex"} 32`;
       const message = `got ${weakness}, expected a random one, such as from: ${command}`;
-      return [{ name, message, isPrevious: kind === "previous" }];
+      if (kind === "own") return [{ name, message }];
+      return [{ name, message: `${message}; remove it once it is rotated out`, production: "warn" }];
     });
   // Platforms issue short secrets, but no placeholder.
   const issued = secretNames("issued")
@@ -128,7 +133,6 @@ export function weakSecrets(values: Values): WeakSecret[] {
     .map((name) => ({
       name,
       message: "got a placeholder, expected the secret that the platform has issued",
-      isPrevious: false,
     }));
   return [...find("own"), ...issued, ...find("previous")];
 }

@@ -32,11 +32,9 @@ export async function runDoctor(
 ): Promise<Finding[]> {
   const { database } = config;
   const now = systemClock.now();
+  const kind = database.kind === "sqlite" ? "SQLite" : "PostgreSQL";
   return [
-    ok(
-      "configuration",
-      `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
-    ),
+    ok("configuration", `is valid for ${config.environment}, on ${kind}`),
     ...config.warnings.map((text) => warning("configuration", text)),
     ...(await checkAuthentication(config)),
     ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
@@ -158,12 +156,8 @@ export async function checkCertificate(
   const { hostname } = new URL(baseUrl);
   const findings: Finding[] = [];
   if (!matchesHost(certificate, hostname)) {
-    findings.push(
-      failure(
-        about,
-        `is not for ${hostname}, the host of CALLBACK_BASE_URL, but for ${certificate.subjectAltName}`,
-      ),
-    );
+    const but = `the host of CALLBACK_BASE_URL, but for ${certificate.subjectAltName}`;
+    findings.push(failure(about, `is not for ${hostname}, ${but}`));
   }
   const days = Math.floor((certificate.validToDate.getTime() - now.getTime()) / DAY_MS);
   if (days < 0) findings.push(failure(about, `expired on ${certificate.validTo}; renew it`));
@@ -218,20 +212,17 @@ const CHECK_NAME = "notifications";
 async function checkNotifications(config: Config): Promise<Finding[]> {
   const { webhook, email } = config.notifications;
   const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
-  const findings = await checkAuthorities(config);
+  const problems = await trustedCertificates(config).then(
+    () => [],
+    (error: unknown) => {
+      if (error instanceof ConfigError) return error.problems;
+      throw error;
+    },
+  );
+  const findings = problems.map((problem) => failure(CHECK_NAME, problem));
   if (urls.length > 0)
     return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
-}
-
-async function checkAuthorities(config: Config): Promise<Finding[]> {
-  try {
-    await trustedCertificates(config);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map((problem) => failure(CHECK_NAME, problem));
-    throw error;
-  }
 }
 
 /** Told is the origin alone: the rest of the address may be a secret. */

@@ -9,10 +9,7 @@ const LINE_FEED = 10;
 /** The longest body that a receiver takes, as base64, and its headers. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 
-/**
- * The lines of one connection, until it ends.
- * @throws Disconnected at its end
- */
+/** The lines of one connection, until it ends. @throws Disconnected at its end */
 export async function* captureLines(
   url: URL,
   token: string,

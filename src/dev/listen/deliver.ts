@@ -19,20 +19,8 @@ export interface DeliverOptions {
 }
 
 /** Hop-by-hop headers (RFC 9110 §7.6.1), and those set again for this connection. */
-const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const CONNECTION_HEADER =
+  /^(connection|content-length|expect|host|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/i;
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 2_000;
@@ -108,7 +96,5 @@ function endToEndHeaders(raw: readonly string[]): string[] {
   const dropped = new Set(
     named.flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase())),
   );
-  return pairs
-    .filter(([name]) => !CONNECTION_HEADERS.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()))
-    .flat();
+  return pairs.filter(([name]) => !CONNECTION_HEADER.test(name) && !dropped.has(name.toLowerCase())).flat();
 }
