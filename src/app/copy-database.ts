@@ -8,7 +8,6 @@ import {
   type CopyTarget,
   type Fingerprint,
   FingerprintSum,
-  type IntegrityReport,
   isWrongKey,
   MaintenanceError,
   type Migration,
@@ -33,23 +32,7 @@ export interface CopyRequest {
   onProgress(table: string, copied: number, rows: number): void;
 }
 
-export interface CopiedTable {
-  readonly table: string;
-  readonly rows: number;
-}
-
-export interface CopyReport {
-  readonly from: string;
-  readonly to: string;
-  readonly continued: boolean;
-  /** Whether an earlier run had copied everything, so that nothing was left to copy. */
-  readonly wasComplete: boolean;
-  /** Every row of them was compared. */
-  readonly tables: readonly CopiedTable[];
-  readonly notCopied: readonly CopiedTable[];
-  /** The target, checked against the invariants. */
-  readonly checked: IntegrityReport;
-}
+export type CopyReport = Awaited<ReturnType<typeof copyDatabase>>;
 
 const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
 
@@ -57,7 +40,7 @@ const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
  * Copies an SQLite database to PostgreSQL, or continues where an earlier run ended, and compares every row at the end.
  * @throws MaintenanceError, MigrationError or StartError; the source is never changed
  */
-export async function copyDatabase(request: CopyRequest): Promise<CopyReport> {
+export async function copyDatabase(request: CopyRequest) {
   const { from, config } = request;
   const { database } = config;
   if (database.kind !== "postgres")
@@ -111,6 +94,7 @@ async function copyTo(url: string, source: CopySource, request: CopyRequest) {
     const progress = target.progress ?? { from, positions: {} };
     const expected = (pair: CopyPair) => fingerprintOf(source, pair);
     const report = (found: readonly Fingerprint[], wasComplete: boolean) => ({
+      /** Whether an earlier run had copied a part; with `wasComplete` it had copied everything. */
       continued: target.progress !== undefined,
       wasComplete,
       tables: pairs.map(({ to }, index) => ({ table: to, rows: found[index]?.rows ?? 0 })),

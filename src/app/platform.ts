@@ -106,15 +106,10 @@ export function describeMethods({ authentication }: Config): string {
   return authentication.methods.map((all) => all.join(" and ")).join(", or by ");
 }
 
-type CallbackRoute = ReturnType<typeof endpointPaths>["callbacks"][number];
+export type RegisteredAddress = ReturnType<typeof registeredAddresses>[number];
 
-/** An address exactly as the platform registers it (SPEC 1.2). */
-export interface RegisteredAddress {
-  readonly url: string;
-  readonly version: CallbackRoute["version"];
-}
-
-export function registeredAddresses(config: Config, baseUrl = config.baseUrl): RegisteredAddress[] {
+/** The addresses of callbacks, exactly as the platform registers them (SPEC 1.2). */
+export function registeredAddresses(config: Config, baseUrl = config.baseUrl) {
   const { callbacks } = endpointPaths("", config.redirect.scopePath);
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }

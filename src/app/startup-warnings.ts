@@ -31,13 +31,12 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
     const types = waiting
       .filter(({ version, eventType }) => registry.find(version as Version, eventType) === undefined)
       .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
-    if (types.length > 0) {
+    if (types.length > 0)
       log.warn(
         { types },
         "events wait for a retry without a handler for their types: configure the " +
           "handlers (HANDLERS, oncehook.config.ts), or discard the events",
       );
-    }
   } catch (error) {
     log.warn({ err: error }, "reading the types of waiting events failed");
   }

@@ -9,7 +9,6 @@ import {
   verifyDatabase,
 } from "../app/index.ts";
 import { loadDatabase } from "../config/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import type { IntegrityReport, InvariantResult } from "../store/index.ts";
 import {
   type ConfigurationOptions,
@@ -141,11 +140,9 @@ export function migrateCommand(): Command {
     )
     .option(...JSON_OPTION)
     .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
-      const { config, file } = await loadConfiguration(options);
-      const handlers = (file.handlers ?? []) as readonly Handler[];
-      const { applied } = await migrate(config, handlers, file.migrations ?? [], {
-        acceptNewKey: options.acceptNewKey ?? false,
-      });
+      const { config, handlers, migrations } = await loadConfiguration(options);
+      const acceptNewKey = options.acceptNewKey ?? false;
+      const { applied } = await migrate(config, handlers, migrations, { acceptNewKey });
       const done = applied.map((name) => `applied ${name}\n`).join("");
       printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
     });

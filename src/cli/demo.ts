@@ -201,9 +201,8 @@ async function retriedFailure(send: Send, isProcessed: DemoReceiver["isProcessed
   const event = { event_id: "evt-7", data: { parcel_id: "parcel-1" } };
   const failed = line("a handler that fails", await send("parcel_shipped", event), /^500 .*"internal error"/);
   const startedAt = performance.now();
-  while (!(await isProcessed(event.event_id)) && performance.now() - startedAt < RETRIED_WITHIN_MS) {
+  while (!(await isProcessed(event.event_id)) && performance.now() - startedAt < RETRIED_WITHIN_MS)
     await sleep(POLL_EVERY_MS);
-  }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const healed = await send("parcel_shipped", event);
   return [

@@ -8,18 +8,17 @@ import { UserError } from "./user-error.ts";
 
 export async function init(named: string): Promise<void> {
   const folder = resolve(named);
-  if (folder === resolve(PACKAGE_FOLDER)) {
+  if (folder === resolve(PACKAGE_FOLDER))
     throw new UserError(
       "this is Oncehook's own folder; name the one of your project, such as: init ../my-receiver",
     );
-  }
   // Read first: invalid JSON is reported before anything is written.
   manifestIn(folder);
   const done = await scaffold(folder);
   process.stdout.write(`${report(folder, done)}\nNext:\n\n${indented(nextSteps(folder))}\n`);
 }
 
-function report(folder: string, { written, kept }: Scaffolded): string {
+function report(folder: string, { written, kept }: Awaited<ReturnType<typeof scaffold>>): string {
   const yours = kept.length === 0 ? "" : `\nYours, and left as it was: ${kept.join(", ")}\n`;
   return `Written to ${folder}:\n\n${indented(written)}${yours}`;
 }
@@ -97,27 +96,20 @@ function isInstalled(folder: string): boolean {
   return dirname(here) === here ? false : isInstalled(dirname(here));
 }
 
-interface Scaffolded {
-  readonly written: readonly string[];
-  /** Files of the user's that are as they were. */
-  readonly kept: readonly string[];
-}
-
 /**
  * Writes a project's first files. Nothing is written where one of them is there already.
  * @throws UserError that names those
  */
-async function scaffold(folder: string): Promise<Scaffolded> {
+async function scaffold(folder: string) {
   const own = await ownFiles();
   const inTheWay = await present(folder, [
     ...new Set([...own.map(({ path }) => path), ...CONFIG_FILE_NAMES]),
   ]);
-  if (inTheWay.length > 0) {
+  if (inTheWay.length > 0)
     throw new UserError(
       `${inTheWay.join(", ")}: already in ${folder}, and nothing is written over. Nothing was changed; name an empty ` +
         "folder, or take the files away first",
     );
-  }
   const around = await sharedFiles(folder);
   const kept = await present(
     folder,

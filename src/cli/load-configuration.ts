@@ -3,6 +3,7 @@ import { parseEnv } from "node:util";
 import { Command } from "commander";
 import { type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
 import { fileErrorText } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import { UserError } from "./user-error.ts";
 
 export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
@@ -12,7 +13,9 @@ export async function loadConfiguration(options: ConfigurationOptions = {}, use:
   if (options.env !== undefined) loadEnvFile(options.env);
   const cwd = process.cwd();
   const file = await loadConfigFile(cwd, options.config);
-  return { ...(await loadEnvironment({ env: process.env, cwd, file, use })), file };
+  const handlers = (file.handlers ?? []) as readonly Handler[];
+  const loaded = await loadEnvironment({ env: process.env, cwd, file, use });
+  return { ...loaded, handlers, migrations: file.migrations ?? [] };
 }
 
 export interface ConfigurationOptions {

@@ -1,10 +1,11 @@
 import { Command } from "commander";
+import type { AdminClient } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
 import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
 import { doctorCommand } from "./doctor-command.ts";
-import { listenCommand } from "./listen-command.ts";
+import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
 import { VERSION } from "./own-package.ts";
@@ -48,9 +49,8 @@ export function createProgram(): Command {
     doctorCommand(),
     demoCommand(),
     completionCommand(),
-  ]) {
+  ])
     program.addCommand(withSettings(command, program));
-  }
   return program;
 }
 
@@ -60,13 +60,8 @@ function oauthCommand(): Command {
     .argument("<state>", "the state that the redirect will bring back, at least 16 characters")
     .option("--expires-in <seconds>", "how long it is expected, up to a day", wholeNumber(1, 86_400), 600)
     .action(async (state: string, options: AdminOptions & { readonly expiresIn: number }) => {
-      const expected = { state, expires_in: options.expiresIn };
-      const words = (until: string) => `the state is expected until ${until}\n`;
-      await printAnswer(
-        options,
-        ({ oauth }) => oauth.expectState(expected),
-        ({ expires_at }) => words(expires_at),
-      );
+      const ask = ({ oauth }: AdminClient) => oauth.expectState({ state, expires_in: options.expiresIn });
+      await printAnswer(options, ask, ({ expires_at }) => `the state is expected until ${expires_at}\n`);
     });
   return new Command("oauth").description("OAuth flows.").addCommand(state);
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { type RunningReceiver, start } from "../app/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
 import {
@@ -27,18 +26,14 @@ export function serveCommand(): Command {
 }
 
 async function serve(loaded: LoadedConfiguration): Promise<void> {
-  const { config, file } = loaded;
+  const { config, handlers, migrations } = loaded;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const logger = createLogger({ level: config.logLevel, mask });
   const signalled = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal during the start is handled too.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);
   handleProcessErrors(logger);
-  const running = await start(config, {
-    handlers: (file.handlers ?? []) as readonly Handler[],
-    migrations: file.migrations ?? [],
-    logger,
-  });
+  const running = await start(config, { handlers, migrations, logger });
   printStartup(loaded, running);
   // In development a debugger may halt this thread for any time.
   if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs))
@@ -124,9 +119,9 @@ function isClone(): boolean {
 }
 
 /** `send` has a sample for the built-in handler; one of the user's own may want other data. */
-function sampleIsHandled({ config, file }: LoadedConfiguration): boolean {
+function sampleIsHandled({ config, handlers }: LoadedConfiguration): boolean {
   const type = "payment_notify";
-  return config.builtInHandlers.includes(type) && !file.handlers?.some((handler) => handler.type === type);
+  return config.builtInHandlers.includes(type) && !handlers.some((handler) => handler.type === type);
 }
 
 const BEAT_MS = 1_000;

@@ -7,7 +7,6 @@ const claimValues = list("")
   .refine((items) => items.length > 0)
   .describe("values of the claim, separated by commas");
 
-/** The admin listener, and access to it. */
 export const ADMIN_VARIABLES = {
   ADMIN_HOST: {
     schema: text("an address to listen on"),

@@ -32,7 +32,6 @@ const claim = (name: string) =>
     .refine((value) => value.trim() === value)
     .describe(`the claim ${name}, without white space around it`);
 
-/** How callbacks are authenticated (SPEC 5). */
 export const AUTHENTICATION_VARIABLES = {
   AUTH_METHOD: { schema: methods, default: "hmac", meaning: "How callbacks are authenticated" },
   SIGNING_SECRET: {

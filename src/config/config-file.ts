@@ -36,11 +36,10 @@ export function defineConfig(file: ConfigFile): ConfigFile {
 export async function loadConfigFile(cwd: string, named?: string): Promise<ConfigFile> {
   const file = named === undefined ? await find(cwd) : resolve(cwd, named);
   if (file === undefined) return {};
-  if (!(await exists(file))) {
+  if (!(await exists(file)))
     throw new ConfigError([
       `${file}: does not exist; --config names the configuration file, from the folder of the start`,
     ]);
-  }
   let module: { default?: unknown };
   try {
     module = await import(pathToFileURL(file).href);

@@ -88,17 +88,16 @@ export function databaseOf(
 ): DatabaseConfig {
   const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;
   if (url.startsWith("sqlite:")) {
-    if (schema !== undefined) {
+    if (schema !== undefined)
       problems.add(
         ["DATABASE_SCHEMA"],
         "is set, but DATABASE_URL names SQLite, which has no schemas; remove it, or use a file of its own",
         ["DATABASE_URL"],
       );
-    }
     return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
   }
   const host = unverifiedHost(url, env);
-  if (isProduction && host !== null && values.DATABASE_TLS !== "off") {
+  if (isProduction && host !== null && values.DATABASE_TLS !== "off")
     problems.add(
       ["DATABASE_URL"],
       `leads over a network, to ${host}, without verified TLS: the password and every event could be read on the way, or ` +
@@ -106,7 +105,6 @@ export function databaseOf(
         "authority is not a public one; or set DATABASE_TLS=off on a private network",
       ["DATABASE_TLS", "APP_ENV"],
     );
-  }
   return { kind: "postgres", url, poolSize, schema: schema ?? null, unverifiedHost: host };
 }
 

@@ -27,7 +27,6 @@ export function checkExposure(values: Values, env: Environment, problems: Proble
   return warned.map(({ name, message }) => `${name}: ${message}`);
 }
 
-/** What Node itself reads from the environment. */
 function processExposures(env: Environment): Exposure[] {
   const exposures: Exposure[] = [];
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {

@@ -3,7 +3,6 @@ import { flag, list, matching, oneOf, someOf, type VariableTable, wholeNumber } 
 
 export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;
 
-/** What happens to an accepted callback. */
 export const HANDLING_VARIABLES = {
   HANDLERS: {
     schema: someOf(BUILT_IN_TYPES, "none"),
@@ -36,7 +35,6 @@ export const HANDLING_VARIABLES = {
   },
 } satisfies VariableTable;
 
-/** What is logged and kept, and for how long. */
 export const LOG_VARIABLES = {
   LOG_LEVEL: {
     schema: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"),

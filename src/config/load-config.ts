@@ -20,7 +20,6 @@ type DeepReadonly<Value> = Value extends Uint8Array
 export type Config = DeepReadonly<ReturnType<typeof readConfig>>;
 export type JwtConfig = NonNullable<Config["authentication"]["jwt"]>;
 
-/** What a configuration is for. */
 export interface ConfigUse {
   /** False for a command that opens no listener: it needs nothing that only a listener needs. */
   readonly listens?: boolean;
@@ -83,7 +82,6 @@ function readConfig(env: Environment, file: Pick<ConfigFile, "handlers">, listen
   };
 }
 
-/** The built-in handler that needs an authorization server. */
 function checkUserAuthorized(
   { values, isProduction, problems }: Reading<typeof VARIABLES>,
   handlers: readonly string[],

@@ -28,9 +28,8 @@ export async function loadEnvironment({
 }) {
   const environment = env.APP_ENV || "development";
   const missing = GENERATED.filter((name) => env[name] === undefined || env[name] === "");
-  if (missing.length === 0 || !["development", "test"].includes(environment)) {
+  if (missing.length === 0 || !["development", "test"].includes(environment))
     return { config: loadConfig(env, file, use), generated: [], secretsFile: undefined };
-  }
   // Nothing is written for a configuration that is refused.
   const placeholders = missing.map((name, index) => [name, Buffer.alloc(32, index + 1).toString("base64")]);
   loadConfig({ ...env, ...Object.fromEntries(placeholders) }, file);
@@ -100,9 +99,8 @@ async function readSaved(file: string): Promise<Record<string, string> | undefin
   let text: string;
   try {
     const { mode } = await stat(file);
-    if ((mode & READABLE_BY_OTHERS) !== 0) {
+    if ((mode & READABLE_BY_OTHERS) !== 0)
       throw new ConfigError([`${file}: others can read the secrets in it; run: chmod 600 ${file}`]);
-    }
     text = await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

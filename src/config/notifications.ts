@@ -34,7 +34,6 @@ const ALERT_KINDS = ["failures", "signatures", "silence"] as const satisfies rea
 /** Retries exhausted need an operator's attention; without a channel no alert arrives. */
 const DEFAULT_ALERTS = ["failures", "signatures"] as const satisfies readonly AlertKind[];
 
-/** Where notifications and alerts are sent. */
 export const NOTIFICATION_VARIABLES = {
   NOTIFY_WEBHOOK_URL: {
     schema: httpUrl,

@@ -1,7 +1,6 @@
 import type { Reading } from "./read-variables.ts";
 import { httpUrl, matching, oneOf, text, type VariableTable } from "./variable.ts";
 
-/** The authorization server (RFC 6749), and where flows end. */
 export const OAUTH_VARIABLES = {
   OAUTH_ISSUER: {
     schema: httpUrl,

@@ -79,7 +79,6 @@ function defaultOf(row: Variable): unknown {
   return row.default === undefined ? undefined : row.schema.parse(row.default);
 }
 
-/** What a row asks for beyond its own schema. */
 function checkRow(
   [name, row]: readonly [string, Variable],
   set: ReadonlyMap<string, unknown>,
@@ -125,7 +124,6 @@ export function closestName(name: string, known: readonly string[]): string | un
   );
 }
 
-/** Whether two neighbouring letters are swapped: PROT for PORT. */
 function isSwapped(name: string, candidate: string): boolean {
   return [...name].some(
     (letter, at) => `${name.slice(0, at)}${name[at + 1] ?? ""}${letter}${name.slice(at + 2)}` === candidate,

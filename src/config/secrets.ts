@@ -160,7 +160,6 @@ function isPlaceholder(text: string): boolean {
   return /^<.*>$/.test(text) || PLACEHOLDERS.test(text.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
-/** Whether it is a shorter text at least twice; the last one may be cut off. */
 function isRepetition(text: string): boolean {
   const periods = Array.from(
     { length: Math.max(0, Math.floor(text.length / 2) - 1) },
@@ -169,7 +168,6 @@ function isRepetition(text: string): boolean {
   return periods.some((period) => text.startsWith(text.slice(period)));
 }
 
-/** Whether it counts up or down: `0123456789abcdef`, or the bytes 0 to 31. */
 function isSequence(bytes: Uint8Array): boolean {
   const steps = [...bytes.subarray(1)].map((byte, at) => byte - (bytes[at] ?? 0));
   const share = (step: number) => (100 * steps.filter((one) => one === step).length) / steps.length;

@@ -4,7 +4,6 @@ import { cidrs, httpUrl, oneOf, port, rateLimit, text, type VariableTable, whole
 
 const address = text("an address to listen on");
 
-/** The environment, and the listener that platforms call. */
 export const SERVER_VARIABLES = {
   APP_ENV: {
     schema: oneOf("development", "test", "production"),
@@ -52,7 +51,6 @@ const rateHint = (raw: string) =>
     ? "a count of at least 1: 0 would refuse every request, and off switches the limit off"
     : undefined;
 
-/** Bounds on what senders can make the public listener do. */
 export const LIMIT_VARIABLES = {
   RATE_LIMIT_DEFAULT: {
     schema: rateLimit,
@@ -103,7 +101,7 @@ export const LIMIT_VARIABLES = {
   },
 } satisfies VariableTable;
 
-interface Listen {
+export interface Listen {
   host: string;
   port: number;
   tls?: { certFile: string; keyFile: string };
@@ -152,30 +150,27 @@ function originOf({ host, port: number, tls }: Listen): string {
 }
 
 function checkHttps({ values, isProduction, problems }: ServerReading, host: string, listens: boolean): void {
-  if (isProduction && values.CAPTURE) {
+  if (isProduction && values.CAPTURE)
     problems.add(
       ["CAPTURE"],
       "got on, expected off in production: callbacks would be stored and handed out with their credentials. Remove it " +
         "here, and listen to a receiver of another environment",
     );
-  }
   if (values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined) return;
-  if (isProduction && listens) {
+  if (isProduction && listens)
     problems.add(
       ["TLS_CERT_FILE", "TRUST_PROXY"],
       "neither is set; production needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, " +
         "or TRUST_PROXY to the addresses of the proxy that ends TLS",
     );
-  }
   // Production needs HTTPS whatever the host is.
-  if (!isProduction && !isLoopbackHost(host)) {
+  if (!isProduction && !isLoopbackHost(host))
     problems.add(
       ["HOST"],
       `got ${JSON.stringify(host)}, expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY ` +
         "plain HTTP is served to this machine only",
       ["TLS_CERT_FILE", "TRUST_PROXY", "APP_ENV"],
     );
-  }
 }
 
 function checkBaseUrl({ values, isProduction, problems }: ServerReading): void {

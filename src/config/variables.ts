@@ -36,7 +36,6 @@ export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
   return ROWS.flatMap(([name, { secret }]) => (secret !== undefined && kinds.includes(secret) ? [name] : []));
 }
 
-/** The secrets that are generated outside production. */
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
 
 const SECTIONS: readonly (readonly [heading: string, VariableTable])[] = [

@@ -81,12 +81,11 @@ function checkAddress(
   const callbacks = registeredAddresses(config).map(({ url }) => url);
   const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
   const served = [...callbacks, ...redirects];
-  if (registered.length === 0) {
+  if (registered.length === 0)
     return [
       ok(about, `register one of these for callbacks with the platform: ${callbacks.join(" ")}`),
       ...redirects.map((url) => ok(about, `register this as the redirect address of OAuth: ${url}`)),
     ];
-  }
   return registered.map((address) =>
     served.includes(address)
       ? ok(about, `${address} is registered and served`)

@@ -23,6 +23,7 @@ const MAX_WAITING = 10_000;
 /** Keeps every callback as it came, outside production, for the laptop at which `oncehook listen` runs. */
 export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBufferOptions) {
   const ending = new AbortController();
+  const ended: AbortSignal = ending.signal;
   const since = { rows: 0, bytes: 0 };
   let sweeping: Promise<void> | undefined;
   let lastError: unknown;
@@ -78,7 +79,7 @@ export function createCaptureBuffer({ store, encryptor, clock, log }: CaptureBuf
     sweep,
     /** Says that all that follow should end. */
     end: () => ending.abort(),
-    ended: ending.signal,
+    ended,
     /** Stores what is still on its way. */
     async close(): Promise<void> {
       ending.abort();
@@ -140,9 +141,8 @@ async function begin(beginning: StartPosition, { store, clock }: CaptureBufferOp
     hello: { line: "hello", at: formatPosition({ log, id }), database } as const,
   });
   if (beginning.from === "now") return at(newestId);
-  if (beginning.from === "since") {
+  if (beginning.from === "since")
     return at(await store.idBefore(new Date(clock.now().getTime() - beginning.seconds * 1_000)));
-  }
   const { position: place } = beginning;
   // Whatever is kept there is new to this reader.
   if (place.log !== log) return at(0, "another");
@@ -168,7 +168,7 @@ function lineOf(request: CapturedRequest, at: string, { encryptor, log }: Captur
   }
 }
 
-interface CapturePosition {
+export interface CapturePosition {
   readonly log: string;
   readonly id: number;
 }
@@ -183,7 +183,7 @@ function parsePosition(text: string): CapturePosition | undefined {
   return log === undefined ? undefined : { log, id: Number(id) };
 }
 
-interface RawCallback {
+export interface RawCallback {
   readonly requestId: string;
   readonly receivedAt: Date;
   readonly method: string;

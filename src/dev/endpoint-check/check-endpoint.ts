@@ -6,17 +6,7 @@ import type { Callbacks, StoredCallback } from "../../store/index.ts";
 import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
 
 /** Whether a registered address leads here. */
-export interface EndpointCheck {
-  readonly url: string;
-  readonly reached: boolean;
-  /** What was found, and where it is not well, what to do. */
-  readonly message: string;
-  /** What keeps a platform outside from reaching it although this machine does. */
-  readonly warning: string | null;
-  readonly duration_ms: number;
-  /** Null where no answer came. */
-  readonly status: number | null;
-}
+export type EndpointCheck = Awaited<ReturnType<typeof checkEndpoint>>;
 
 const TIME_LIMIT_MS = 5_000;
 const MAX_BYTES = 16_384;
@@ -32,7 +22,7 @@ export async function checkEndpoint(
   address: string,
   log: CallbackLogReader,
   proof: Readonly<Record<string, string>>,
-): Promise<EndpointCheck> {
+) {
   const startedAt = performance.now();
   const url = new URL(address);
   const mark = newMark();
@@ -45,6 +35,7 @@ export async function checkEndpoint(
   return {
     url: address,
     ...evaluateProbe(url, attempt, arrival),
+    /** What keeps a platform outside from reaching it although this machine does. */
     warning: answer === undefined ? null : warningOf(url, answer),
     duration_ms: performance.now() - startedAt,
     status: answer?.status ?? null,

@@ -10,7 +10,7 @@ export interface OAuthFlowOptions {
   readonly platformOrigin: string;
 }
 
-export interface OAuthFlowStep {
+interface OAuthFlowStep {
   readonly method: "GET";
   /** As the browser has it; it holds code and state. */
   readonly url: string;
@@ -19,11 +19,6 @@ export interface OAuthFlowStep {
   /** Empty for a redirect. */
   readonly body: string;
   readonly duration_ms: number;
-}
-
-export interface OAuthFlowRun {
-  readonly steps: readonly OAuthFlowStep[];
-  readonly isSignedIn: boolean;
 }
 
 type FlowStage = "start" | "platform" | "redirect" | "elsewhere";
@@ -36,7 +31,7 @@ const MAX_BYTES = 65_536;
  * sandbox platform.
  * @throws Unanswered
  */
-export async function runOAuthFlow(places: OAuthFlowOptions): Promise<OAuthFlowRun> {
+export async function runOAuthFlow(places: OAuthFlowOptions) {
   const cookies = new Map<string, string>();
   const steps: OAuthFlowStep[] = [];
   let next: URL | null = new URL(places.startPath, places.registeredOrigin);

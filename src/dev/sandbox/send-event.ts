@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
 import { errorReason, type Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
@@ -21,15 +20,7 @@ export interface OwnListener {
   readonly timeLimitMs: number;
 }
 
-export interface SentCallback {
-  readonly url: string;
-  /** With their credentials. */
-  readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-  readonly durationMs: number;
-}
+export type SentCallback = Awaited<ReturnType<typeof sendEvent>>;
 
 /** The listener, or the sandbox platform, did not answer. */
 export class NoResponseError extends Error {
@@ -49,7 +40,7 @@ export async function sendEvent(
   path: string,
   authentication: Authentication,
   { origin, certificate, timeLimitMs }: OwnListener,
-): Promise<SentCallback> {
+) {
   const url = `${origin}${path}`;
   const { body, version } = composed;
   const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
@@ -57,14 +48,7 @@ export async function sendEvent(
   const startedAt = performance.now();
   const sending = { method: "POST", headers: requestHeaders, body, timeLimitMs, certificate } as const;
   const answer = await sendOrThrow(new URL(url), { ...sending, maxBytes: MAX_BYTES });
-  return {
-    url,
-    requestHeaders,
-    status: answer.status,
-    headers: answer.headers,
-    body: answer.body,
-    durationMs: performance.now() - startedAt,
-  };
+  return { ...answer, url, requestHeaders, durationMs: performance.now() - startedAt };
 }
 
 export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
