@@ -95,16 +95,16 @@ type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
 /** Delivers until a signal, one request after the other. @throws UserError */
 async function listen(options: ListenOptions): Promise<void> {
   // Only now: a receiver that starts has no use for it.
-  const network = await import("../dev/listen/index.ts");
+  const { deliver, Disconnected, followReceiver } = await import("../dev/listen/index.ts");
   try {
-    await forwardAll(options, network);
+    await forwardAll(options, { deliver, followReceiver });
   } catch (error) {
-    if (!(error instanceof network.Disconnected)) throw error;
+    if (!(error instanceof Disconnected)) throw error;
     throw new UserError(error.message, { cause: error });
   }
 }
 
-type Network = typeof import("../dev/listen/index.ts");
+type Network = Pick<typeof import("../dev/listen/index.ts"), "deliver" | "followReceiver">;
 
 async function forwardAll(options: ListenOptions, { followReceiver, deliver }: Network): Promise<void> {
   const { from, to, statePath, isJson } = options;
