@@ -32,26 +32,26 @@ import {
 /** What every list takes. */
 export interface PageParams {
   /** From 1 to 200; 50 when left out. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The `next_cursor` of the page before. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** Which callbacks are meant; what is left out does not matter. */
 export interface CallbackFilters {
   /** ISO 8601 with its time zone. */
-  readonly from?: string;
-  readonly to?: string;
-  readonly source?: string;
-  readonly event_type?: string;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly source?: string | undefined;
+  readonly event_type?: string | undefined;
   /** A number, or a class such as `4xx`. */
-  readonly status?: string | number;
+  readonly status?: string | number | undefined;
   /** One, or several separated by commas. */
-  readonly outcome?: string;
-  readonly remote_address?: string;
-  readonly event_id?: string;
+  readonly outcome?: string | undefined;
+  readonly remote_address?: string | undefined;
+  readonly event_id?: string | undefined;
   /** A part of the masked body. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** Whose failure, or record, it is. */
@@ -62,11 +62,11 @@ export interface EventKey {
 
 /** Which failures are meant: those that have all of it. */
 export interface FailureFilter {
-  readonly state?: FailureView["state"];
-  readonly source?: string;
-  readonly event_type?: string;
+  readonly state?: FailureView["state"] | undefined;
+  readonly source?: string | undefined;
+  readonly event_type?: string | undefined;
   /** A code of docs/errors.md. */
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
 /**
@@ -107,7 +107,7 @@ export function createAdminClient(options: AdminClientOptions) {
       request<OverviewView>("GET", "overview", { query: { span } }),
     events: {
       /** The records of processed events, newest first. */
-      list: (query: PageParams & { readonly event_id?: string } = {}) =>
+      list: (query: PageParams & { readonly event_id?: string | undefined } = {}) =>
         request<PageOf<EventView>>("GET", "events", { query }),
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: PageParams = {}) =>
@@ -161,7 +161,7 @@ function failureMethods(request: SendRequest) {
     `failures/${pathSegment(source)}/${pathSegment(event_id)}`;
   return {
     failures: {
-      list: (query: PageParams & FailureFilter & { readonly event_id?: string } = {}) =>
+      list: (query: PageParams & FailureFilter & { readonly event_id?: string | undefined } = {}) =>
         request<PageOf<FailureView>>("GET", "failures", { query }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
