@@ -4,23 +4,16 @@ import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Store, StoredCredentialUse } from "../store/index.ts";
 import type { AdminAccess } from "./access/access.ts";
-import type { TokenCheck } from "./access/token-check.ts";
-import type {
-  EndpointCheckView,
-  SandboxFlowView,
-  SandboxRequest,
-  SandboxResultView,
-  SandboxView,
-  SourcesView,
-} from "./page-schemas.ts";
+import type { TokenCheck } from "./access/authenticator.ts";
+import type * as views from "./page-schemas.ts";
 
 /** What platforms register, and whether it leads here. */
 export interface Sources {
   /** When each configured secret was accepted last. */
   secretUses(): Promise<readonly StoredCredentialUse[]>;
-  list(): Promise<SourcesView>;
+  list(): Promise<views.SourcesView>;
   /** One check at a time. */
-  check(source: string): Promise<EndpointCheckView | "absent" | "busy">;
+  check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
 }
 
 /** What could not be tried: 409 where the configuration does not let it, 502 where the public listener did not answer. */
@@ -33,9 +26,9 @@ export interface SandboxError {
 export interface Sandbox {
   /** The redirect address that the sandbox platform knows. */
   readonly redirectUri: string;
-  samples(): Promise<SandboxView>;
-  send(sending: SandboxRequest): Promise<SandboxResultView | SandboxError>;
-  runOAuthFlow(): Promise<SandboxFlowView | SandboxError>;
+  samples(): Promise<views.SandboxView>;
+  send(sending: views.SandboxRequest): Promise<views.SandboxResultView | SandboxError>;
+  runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 
 /** What the admin listener works with; made once at the start. */

@@ -1,19 +1,35 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
-import type { EventKey, JsonObject } from "../domain/index.ts";
-import type { ReplayResult } from "../retry/index.ts";
+import type { FastifyInstance } from "fastify";
+import type { EventKey, JsonObject, Outcome } from "../domain/index.ts";
+import type { BulkReplayState } from "../store/index.ts";
+import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { operation } from "./operation.ts";
-import { EVENT_PARAMS, type EventParams, eventKeyOf } from "./request-parameters.ts";
+import { HttpError, operation, strictObject } from "./operation.ts";
+import { presentBulkReplay, presentFailure } from "./present.ts";
+import {
+  BOUNDED_SEARCH,
+  defined,
+  EVENT_PARAMS,
+  EVENT_QUERY,
+  type EventParams,
+  eventKeyOf,
+  FAILURE_FILTER,
+  type FailureFilterQuery,
+  failureFilter,
+  ID_PARAMS,
+  type IdParams,
+  PAGE_QUERY,
+  type PageQuery,
+  pageOf,
+  searchPageOf,
+} from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
-const QUERY = {
-  type: "object",
-  properties: { dry_run: { type: "boolean", default: false } },
-  additionalProperties: false,
-} as const;
-
-const MAX_SQL_CHARACTERS = 4_000;
-
+const LIST = operation({
+  summary: "Failed events: waiting for a retry, or retries exhausted",
+  description: BOUNDED_SEARCH,
+  querystring: { ...PAGE_QUERY, ...FAILURE_FILTER, ...EVENT_QUERY },
+  responses: { 200: { description: "A page of them.", content: { pageOf: "Failure" } } },
+});
 const REPLAY = operation({
   summary: "Run a failed event now",
   action: "failure.replay",
@@ -21,7 +37,7 @@ const REPLAY = operation({
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
   params: EVENT_PARAMS,
-  querystring: QUERY,
+  querystring: { dry_run: { type: "boolean", default: false } },
   responses: {
     200: { description: "The handler ran; `outcome` holds the result.", content: "Replay" },
     404: { description: "There is no such failure; it may have been retried since." },
@@ -39,104 +55,174 @@ const DISCARD = operation({
   },
 });
 
-/** `POST /api/v1/failures/:source/:event_id/replay` and `DELETE /api/v1/failures/:source/:event_id`. */
+/** `GET /api/v1/failures`, and what an operator does about one. */
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
-  const { discard, log } = deps;
+  const { store, log } = deps;
+  app.get<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>(
+    "/api/v1/failures",
+    LIST,
+    async ({ query }) => {
+      const filter = { ...failureFilter(query), ...defined({ eventId: query.event_id }) };
+      return searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+    },
+  );
   app.post<{ Params: EventParams; Querystring: { dry_run: boolean } }>(
     "/api/v1/failures/:source/:event_id/replay",
-    { schema: REPLAY },
-    async (request, reply) => {
-      const { dry_run } = request.query;
-      const { outcome, view } = await (dry_run ? runDryRun : runReplay)(eventKeyOf(request.params), deps);
+    REPLAY,
+    async ({ params, query: { dry_run } }) => {
+      const view = await (dry_run ? runDryRun : runReplay)(eventKeyOf(params), deps);
       const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
-      log.info({ ...request.params, dry_run, outcome: outcomeName(outcome) }, did);
-      if (view !== undefined) return reply.send(view);
-      return outcome === "absent" ? notFound(reply) : leased(reply);
+      log.info({ ...params, dry_run, outcome: typeof view === "string" ? view : view.outcome }, did);
+      return typeof view === "string" ? notRun(view) : view;
     },
   );
   app.delete<{ Params: EventParams }>(
     "/api/v1/failures/:source/:event_id",
-    { schema: DISCARD },
-    async (request, reply) => {
-      const ending = await discard(eventKeyOf(request.params));
-      if (ending !== "discarded") return ending === "absent" ? notFound(reply) : leased(reply);
-      log.info({ ...request.params }, "an operator discarded a failure");
+    DISCARD,
+    async ({ params }, reply) => {
+      const ending = await deps.discard(eventKeyOf(params));
+      if (ending !== "discarded") return notRun(ending);
+      log.info({ ...params }, "an operator discarded a failure");
       return reply.code(204).send();
     },
   );
 }
 
-/** The replay itself was carried out in every view; its `outcome` says how the handler ended. */
-interface ReplayResponse {
-  readonly outcome: ReplayResult;
-  readonly view?: ReplayView;
+function notRun(ending: "absent" | "leased"): never {
+  if (ending === "leased")
+    throw new HttpError(409, "this failure is being retried right now; look at it again in a moment");
+  throw new HttpError(404, "no failure under this source and event_id; it may have been retried since");
 }
 
-async function runReplay(
-  key: EventKey,
-  { replay, describeError }: AdminDependencies,
-): Promise<ReplayResponse> {
-  const ending = await replay(key);
-  return typeof ending === "string"
-    ? { outcome: ending }
-    : { outcome: ending, view: { ...replayView(ending, describeError), dry_run: false } };
+type ReplayResponse = ReplayView | "absent" | "leased";
+
+async function runReplay(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
+  const ending = await deps.replay(key);
+  return typeof ending === "string" ? ending : { ...replayView(ending, deps), dry_run: false };
 }
 
-async function runDryRun(
-  key: EventKey,
-  { dryRun: runDry, describeError, mask }: AdminDependencies,
-): Promise<ReplayResponse> {
-  const ending = await runDry(key);
-  if (ending === "absent") return { outcome: ending };
+const MAX_SQL_CHARACTERS = 4_000;
+
+async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
+  const ending = await deps.dryRun(key);
+  if (ending === "absent") return ending;
   const { outcome, dryRun } = ending;
-  const did = {
+  const { mask } = deps;
+  return {
+    ...replayView(outcome, deps),
+    dry_run: true,
     // Cut after it is masked: half a secret could not be told from other text.
     statements: dryRun.statements.map(({ sql, rows }) => ({ sql: shortened(mask.text(sql)), rows })),
     statements_omitted: dryRun.statementsOmitted,
     connection_used: dryRun.isConnectionUsed,
     deferred_keys_unchecked: dryRun.hasUncheckedKeys,
-    notifications: dryRun.notifications.map(({ topic, payload }) => ({
-      topic,
-      payload: mask.json(payload) as JsonObject,
-    })),
+    notifications: dryRun.notifications.map(({ topic, payload }) => {
+      return { topic, payload: mask.json(payload) as JsonObject };
+    }),
     notifications_omitted: dryRun.notificationsOmitted,
   };
-  return { outcome, view: { ...replayView(outcome, describeError), dry_run: true, ...did } };
 }
 
 function shortened(sql: string): string {
   return sql.length > MAX_SQL_CHARACTERS ? `${sql.slice(0, MAX_SQL_CHARACTERS)}…` : sql;
 }
 
+/** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
-  ending: Exclude<ReplayResult, string>,
-  describe: AdminDependencies["describeError"],
-): Omit<ReplayView, "dry_run"> {
+  ending: Outcome,
+  { describeError }: AdminDependencies,
+): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {
     case "success":
-      return { outcome: "success", result: ending.result };
+      return { outcome: ending.kind, result: ending.result };
     case "already_processed":
-      return { outcome: "already_processed" };
+      return { outcome: ending.kind };
     case "refused":
       return { outcome: ending.code, error: ending.detail ?? ending.message };
     case "failed":
-      return { outcome: ending.code, error: describe(ending.cause) };
+      return { outcome: ending.code, error: describeError(ending.cause) };
   }
 }
 
-function leased(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(409)
-    .send({ error: "this failure is being retried right now; look at it again in a moment" });
+const NO_BULK_REPLAY = { 404: { description: "There is no such bulk replay." } };
+const START_BULK = operation({
+  summary: "Replay all failures that match a filter",
+  action: "bulk_replay.start",
+  auditedFields: ["filter", "per_second"],
+  description:
+    "Those that are there now, one after the other, each as a replay of it alone would run. One that fails again stays a failure and is not tried twice.",
+  body: strictObject(
+    {
+      filter: strictObject(FAILURE_FILTER),
+      per_second: { type: "integer", minimum: 1, maximum: 100, default: 10 },
+    },
+    // All failures need an explicit, empty filter.
+    ["filter"],
+  ),
+  responses: { 201: { description: "Started.", content: "BulkReplay" } },
+});
+const LIST_BULK = operation({
+  summary: "Bulk replays, newest first",
+  querystring: PAGE_QUERY,
+  responses: { 200: { description: "A page of them.", content: { pageOf: "BulkReplay" } } },
+});
+const GET_BULK = operation({
+  summary: "One bulk replay",
+  params: ID_PARAMS,
+  responses: { 200: { description: "The bulk replay.", content: "BulkReplay" }, ...NO_BULK_REPLAY },
+});
+const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
+const TRANSITIONS: Readonly<Record<string, readonly [Exclude<BulkReplayState, "done">, string, string]>> = {
+  pause: ["paused", "Pause a bulk replay", `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`],
+  resume: ["running", "Resume a paused bulk replay", "It runs."],
+  cancel: ["cancelled", "End a bulk replay for good", `It has ended. ${RUNNING_REPLAYS_FINISH}`],
+};
+
+/** `POST` and `GET /api/v1/bulk-replays`, and what an operator does about one. */
+export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
+  app.post<{ Body: { filter: FailureFilterQuery; per_second: number } }>(
+    "/api/v1/bulk-replays",
+    START_BULK,
+    async (request, reply) => {
+      const { filter, per_second: perSecond } = request.body;
+      const asked = { filter: failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
+      const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
+      log.info({ ...bulk }, "an operator began a bulk replay");
+      return reply.code(201).send(bulk);
+    },
+  );
+  app.get<{ Querystring: PageQuery }>("/api/v1/bulk-replays", LIST_BULK, async ({ query }) =>
+    pageOf(query, (page) => store.bulkReplays.list(page), presentBulkReplay),
+  );
+  app.get<{ Params: IdParams }>("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
+    presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
+  );
+  for (const [action, [state, summary, description]] of Object.entries(TRANSITIONS)) {
+    const transition = operation({
+      summary,
+      action: `bulk_replay.${action}`,
+      params: ID_PARAMS,
+      responses: {
+        200: { description, content: "BulkReplay" },
+        ...NO_BULK_REPLAY,
+        409: { description: "It has ended." },
+      },
+    });
+    app.post<{ Params: IdParams }>(
+      `/api/v1/bulk-replays/:id/${action}`,
+      transition,
+      async ({ params: { id } }) => {
+        const bulk = await store.bulkReplays.change(id, state, clock.now());
+        if (bulk === "absent") return noBulkReplay();
+        if (bulk === "ended")
+          throw new HttpError(409, "this bulk replay has ended; begin another one for what has failed since");
+        log.info({ id, state }, "an operator changed a bulk replay");
+        return presentBulkReplay(bulk);
+      },
+    );
+  }
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(404)
-    .send({ error: "no failure under this source and event_id; it may have been retried since" });
-}
-
-function outcomeName(ending: ReplayResult): string {
-  if (typeof ending === "string") return ending;
-  return "code" in ending ? ending.code : ending.kind;
+function noBulkReplay(): never {
+  throw new HttpError(404, "there is no bulk replay with this id");
 }

@@ -6,8 +6,6 @@ export const time = () => z.string().meta({ format: "date-time" });
 /** Of any depth. */
 export const object = () => z.record(z.string(), z.unknown());
 
-const isoTime = () => z.string().meta({ format: "date-time" });
-
 const ADDRESS = z.strictObject({
   url: z.string().describe("Register it with the platform exactly as it is."),
   version: z.enum(["by_header", ...VERSIONS]).describe("`by_header`: X-API-Version chooses."),
@@ -18,7 +16,7 @@ const ADDRESS = z.strictObject({
 const SECRET = z.strictObject({
   name: z.string().describe("The variable, and the place in it where it holds several."),
   is_previous: z.boolean().describe("Whether it is on its way out."),
-  last_used_at: isoTime().nullable(),
+  last_used_at: time().nullable(),
   advice: z.string().nullable().describe("Of a previous one: whether it can go."),
 });
 
@@ -183,3 +181,22 @@ export const GAP = z
 export type OverviewView = z.infer<typeof OVERVIEW>;
 export type TallyView = z.infer<typeof TALLY>;
 export type GapView = z.infer<typeof GAP>;
+
+export const SESSION = z
+  .strictObject({
+    actor: z.string().describe("`token`, a mail address, or `sub:` and the subject at the provider."),
+    role: z.enum(["viewer", "operator"]),
+    expires_at: time().nullable().describe("Null with a token, which is asked for each time."),
+    environment: z.string(),
+    version: z.string().describe("Of the receiver."),
+    sandbox: z.boolean().describe("Whether there is a sandbox platform."),
+  })
+  .describe("Who one is.");
+
+export const SIGN_IN = z.strictObject({
+  methods: z.array(z.enum(["token", "oidc"])),
+  oidc_label: z.string().nullable().describe("What to call the provider; its way begins at `/sign-in/oidc`."),
+  environment: z.string(),
+});
+export type SessionView = z.infer<typeof SESSION>;
+export type SignInView = z.infer<typeof SIGN_IN>;

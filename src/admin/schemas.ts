@@ -1,20 +1,9 @@
 import { z } from "zod";
-import { AUDIT_ENTRY, SESSION, SIGN_IN } from "./access/access-schemas.ts";
-import {
-  ENDPOINT_CHECK,
-  GAP,
-  OVERVIEW,
-  object,
-  SANDBOX,
-  SANDBOX_FLOW,
-  SANDBOX_RESULT,
-  SOURCES,
-  TALLY,
-  time,
-} from "./page-schemas.ts";
+import * as page from "./page-schemas.ts";
+import { object, time } from "./page-schemas.ts";
 import { TIMELINE_ENTRY } from "./timeline.ts";
 
-const BULK_REPLAY = z
+export const BULK_REPLAY = z
   .strictObject({
     id: z.int(),
     filter: z
@@ -202,6 +191,28 @@ export const EVENT_HISTORY = z
   })
   .describe("One event: what it came to, and everything that happened to it.");
 
+export const AUDIT_ENTRY = z
+  .strictObject({
+    id: z.int(),
+    timestamp: time(),
+    actor: z
+      .string()
+      .nullable()
+      .describe(
+        "`token`, a mail address, or `sub:` and the subject at the provider; null if unauthenticated.",
+      ),
+    role: z.enum(["viewer", "operator"]).nullable(),
+    remote_address: z.string(),
+    action: z.string().describe("Such as `failure.replay`, `session.begin`, `session.refused`."),
+    target: z.string().nullable().describe("What it was done to, such as `platform/evt_1`."),
+    detail: object().nullable(),
+    outcome: z
+      .enum(["done", "refused", "failed"])
+      .nullable()
+      .describe("Null while it is under way, and for ever where the process ended before it could tell."),
+  })
+  .describe("A row of the audit log.");
+
 export const ERROR = z.strictObject({ error: z.string() });
 
 /** By the names under which the description of the API has them. */
@@ -211,22 +222,23 @@ export const SCHEMAS = {
   Failure: FAILURE,
   Replay: REPLAY,
   Notification: NOTIFICATION,
-  Sources: SOURCES,
-  EndpointCheck: ENDPOINT_CHECK,
-  Sandbox: SANDBOX,
-  SandboxResult: SANDBOX_RESULT,
-  SandboxFlow: SANDBOX_FLOW,
+  Sources: page.SOURCES,
+  EndpointCheck: page.ENDPOINT_CHECK,
+  Sandbox: page.SANDBOX,
+  SandboxResult: page.SANDBOX_RESULT,
+  SandboxFlow: page.SANDBOX_FLOW,
   AuditEntry: AUDIT_ENTRY,
-  Session: SESSION,
-  SignIn: SIGN_IN,
+  Session: page.SESSION,
+  SignIn: page.SIGN_IN,
   EventHistory: EVENT_HISTORY,
   BulkReplay: BULK_REPLAY,
-  Overview: OVERVIEW,
-  Tally: TALLY,
-  Gap: GAP,
+  Overview: page.OVERVIEW,
+  Tally: page.TALLY,
+  Gap: page.GAP,
   Error: ERROR,
 } as const;
 
+export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
 export type CallbackView = z.infer<typeof CALLBACK>;
 export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;
