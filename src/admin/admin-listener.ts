@@ -88,7 +88,7 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
       return reply.code(error.statusCode).headers(error.headers).send({ error: error.message });
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
     if (statusCode < 500) {
-      return reply.code(statusCode).send({ error: validationMessage(error, request) ?? message });
+      return reply.code(statusCode).send({ error: validationMessage(error) ?? message });
     }
     const { method, routeOptions } = request;
     // A session's cookie is looked up for every client.
@@ -132,8 +132,8 @@ function decodePathSegments(params: Record<string, string>): void {
 
 type Validate = ReturnType<FastifySchemaCompiler<unknown>>;
 
-// A misspelt filter must not silently list everything.
-const compile = ajvCompiler()({}, { customOptions: { removeAdditional: false } });
+// A misspelt filter must not silently list everything. Verbose errors hold the schema and the value: `validationMessage` reads them.
+const compile = ajvCompiler()({}, { customOptions: { removeAdditional: false, verbose: true } });
 
 /**
  * A route's schemas are compiled when it is first asked for: all of them at the start would take as long as the rest of the admin
