@@ -40,9 +40,6 @@ export interface SignatureCounts {
   readonly unsigned: number;
 }
 
-/** By the quarter-hour, numbered from the epoch. */
-export type SignatureQuarters = ReadonlyMap<number, SignatureCounts>;
-
 export const QUARTER_SECONDS = 900;
 export const HOUR = 4;
 export const DAY = 24 * HOUR;
@@ -69,7 +66,8 @@ export interface SignatureHistory {
   readonly last: number;
   /** How many quarter-hours earlier the usual number is found: see `comparedWith`. */
   readonly shift: number;
-  readonly quarters: SignatureQuarters;
+  /** By the quarter-hour, numbered from the epoch. */
+  readonly quarters: ReadonlyMap<number, SignatureCounts>;
   readonly isOpen: boolean;
   /** The quarter-hour in which the alert started or resolved last. */
   readonly changedIn?: number;
@@ -101,17 +99,13 @@ function windowOf({ last, shift, quarters, changedIn }: SignatureHistory, length
   const from = Math.max(last + 1 - length, after + 1);
   const sum = (member: keyof SignatureCounts, earlier = 0) => {
     let total = 0;
-    for (let quarter = from; quarter <= last; quarter += 1) {
+    for (let quarter = from; quarter <= last; quarter += 1)
       total += quarters.get(quarter - earlier)?.[member] ?? 0;
-    }
     return total;
   };
   const authentic = sum("authentic");
-  return {
-    authentic,
-    refused: sum("wrong") + (authentic === 0 ? sum("unsigned") : 0),
-    usual: sum("authentic", shift),
-  };
+  const refused = sum("wrong") + (authentic === 0 ? sum("unsigned") : 0);
+  return { authentic, refused, usual: sum("authentic", shift) };
 }
 
 function isFailing({ authentic, refused, usual }: Window): boolean {
@@ -158,7 +152,7 @@ export function signatureOf(outcome: string): keyof SignatureCounts | undefined 
 const DAYS = 7;
 const GAPS = 4;
 
-export interface SilenceLimit {
+interface SilenceLimit {
   readonly lastAt: Date;
   /** A silence of this length starts the alert. */
   readonly limitMs: number;
