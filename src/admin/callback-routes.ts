@@ -101,9 +101,9 @@ const LIST = operation({
   description: parameters.BOUNDED_SEARCH,
   querystring: { ...parameters.PAGE_QUERY, ...CALLBACK_FILTER },
   responses: {
-    200: {
-      description: "A page of it.",
-      content: {
+    200: [
+      "A page of it.",
+      {
         pageOf: "Callback",
         also: {
           searched_until: {
@@ -113,15 +113,15 @@ const LIST = operation({
           },
         },
       },
-    },
+    ],
   },
 });
 const GET = operation({
   summary: "One callback",
   params: parameters.ID_PARAMS,
   responses: {
-    200: { description: "It is this one.", content: "Callback" },
-    404: { description: "There is no such callback; it may be past LOG_RETENTION_DAYS." },
+    200: ["It is this one.", "Callback"],
+    404: "There is no such callback; it may be past LOG_RETENTION_DAYS.",
   },
 });
 const EXPORT = operation({
@@ -134,11 +134,11 @@ const EXPORT = operation({
     ...CALLBACK_FILTER,
   },
   responses: {
-    200: {
-      description: "One callback a line, as JSON or as CSV with a head.",
-      content: { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
-    },
-    503: { description: "This process runs the maximum of exports." },
+    200: [
+      "One callback a line, as JSON or as CSV with a head.",
+      { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
+    ],
+    503: "This process runs the maximum of exports.",
   },
 });
 

@@ -23,7 +23,7 @@ const LOOK_UP_MS = 5_000;
 const LIST = operation({
   summary: "The records of processed events",
   querystring: { ...PAGE_QUERY, ...EVENT_QUERY },
-  responses: { 200: { description: "A page of them.", content: { pageOf: "Event" } } },
+  responses: { 200: ["A page of them.", { pageOf: "Event" }] },
 });
 const GET = operation({
   summary: "One event and its timeline",
@@ -45,8 +45,8 @@ const GET = operation({
     },
   },
   responses: {
-    200: { description: "The event.", content: "EventHistory" },
-    404: { description: "There is no such event." },
+    200: ["The event.", "EventHistory"],
+    404: "There is no such event.",
   },
 });
 

@@ -28,7 +28,7 @@ const LIST = operation({
   summary: "Failed events: waiting for a retry, or retries exhausted",
   description: BOUNDED_SEARCH,
   querystring: { ...PAGE_QUERY, ...FAILURE_FILTER, ...EVENT_QUERY },
-  responses: { 200: { description: "A page of them.", content: { pageOf: "Failure" } } },
+  responses: { 200: ["A page of them.", { pageOf: "Failure" }] },
 });
 const REPLAY = operation({
   summary: "Run a failed event now",
@@ -39,9 +39,9 @@ const REPLAY = operation({
   params: EVENT_PARAMS,
   querystring: { dry_run: { type: "boolean", default: false } },
   responses: {
-    200: { description: "The handler ran; `outcome` holds the result.", content: "Replay" },
-    404: { description: "There is no such failure; it may have been retried since." },
-    409: { description: "It is being retried right now." },
+    200: ["The handler ran; `outcome` holds the result.", "Replay"],
+    404: "There is no such failure; it may have been retried since.",
+    409: "It is being retried right now.",
   },
 });
 const DISCARD = operation({
@@ -49,9 +49,9 @@ const DISCARD = operation({
   action: "failure.discard",
   params: EVENT_PARAMS,
   responses: {
-    204: { description: "It is gone." },
-    404: { description: "There is no such failure." },
-    409: { description: "It is being run right now." },
+    204: "It is gone.",
+    404: "There is no such failure.",
+    409: "It is being run right now.",
   },
 });
 
@@ -144,7 +144,7 @@ function replayView(
   }
 }
 
-const NO_BULK_REPLAY = { 404: { description: "There is no such bulk replay." } };
+const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
 const START_BULK = operation({
   summary: "Replay all failures that match a filter",
   action: "bulk_replay.start",
@@ -159,17 +159,17 @@ const START_BULK = operation({
     // All failures need an explicit, empty filter.
     ["filter"],
   ),
-  responses: { 201: { description: "Started.", content: "BulkReplay" } },
+  responses: { 201: ["Started.", "BulkReplay"] },
 });
 const LIST_BULK = operation({
   summary: "Bulk replays, newest first",
   querystring: PAGE_QUERY,
-  responses: { 200: { description: "A page of them.", content: { pageOf: "BulkReplay" } } },
+  responses: { 200: ["A page of them.", { pageOf: "BulkReplay" }] },
 });
 const GET_BULK = operation({
   summary: "One bulk replay",
   params: ID_PARAMS,
-  responses: { 200: { description: "The bulk replay.", content: "BulkReplay" }, ...NO_BULK_REPLAY },
+  responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
 });
 const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
 const TRANSITIONS: Readonly<Record<string, readonly [Exclude<BulkReplayState, "done">, string, string]>> = {
@@ -203,9 +203,9 @@ export function registerBulkReplays(app: FastifyInstance, { store, clock, log }:
       action: `bulk_replay.${action}`,
       params: ID_PARAMS,
       responses: {
-        200: { description, content: "BulkReplay" },
+        200: [description, "BulkReplay"],
         ...NO_BULK_REPLAY,
-        409: { description: "It has ended." },
+        409: "It has ended.",
       },
     });
     app.post<{ Params: IdParams }>(

@@ -13,25 +13,22 @@ const ALIVE = operation({
   summary: "Liveness",
   isPublic: true,
   anyHost: true,
-  responses: { 200: { description: "The process responds.", content: { schema: status("ok") } } },
+  responses: { 200: ["The process responds.", { schema: status("ok") }] },
 });
 const READY = operation({
   summary: "Readiness",
   isPublic: true,
   anyHost: true,
   responses: {
-    200: { description: "Ready for requests.", content: { schema: status("ready") } },
-    503: { description: "The process starts or drains, or its database does not respond." },
+    200: ["Ready for requests.", { schema: status("ready") }],
+    503: "The process starts or drains, or its database does not respond.",
   },
 });
 const METRICS = operation({
   summary: "Metrics for Prometheus",
   isPublic: true,
   responses: {
-    200: {
-      description: "The Prometheus text format.",
-      content: { schema: { type: "string" }, media: ["text/plain"] },
-    },
+    200: ["The Prometheus text format.", { schema: { type: "string" }, media: ["text/plain"] }],
   },
 });
 

@@ -27,7 +27,7 @@ const LIST = operation({
         "Those that have a delivery in this state; one that was not handed to the channels yet is waiting.",
     },
   },
-  responses: { 200: { description: "A page of them.", content: { pageOf: "Notification" } } },
+  responses: { 200: ["A page of them.", { pageOf: "Notification" }] },
 });
 const NOT_CONFIGURED = {
   type: "array",
@@ -39,14 +39,14 @@ const REPLAY = operation({
   action: "notification.replay",
   params: ID_PARAMS,
   responses: {
-    200: {
-      description: "The deliveries are due now, with all attempts left.",
-      content: {
+    200: [
+      "The deliveries are due now, with all attempts left.",
+      {
         schema: strictObject({ ...COUNT, not_configured: NOT_CONFIGURED }, ["deliveries", "not_configured"]),
       },
-    },
-    404: { description: "The notification has no failed delivery." },
-    409: { description: "All failed deliveries are to channels that are not configured." },
+    ],
+    404: "The notification has no failed delivery.",
+    409: "All failed deliveries are to channels that are not configured.",
   },
 });
 const DISCARD = operation({
@@ -59,9 +59,9 @@ const DISCARD = operation({
     channel: text("Of this channel alone, such as `webhook` or `email:shop@example.com`.", 512),
   },
   responses: {
-    200: { description: "They are gone.", content: { schema: strictObject(COUNT, ["deliveries"]) } },
-    404: { description: "There is no such waiting or failed delivery." },
-    409: { description: "They are being delivered right now." },
+    200: ["They are gone.", { schema: strictObject(COUNT, ["deliveries"]) }],
+    404: "There is no such waiting or failed delivery.",
+    409: "They are being delivered right now.",
   },
 });
 

@@ -18,9 +18,9 @@ const REVOKE = operation({
     },
   },
   responses: {
-    204: { description: "They are gone." },
-    404: { description: "There are no tokens of this user." },
-    502: { description: "They could not be revoked at the platform, and are kept." },
+    204: "They are gone.",
+    404: "There are no tokens of this user.",
+    502: "They could not be revoked at the platform, and are kept.",
   },
 });
 
@@ -58,12 +58,12 @@ const EXPECT = operation({
     ["state"],
   ),
   responses: {
-    201: {
-      description: "Registered; only its hash is stored.",
-      content: {
+    201: [
+      "Registered; only its hash is stored.",
+      {
         schema: strictObject({ expires_at: { type: "string", format: "date-time" } }, ["expires_at"]),
       },
-    },
+    ],
   },
 });
 

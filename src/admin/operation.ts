@@ -13,10 +13,8 @@ type Content =
   /** `media`: the types under which it may be answered; JSON where they are left out. */
   | { readonly schema: object; readonly media?: readonly string[] };
 
-interface Response {
-  readonly description: string;
-  readonly content?: Content;
-}
+/** In words, and what it answers with; an error where that is left out. */
+type Response = string | readonly [description: string, content: Content];
 
 /** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
 interface Operation extends GuardRules {
@@ -38,7 +36,7 @@ export function operation(described: Operation): { readonly schema: FastifySchem
   const answers: Record<string, Response> = {
     ...(isPublic ? {} : AUTHENTICATED_RESPONSES),
     ...(isPublic || guard.action === undefined ? {} : WRITE_RESPONSES),
-    ...(hasInput ? { 400: { description: "A parameter or the body is not valid." } } : {}),
+    ...(hasInput ? { 400: "A parameter or the body is not valid." } : {}),
     ...responses,
   };
   const schema = {
@@ -63,19 +61,17 @@ export function strictObject(properties: object, required: readonly string[] = [
 }
 
 const AUTHENTICATED_RESPONSES = {
-  401: { description: "Neither a valid token nor a session." },
-  429: { description: "Too many wrong tokens came from this address; `Retry-After` says how long to wait." },
-  503: { description: "The database does not answer." },
+  401: "Neither a valid token nor a session.",
+  429: "Too many wrong tokens came from this address; `Retry-After` says how long to wait.",
+  503: "The database does not answer.",
 };
 const WRITE_RESPONSES = {
-  403: { description: "The role operator is required, or the request came from another origin." },
-  503: {
-    description:
-      "The audit log cannot be written just now, so nothing was done; or the database does not answer.",
-  },
+  403: "The role operator is required, or the request came from another origin.",
+  503: "The audit log cannot be written just now, so nothing was done; or the database does not answer.",
 };
 
-function responseSchema(status: string, { description, content = "Error" }: Response): object {
+function responseSchema(status: string, response: Response): object {
+  const [description, content] = typeof response === "string" ? ([response, "Error"] as const) : response;
   if (status === "204") return { description, type: "null" };
   const schema = schemaOf(content);
   const { media = ["application/json"] } = typeof content === "object" && "schema" in content ? content : {};
@@ -154,7 +150,7 @@ function withoutIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSON
 
 const GET_DESCRIPTION = operation({
   summary: "This description, in OpenAPI 3.1",
-  responses: { 200: { description: "It is this one.", content: { schema: { type: "object" } } } },
+  responses: { 200: ["It is this one.", { schema: { type: "object" } }] },
 });
 
 /** `GET /api/v1/openapi.json`. @param describe called once, on the first request: a start needs none of what it takes */

@@ -8,7 +8,7 @@ import type { OverviewView } from "./page-schemas.ts";
 const OVERVIEW = operation({
   summary: "Outcomes, latency, and what needs attention",
   querystring: { span: { type: "string", enum: ["hour", "day", "month"], default: "hour" } },
-  responses: { 200: { description: "The overview.", content: "Overview" } },
+  responses: { 200: ["The overview.", "Overview"] },
 });
 
 /** `GET /api/v1/overview`. */

@@ -14,7 +14,7 @@ import { NO_NUL } from "./request-parameters.ts";
 
 const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
-  responses: { 200: { description: "All of it.", content: "Sources" } },
+  responses: { 200: ["All of it.", "Sources"] },
 });
 const CHECK = operation({
   summary: "Check the registered addresses",
@@ -29,10 +29,10 @@ const CHECK = operation({
     },
   },
   responses: {
-    200: { description: "Checked; `reached` holds the result.", content: "EndpointCheck" },
-    404: { description: "There is no such source." },
-    409: { description: "A check is in progress." },
-    503: { description: "The receiver starts or drains." },
+    200: ["Checked; `reached` holds the result.", "EndpointCheck"],
+    404: "There is no such source.",
+    409: "A check is in progress.",
+    503: "The receiver starts or drains.",
   },
 });
 
@@ -56,14 +56,14 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
 
 /** Its text may be escaped, and longer than the body that it stands for; what is too long for the receiver shall be seen there. */
 const MAX_BYTES = 4_194_304;
-const IN_PRODUCTION = { 404: { description: "This is production, where there is no sandbox." } };
+const IN_PRODUCTION = { 404: "This is production, where there is no sandbox." };
 const UNAVAILABLE = {
-  502: { description: "The public listener did not answer." },
-  503: { description: "The receiver starts or drains." },
+  502: "The public listener did not answer.",
+  503: "The receiver starts or drains.",
 };
 const SAMPLES = operation({
   summary: "Outside production: an event of each type, to begin with",
-  responses: { 200: { description: "All of them.", content: "Sandbox" }, ...IN_PRODUCTION },
+  responses: { 200: ["All of them.", "Sandbox"], ...IN_PRODUCTION },
 });
 const SEND = operation({
   summary: "Outside production: sign a callback, send it to this receiver, see the answer",
@@ -86,9 +86,9 @@ const SEND = operation({
     ["body"],
   ),
   responses: {
-    200: { description: "It was answered; `response.status` says how.", content: "SandboxResult" },
+    200: ["It was answered; `response.status` says how.", "SandboxResult"],
     ...IN_PRODUCTION,
-    409: { description: "Only the platform, with its private key, can sign." },
+    409: "Only the platform, with its private key, can sign.",
     ...UNAVAILABLE,
   },
 });
@@ -98,11 +98,9 @@ const RUN_OAUTH_FLOW = operation({
   description:
     "As a browser with cookies of its own would: the start of a flow, the platform, the redirect. It stores the user `sandbox-user`.",
   responses: {
-    200: { description: "It was walked; `signed_in` says how it ended.", content: "SandboxFlow" },
+    200: ["It was walked; `signed_in` says how it ended.", "SandboxFlow"],
     ...IN_PRODUCTION,
-    409: {
-      description: "An authorization server is configured, so that flows do not go to the sandbox platform.",
-    },
+    409: "An authorization server is configured, so that flows do not go to the sandbox platform.",
     ...UNAVAILABLE,
   },
 });

@@ -141,7 +141,7 @@ const LIST = operation({
     action: text("Only these, such as `failure.replay`.", 512),
     actor: text("Only of this actor: `token`, a mail address, or `sub:` and a subject.", 512),
   },
-  responses: { 200: { description: "A page of it.", content: { pageOf: "AuditEntry" } } },
+  responses: { 200: ["A page of it.", { pageOf: "AuditEntry" }] },
 });
 
 /** `GET /api/v1/audit`. */

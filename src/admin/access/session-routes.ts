@@ -10,7 +10,7 @@ import { CHALLENGE, requireCaller, tooManyAttempts } from "./guard.ts";
 const METHODS = operation({
   summary: "Sign-in methods",
   isPublic: true,
-  responses: { 200: { description: "The methods.", content: "SignIn" } },
+  responses: { 200: ["The methods.", "SignIn"] },
 });
 const START = operation({
   summary: "Sign in with a token",
@@ -20,23 +20,23 @@ const START = operation({
   action: "session.begin",
   body: strictObject({ token: { type: "string", pattern: "^[\\x21-\\x7e]{1,1024}$" } }, ["token"]),
   responses: {
-    200: { description: "Signed in, and the cookie is set.", content: "Session" },
-    401: { description: "The token is not valid." },
-    403: { description: "The request came from another origin." },
-    429: { description: "Too many wrong ones came from this address; `Retry-After` says how long to wait." },
-    503: { description: "The session cannot be stored right now." },
+    200: ["Signed in, and the cookie is set.", "Session"],
+    401: "The token is not valid.",
+    403: "The request came from another origin.",
+    429: "Too many wrong ones came from this address; `Retry-After` says how long to wait.",
+    503: "The session cannot be stored right now.",
   },
 });
 const CURRENT = operation({
   summary: "The current session and its role",
-  responses: { 200: { description: "The session.", content: "Session" } },
+  responses: { 200: ["The session.", "Session"] },
 });
 const END = operation({
   summary: "Sign out",
   description: "The session ends at once, for every process. A token is not ended by it.",
   action: "session.end",
   role: "viewer",
-  responses: { 204: { description: "It has ended." } },
+  responses: { 204: "It has ended." },
 });
 
 /** `GET /api/v1/sign-in`, and `POST`, `GET` and `DELETE /api/v1/session`. */

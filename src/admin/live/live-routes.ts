@@ -15,11 +15,8 @@ const LIVE = operation({
     "A client that reconnects with `Last-Event-ID` gets up to a thousand missed callbacks. A stalled client is disconnected, and so is an ended session.",
   querystring: CALLBACK_FILTER,
   responses: {
-    200: {
-      description: "It goes on until one side ends it.",
-      content: { schema: { type: "string" }, media: ["text/event-stream"] },
-    },
-    503: { description: "This process has the maximum of live streams." },
+    200: ["It goes on until one side ends it.", { schema: { type: "string" }, media: ["text/event-stream"] }],
+    503: "This process has the maximum of live streams.",
   },
 });
 
