@@ -44,10 +44,7 @@ const GET = operation({
       description: "The `timeline_cursor` of the answer before.",
     },
   },
-  responses: {
-    200: ["The event.", "EventHistory"],
-    404: "There is no such event.",
-  },
+  responses: { 200: ["The event.", "EventHistory"], 404: "There is no such event." },
 });
 
 /** `GET /api/v1/events` and `/api/v1/events/:source/:event_id`. */

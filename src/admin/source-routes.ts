@@ -57,10 +57,7 @@ export function registerSources(app: FastifyInstance, deps: AdminDependencies): 
 /** Its text may be escaped, and longer than the body that it stands for; what is too long for the receiver shall be seen there. */
 const MAX_BYTES = 4_194_304;
 const IN_PRODUCTION = { 404: "This is production, where there is no sandbox." };
-const UNAVAILABLE = {
-  502: "The public listener did not answer.",
-  503: "The receiver starts or drains.",
-};
+const UNAVAILABLE = { 502: "The public listener did not answer.", 503: "The receiver starts or drains." };
 const SAMPLES = operation({
   summary: "Outside production: an event of each type, to begin with",
   responses: { 200: ["All of them.", "Sandbox"], ...IN_PRODUCTION },
