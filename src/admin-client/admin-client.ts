@@ -3,7 +3,6 @@ import { toPathSegment } from "../domain/index.ts";
 import { readLive } from "./live.ts";
 import { type AdminClientOptions, createRequests, type Requests, urlOf } from "./request.ts";
 
-/** What every list takes. */
 export interface PageParams {
   /** From 1 to 200; 50 when left out. */
   readonly limit?: number;
@@ -70,11 +69,9 @@ export function createAdminClient(options: AdminClientOptions) {
      */
     live: (filters: CallbackFilters = {}, { signal }: { readonly signal?: AbortSignal } = {}) =>
       readLive((headers, ends) => open("GET", "live", { query: filters, headers, signal: ends }), signal),
-    /** Outcomes, latency, and what needs attention. */
     overview: (span: api.OverviewView["span"] = "hour") =>
       request<api.OverviewView>("GET", "overview", { query: { span } }),
     events: {
-      /** The records of processed events, newest first. */
       list: (query: PageParams & { readonly event_id?: string } = {}) =>
         request<api.PageOf<api.EventView>>("GET", "events", { query }),
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
@@ -109,17 +106,14 @@ export function createAdminClient(options: AdminClientOptions) {
 function accessMethods({ request }: Requests) {
   return {
     session: {
-      /** The sign-in methods. */
       methods: () => request<api.SignInView>("GET", "sign-in"),
       /** Signs in with a token; the browser keeps the cookie. */
       start: (body: { readonly token: string }) => request<api.SessionView>("POST", "session", { body }),
       /** The current session; AdminError with status 401 if not signed in. */
       get: () => request<api.SessionView>("GET", "session"),
-      /** Signs out. */
       end: () => request<undefined>("DELETE", "session"),
     },
     audit: {
-      /** The audit log, newest first. */
       list: (query: PageParams & { readonly action?: string; readonly actor?: string } = {}) =>
         request<api.PageOf<api.AuditEntryView>>("GET", "audit", { query }),
     },
@@ -156,7 +150,6 @@ function failureMethods({ request }: Requests) {
 function sourceMethods({ request }: Requests) {
   return {
     sources: {
-      /** Endpoint URLs, secrets and event types. */
       list: () => request<api.SourcesView>("GET", "sources"),
       /**
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
@@ -167,7 +160,6 @@ function sourceMethods({ request }: Requests) {
     },
     /** Outside production; there every one of them is refused with 404. */
     sandbox: {
-      /** An event of each type, to begin with. */
       get: () => request<api.SandboxView>("GET", "sandbox"),
       /** Signs a callback with the receiver's own secrets and sends it to its public listener. */
       send: (body: api.SandboxRequest) => request<api.SandboxResultView>("POST", "sandbox/events", { body }),
@@ -188,7 +180,6 @@ export async function* paginate<Item>(
   }
 }
 
-/** One segment of an address. */
 function pathSegment(text: string): string {
   return encodeURIComponent(toPathSegment(text));
 }

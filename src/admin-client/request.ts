@@ -3,7 +3,6 @@ export interface AdminClientOptions {
   readonly origin?: string;
   /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Left out, the cookie of a session goes along, in a page of the same origin. */
   readonly token?: string;
-  /** Instead of the global one. */
   readonly fetch?: typeof fetch;
   /** Ends every request that takes longer; in milliseconds. */
   readonly timeLimitMs?: number;
@@ -24,7 +23,6 @@ export interface Requests {
   open(method: string, path: string, asked?: RequestOptions): Promise<Response>;
 }
 
-/** The receiver refused. */
 export class AdminError extends Error {
   override readonly name = "AdminError";
   readonly status: number;

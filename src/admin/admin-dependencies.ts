@@ -9,7 +9,6 @@ import type * as views from "./page-schemas.ts";
 
 /** What platforms register, and whether it leads here. */
 export interface Sources {
-  /** When each configured secret was accepted last. */
   secretUses(): Promise<readonly StoredCredentialUse[]>;
   list(): Promise<views.SourcesView>;
   /** One check at a time. */
@@ -31,14 +30,12 @@ export interface Sandbox {
   runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 
-/** What the admin listener works with; made once at the start. */
 export interface AdminDependencies {
   /** Bounds the connections of a server of this listener, and the requests over each. */
   readonly guard?: ((server: Server) => void) | undefined;
   readonly access: AdminAccess;
   /** Shared with every other place where a token of the admin API opens something. */
   readonly tokenCheck: TokenCheck;
-  /** What the page tells of this receiver. */
   readonly about: { readonly environment: string; readonly version: string };
   readonly store: Store;
   readonly metrics: Metrics;
@@ -49,7 +46,6 @@ export interface AdminDependencies {
   readonly log: Log;
   readonly replay: (key: EventKey) => Promise<ReplayResult>;
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
-  /** Ends a user's authorization; false when there are no tokens. */
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   readonly mask: Mask;

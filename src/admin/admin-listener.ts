@@ -109,7 +109,6 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   return app;
 }
 
-/** The description of the API in OpenAPI 3.1, as every receiver has it. */
 export function describeAdminApi(): Promise<object> {
   // To tell of its routes a listener needs nothing that they work with.
   const noDependencies = { access: {} } as AdminDependencies;

@@ -13,7 +13,6 @@ import { CALLBACK, type CallbackPage, type CallbackView } from "./schemas.ts";
 
 const time = (description: string) => ({ type: "string", format: "date-time", description });
 
-/** The filters over the callback log. */
 export const CALLBACK_FILTER = {
   from: time("Callbacks that arrived then or later; ISO 8601 with its time zone."),
   to: time("Callbacks that arrived before it."),
@@ -45,7 +44,6 @@ export const CALLBACK_FILTER = {
 };
 export type CallbackFilterQuery = { readonly [Name in keyof typeof CALLBACK_FILTER]?: string };
 
-/** @throws HttpError for a value that no schema refuses */
 export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
   const { source, event_type: eventType, remote_address: remoteAddress, event_id: eventId } = query;
   return defined({
@@ -167,7 +165,6 @@ export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: 
 /** Each searches for half of the time. */
 const MAX_EXPORTS = 4;
 
-/** `GET /api/v1/callbacks/export`. */
 export function registerCallbackExport(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, callbackLog, clock, log } = deps;
   let exports = 0;

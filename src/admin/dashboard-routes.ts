@@ -87,7 +87,6 @@ function sendAsset(reply: FastifyReply, asset: Asset, accepted = ""): FastifyRep
     .send(found?.[1] ?? asset.plain);
 }
 
-/** How a file lies on the disk: compressed when the page was built, and as it is for those who take nothing else. */
 const ENCODINGS = [
   ["br", ".br"],
   ["gzip", ".gz"],

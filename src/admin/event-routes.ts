@@ -47,7 +47,6 @@ const GET = operation({
   responses: { 200: ["The event.", "EventHistory"], 404: "There is no such event." },
 });
 
-/** `GET /api/v1/events` and `/api/v1/events/:source/:event_id`. */
 export function registerEvents(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
   app.get<{ Querystring: PageQuery & { event_id?: string } }>("/api/v1/events", LIST, async ({ query }) => {
     const filter = defined({ eventId: query.event_id });

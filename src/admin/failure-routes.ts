@@ -55,7 +55,6 @@ const DISCARD = operation({
   },
 });
 
-/** `GET /api/v1/failures`, and what an operator does about one. */
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, log } = deps;
   app.get<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>(
@@ -178,7 +177,6 @@ const TRANSITIONS: Readonly<Record<string, readonly [Exclude<BulkReplayState, "d
   cancel: ["cancelled", "End a bulk replay for good", `It has ended. ${RUNNING_REPLAYS_FINISH}`],
 };
 
-/** `POST` and `GET /api/v1/bulk-replays`, and what an operator does about one. */
 export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
   app.post<{ Body: { filter: FailureFilterQuery; per_second: number } }>(
     "/api/v1/bulk-replays",

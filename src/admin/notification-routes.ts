@@ -65,7 +65,6 @@ const DISCARD = operation({
   },
 });
 
-/** `GET /api/v1/notifications`, and what an operator does about one whose deliveries are stuck. */
 export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, channelNames, clock, log } = deps;
   app.get<{ Querystring: PageQuery & { state?: StoredDelivery["state"] } }>(

@@ -24,7 +24,6 @@ const REVOKE = operation({
   },
 });
 
-/** `DELETE /api/v1/users/:user_id/tokens`. */
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDependencies): void {
   app.delete<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>(
     "/api/v1/users/:user_id/tokens",
@@ -67,7 +66,6 @@ const EXPECT = operation({
   },
 });
 
-/** `POST /api/v1/oauth/states` registers the state of a flow that the platform starts. */
 export function registerRedirectStates(app: FastifyInstance, { store, clock }: AdminDependencies): void {
   app.post<{ Body: { state: string; expires_in: number } }>(
     "/api/v1/oauth/states",

@@ -54,7 +54,6 @@ export function operation(described: Operation): { readonly schema: FastifySchem
   return { schema };
 }
 
-/** The JSON Schema of an object without further fields. */
 export function strictObject(properties: object, required: readonly string[] = []): object {
   const needed = required.length === 0 ? {} : { required };
   return { type: "object", ...needed, properties, additionalProperties: false };
@@ -102,12 +101,10 @@ export class HttpError extends Error {
   }
 }
 
-/** The first part is the one in the paths. */
 const API_VERSION = "1.0.0";
 const DESCRIPTION =
   "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first. In a path, an id that is `.` or `..`, with or without leading `~`, gets one more `~`: `/api/v1/events/platform/~..` is the event `..`.";
 
-/** The description of the admin API in OpenAPI 3.1, made from the schemas of its routes. */
 export async function describeApi(register: (app: FastifyInstance) => void): Promise<object> {
   const { default: swagger } = await import("@fastify/swagger");
   const app = Fastify({ logger: false, exposeHeadRoutes: false });
@@ -141,7 +138,6 @@ export async function describeApi(register: (app: FastifyInstance) => void): Pro
   return description;
 }
 
-/** Leaves out the bounds of JavaScript's safe integers. */
 function withoutIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.type !== "integer") return;
   delete jsonSchema.minimum;

@@ -11,7 +11,6 @@ const OVERVIEW = operation({
   responses: { 200: ["The overview.", "Overview"] },
 });
 
-/** `GET /api/v1/overview`. */
 export function registerOverview(app: FastifyInstance, deps: AdminDependencies): void {
   app.get<{ Querystring: { span: OverviewRange } }>(
     "/api/v1/overview",
@@ -24,7 +23,6 @@ export function registerOverview(app: FastifyInstance, deps: AdminDependencies):
   );
 }
 
-/** What happened in a span until now, period by period, and how things stand. */
 async function readOverview(
   span: OverviewRange,
   { store, sources }: AdminDependencies,

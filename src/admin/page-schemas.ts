@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { VERSIONS } from "../domain/index.ts";
 
-/** ISO 8601. */
 export const time = () => z.string().meta({ format: "date-time" });
-/** Of any depth. */
 export const object = () => z.record(z.string(), z.unknown());
 export const view = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) =>
   z.strictObject(shape).describe(description);
@@ -112,13 +110,9 @@ export const SANDBOX_FLOW = view(
   { signed_in: z.boolean(), steps: z.array(STEP) },
 );
 
-/** What a person composes. */
 export interface SandboxRequest {
-  /** Sent as it is. */
   readonly body: string;
-  /** `/api/platform/callback` when left out. */
   readonly path?: (typeof CALLBACK_PATHS)[number];
-  /** Sent as X-API-Version. */
   readonly version?: (typeof VERSIONS)[number];
   /** `right` when left out; `wrong`: with a random secret. */
   readonly sign?: "right" | "wrong" | "none";
@@ -135,7 +129,6 @@ export type SandboxView = z.infer<typeof SANDBOX>;
 export type SandboxResultView = z.infer<typeof SANDBOX_RESULT>;
 export type SandboxFlowView = z.infer<typeof SANDBOX_FLOW>;
 
-/** How callbacks ended, by outcome. */
 const OUTCOMES = z.record(z.string(), z.int());
 const quantile = () => z.number().nullable();
 
@@ -159,7 +152,6 @@ export const OVERVIEW = view(
   },
 );
 
-/** What a live stream tells every two seconds. */
 export const TALLY = view("`event: tally` of a live stream; of all callbacks, whatever its filter.", {
   callbacks: z.int().describe("How many rows the log got since the tally before."),
   outcomes: OUTCOMES.describe("How they ended."),
@@ -167,7 +159,6 @@ export const TALLY = view("`event: tally` of a live stream; of all callbacks, wh
   exhausted: z.int().describe("Failures with retries exhausted."),
 });
 
-/** What a live stream could not show. */
 export const GAP = view(
   "`event: gap` of a live stream: callbacks with ids above `after`, up to and including `until`, were left out. `after` is null where the first one is unknown.",
   { after: z.int().nullable(), until: z.int() },

@@ -4,7 +4,6 @@ import type { BulkReplayView, PageOf } from "./schemas.ts";
 
 /** So long a request looks, of the 200 ms that it may take; what it has not seen until then is seen with the next cursor. */
 export const BUDGET_MS = 75;
-/** What the description of the API says of that. */
 export const BOUNDED_SEARCH =
   "A request looks for less than a tenth of a second. Where the filter leaves little over, a page may have few items or none and still " +
   "a `next_cursor`, which goes on looking.";
@@ -12,7 +11,6 @@ export const BOUNDED_SEARCH =
 /** PostgreSQL's text holds no NUL, so that nothing is stored under one; to ask for it is a mistake, and no fault of ours. */
 export const NO_NUL = "^[^\\u0000]*$";
 
-/** A text that must be given exactly. */
 export function text(description: string, maxLength = 255) {
   return { type: "string", minLength: 1, maxLength, pattern: NO_NUL, description } as const;
 }
@@ -35,7 +33,6 @@ export interface PageQuery {
   readonly cursor?: string;
 }
 
-/** The query parameters that every list takes. */
 export const PAGE_QUERY = {
   limit: { type: "integer", minimum: 1, maximum: 200, default: 50 },
   cursor: {
@@ -51,7 +48,6 @@ export interface IdParams {
   readonly id: number;
 }
 
-/** Of an address that ends in `:source/:event_id`. */
 export const EVENT_PARAMS = {
   source: { type: "string", pattern: NO_NUL },
   event_id: { type: "string", pattern: NO_NUL },
@@ -60,14 +56,12 @@ export interface EventParams {
   readonly source: string;
   readonly event_id: string;
 }
-/** Of a list. */
 export const EVENT_QUERY = { event_id: text("Only rows of this event.") };
 
 export function eventKeyOf({ source, event_id }: EventParams): EventKey {
   return { source, eventId: event_id };
 }
 
-/** Where a page begins. */
 export function pageAt({ limit, cursor }: PageQuery): Page {
   return { limit, ...(cursor === undefined ? {} : { before: Number(cursor) }) };
 }
@@ -101,7 +95,6 @@ export async function searchPageOf<Row, Item>(
   return { items: rows.map(present), next_cursor: cursorAt(next) };
 }
 
-/** Which failures are meant, as requests say it. */
 export type FailureFilterQuery = Readonly<BulkReplayView["filter"]>;
 export const FAILURE_FILTER = {
   state: { type: "string", enum: ["waiting", "exhausted"] },

@@ -30,7 +30,6 @@ export const BULK_REPLAY = view("The replay of all failures that a filter finds.
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
 
-/** Why a callback was not authentic, and what to do about it. */
 const DIAGNOSIS = view("Why it was not authentic; null for others, and where it was not looked into.", {
   code: z.string().describe("A code of docs/refused.md."),
   message: z.string().describe("What was found."),
@@ -50,7 +49,6 @@ const LEFT_OUT = view("Of a row that stands for callbacks without rows of their 
   last: time(),
 });
 
-/** A row of the callback log (SPEC 1.8). */
 export const CALLBACK = view(
   "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",
   {
@@ -75,7 +73,6 @@ export const CALLBACK = view(
   },
 );
 
-/** A record as SPEC 2.4 names its fields. */
 export const EVENT = view("The record of an event that was handled.", {
   id: z.int(),
   source: z.string(),
@@ -88,7 +85,6 @@ export const EVENT = view("The record of an event that was handled.", {
   processed_at: time().nullable(),
 });
 
-/** A failure without its encrypted body. */
 export const FAILURE = view("A failed event, waiting for its retry or with retries exhausted.", {
   id: z.int(),
   source: z.string(),
@@ -105,7 +101,6 @@ export const FAILURE = view("A failed event, waiting for its retry or with retri
   next_attempt_at: time().nullable(),
 });
 
-/** How a replay ended; the handler's own failure is none of the request's. */
 export const REPLAY = z.strictObject({
   outcome: z.string().describe("`success`, `already_processed` or a code of docs/errors.md."),
   result: object().optional(),
@@ -162,7 +157,6 @@ export const NOTIFICATION = z.strictObject({
     .describe("One for each channel, and one for each recipient of mails; none in the first second."),
 });
 
-/** All that is known of one event. */
 export const EVENT_HISTORY = view("One event: what it came to, and everything that happened to it.", {
   source: z.string(),
   event_id: z.string(),
@@ -196,7 +190,6 @@ export const AUDIT_ENTRY = view("A row of the audit log.", {
 
 export const ERROR = z.strictObject({ error: z.string() });
 
-/** By the names under which the description of the API has them. */
 export const SCHEMAS = {
   Callback: CALLBACK,
   Event: EVENT,

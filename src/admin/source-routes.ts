@@ -36,7 +36,6 @@ const CHECK = operation({
   },
 });
 
-/** `GET /api/v1/sources` and `POST /api/v1/sources/:source/check`. */
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
   app.get("/api/v1/sources", LIST, async () => sources.list());
@@ -102,7 +101,6 @@ const RUN_OAUTH_FLOW = operation({
   },
 });
 
-/** `GET /api/v1/sandbox`, `POST /api/v1/sandbox/events` and `POST /api/v1/sandbox/oauth`. */
 export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependencies): void {
   const sandbox = (): Sandbox => {
     if (deps.sandbox === null) throw new HttpError(404, "there is no sandbox in production");

@@ -26,9 +26,7 @@ export interface AlertDependencies {
 export interface ArrivalCounts {
   /** Counts one callback; without an event id it was not authentic. */
   note(source: string, callback: { readonly [Name in "eventId" | "eventType"]?: string | undefined }): void;
-  /** Returns what was counted and starts again at zero. */
   take(): Arrival[];
-  /** Adds counts back that could not be stored. */
   putBack(arrivals: readonly Arrival[]): void;
 }
 

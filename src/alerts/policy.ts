@@ -33,7 +33,6 @@ export function evaluateFailures(
   return count > notifiedCount && age >= HOUR_MS ? "grows" : "unchanged";
 }
 
-/** Callbacks by their signature: valid, wrong, or none at all. */
 export interface SignatureCounts {
   readonly authentic: number;
   readonly wrong: number;
@@ -62,14 +61,12 @@ const MIN_REFUSED = 10;
 const MIN_RETURNED = 3;
 
 export interface SignatureHistory {
-  /** The last full quarter-hour. */
   readonly last: number;
   /** How many quarter-hours earlier the usual number is found: see `comparedWith`. */
   readonly shift: number;
   /** By the quarter-hour, numbered from the epoch. */
   readonly quarters: ReadonlyMap<number, SignatureCounts>;
   readonly isOpen: boolean;
-  /** The quarter-hour in which the alert started or resolved last. */
   readonly changedIn?: number;
 }
 

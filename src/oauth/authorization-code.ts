@@ -89,7 +89,6 @@ function parametersOf({ code, flow }: CodeGrant, redirectUri: string | undefined
   return redirectUri === undefined ? { code } : { code, redirect_uri: redirectUri };
 }
 
-/** The parameters that start a flow. */
 interface AuthorizationParameters {
   readonly redirectUri: string;
   readonly state: string;

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import type { Identity, SignIn } from "../../oauth/index.ts";
 import type { Role } from "../../store/index.ts";
 
-/** Who may come in, as it is configured. */
 export interface AdminAccess {
   /** Each token grants its role. */
   readonly tokens: readonly { readonly token: string; readonly role: Role }[];
@@ -21,7 +20,6 @@ export interface AdminAccess {
   readonly fingerprint: (text: string) => string;
 }
 
-/** An OpenID provider that signs operators in. */
 export interface OidcProvider {
   readonly signIn: SignIn;
   /** What the page calls it. */
@@ -32,7 +30,6 @@ export interface OidcProvider {
   readonly fingerprint: string;
 }
 
-/** Who sends a request. */
 export interface Caller {
   readonly actor: string;
   readonly role: Role;

@@ -6,7 +6,6 @@ import { cookieOf } from "../../oauth/index.ts";
 import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
 import type { AdminAccess, Caller } from "./access.ts";
 
-/** Authenticates requests. */
 export interface Authenticator {
   /** By `Authorization`, and without it by the session's cookie; undefined without either, or with one that is none any more. */
   authenticate(
@@ -18,7 +17,6 @@ export interface Authenticator {
   onSessionEnd(listener: (idSha256: string) => void): void;
 }
 
-/** The actor of a request with a token. */
 export const TOKEN_ACTOR = "token";
 
 export function createAuthenticator(deps: {
@@ -74,7 +72,6 @@ export interface TokenCheck {
   check(token: string, remoteAddress: string): TokenCheckResult;
   readonly loginThrottle: LoginThrottle;
   readonly recordRefusal: RecordRefusal;
-  /** The configured tokens. */
   readonly configured: readonly Pick<StoredSession, "credentialFingerprint" | "role">[];
 }
 
@@ -119,7 +116,6 @@ const MAX_FAILURES = 10;
 const WINDOW_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 
-/** Wrong tokens, by the address that they came from. */
 export interface LoginThrottle {
   /** Seconds until the address may try again; 0 where it may now. */
   secondsToWait(address: string): number;
@@ -222,7 +218,6 @@ export function sha256Of(sessionId: string): string {
   return createHash("sha256").update(sessionId).digest("hex");
 }
 
-/** What a browser brings. */
 export function readCookie(
   kind: CookieKind,
   { headers }: FastifyRequest,

@@ -97,7 +97,6 @@ async function callerOf(
   throw new HttpError(403, "this needs the role operator; yours is viewer");
 }
 
-/** The authenticated caller; not for public routes. */
 export function requireCaller({ caller }: FastifyRequest): Caller {
   if (caller === null) throw new Error("a public route has no caller");
   return caller;
@@ -144,7 +143,6 @@ const LIST = operation({
   responses: { 200: ["A page of it.", { pageOf: "AuditEntry" }] },
 });
 
-/** `GET /api/v1/audit`. */
 export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDependencies): void {
   app.get<{ Querystring: PageQuery & { action?: string; actor?: string } }>(
     "/api/v1/audit",

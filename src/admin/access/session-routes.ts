@@ -39,7 +39,6 @@ const END = operation({
   responses: { 204: "It has ended." },
 });
 
-/** `GET /api/v1/sign-in`, and `POST`, `GET` and `DELETE /api/v1/session`. */
 export function registerSessionRoutes(
   app: FastifyInstance,
   deps: AdminDependencies,
@@ -89,7 +88,6 @@ function sessionView(
   return { actor, role, expires_at, ...about, sandbox: sandbox !== null };
 }
 
-/** An authenticated actor. */
 interface Authenticated {
   readonly actor: string;
   readonly role: Role;

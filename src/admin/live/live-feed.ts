@@ -16,7 +16,6 @@ const MAX_SUBSCRIBERS = 32;
 const BATCH_SIZE = 25;
 /** Rows of one look; a flood of more is left out, and said to be. */
 const MAX_ROWS_PER_POLL = 5_000;
-/** Rows that are read for a client that reconnects. */
 const MAX_CATCH_UP_ROWS = 1_000;
 
 interface LiveFeedDependencies {
@@ -68,7 +67,6 @@ export class LiveFeed {
     }
   }
 
-  /** Ends the streams of a session that has ended. */
   endSession(idSha256: string): void {
     for (const listener of this.#subscribers)
       if (listener.session?.idSha256 === idSha256) listener.disconnect();

@@ -20,7 +20,6 @@ const LIVE = operation({
   },
 });
 
-/** `GET /api/v1/live`. */
 export function registerLive(
   app: FastifyInstance,
   deps: AdminDependencies,

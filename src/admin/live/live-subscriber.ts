@@ -35,7 +35,6 @@ export class LiveSubscriber {
     });
   }
 
-  /** Aborted once either side has ended the stream. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -45,7 +44,6 @@ export class LiveSubscriber {
     if (matchesCallback(this.#filter, row)) this.#write(row.id, text());
   }
 
-  /** Anything that is no callback. */
   send(text: string): void {
     this.#write(undefined, text);
   }

@@ -10,7 +10,6 @@ export interface NamedSecret {
   readonly secret: string;
 }
 
-/** The secrets that a signature may have been made with. */
 export interface KnownSecrets {
   /** Those that are accepted, the current one first. */
   readonly accepted: readonly string[];
@@ -198,7 +197,6 @@ function edges(text: string): RewrittenBody[] {
   ];
 }
 
-/** The same JSON as common libraries write it. */
 function layouts(body: Uint8Array, text: string): RewrittenBody[] {
   if (nesting(body).deepest > MAX_DEPTH) return [];
   const value = parseJson(text);

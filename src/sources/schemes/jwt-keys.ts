@@ -21,7 +21,6 @@ export type KeyCandidate =
     }
   | { readonly fault: unknown };
 
-/** The keys that tokens may be signed with. */
 export interface JwtKeys {
   /**
    * Those that fit a token's header; the current one first. A header chooses among configured keys only.
@@ -45,7 +44,6 @@ export function secretKeys(secrets: readonly (string | Uint8Array)[]): JwtKeys {
   return fixedKeys(secrets.map((secret) => createSecretKey(Buffer.from(secret))));
 }
 
-/** Keys that are known since the start. */
 export function fixedKeys(keys: readonly KeyObject[]): JwtKeys {
   const candidates = keys.map((key, index) => ({ key, index }));
   return { candidates: async () => candidates, refreshed: async () => [] };

@@ -47,7 +47,6 @@ export function createJwtScheme(options: JwtOptions): Scheme {
 
 interface CheckedToken {
   readonly payload: JWTPayload;
-  /** Which of the configured keys it was. */
   readonly index: number;
 }
 
