@@ -29,9 +29,7 @@ interface LiveFeedDependencies {
  * all of them, and only while there are subscribers.
  */
 export class LiveFeed {
-  readonly #store: LiveFeedDependencies["store"];
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #deps: LiveFeedDependencies;
   readonly #subscribers = new Set<LiveSubscriber>();
   readonly #ending = new AbortController();
   #reader: Promise<LogReader> | undefined;
@@ -42,10 +40,8 @@ export class LiveFeed {
   #nextSessionsAt = 0;
   #isFailing = false;
 
-  constructor({ store, clock, log }: LiveFeedDependencies) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(deps: LiveFeedDependencies) {
+    this.#deps = deps;
   }
 
   get hasRoom(): boolean {
@@ -57,10 +53,12 @@ export class LiveFeed {
     this.#subscribers.add(listener);
     listener.closed.addEventListener("abort", () => this.#subscribers.delete(listener));
     try {
-      const reader = await this.#startedReader();
+      this.#reader ??= this.#startReader();
+      const reader = await this.#reader;
       if (from !== undefined) await this.#catchUp(listener, from, reader);
       listener.release();
-      listener.send(serverSentEvent("tally", await this.#newTally(newTally()), reader.position));
+      const counts = await this.#deps.store.failures.counts();
+      listener.send(eventAt(reader, "tally", { ...newTally(), ...counts }));
     } catch (error) {
       listener.disconnect();
       throw error;
@@ -79,14 +77,9 @@ export class LiveFeed {
     await this.#running;
   }
 
-  #startedReader(): Promise<LogReader> {
-    this.#reader ??= this.#startReader();
-    return this.#reader;
-  }
-
   async #startReader(): Promise<LogReader> {
     try {
-      const reader = await LogReader.atEnd(this.#store.callbacks);
+      const reader = await LogReader.atEnd(this.#deps.store.callbacks);
       this.#lastSentAt = performance.now();
       this.#nextTallyAt = this.#lastSentAt + TALLY_EVERY_MS;
       this.#running = this.#run(reader);
@@ -107,7 +100,8 @@ export class LiveFeed {
         await this.#sendTally(reader);
         this.#isFailing = false;
       } catch (error) {
-        if (!this.#isFailing) this.#log.warn({ err: error }, "live callbacks cannot be read; trying again");
+        if (!this.#isFailing)
+          this.#deps.log.warn({ err: error }, "live callbacks cannot be read; trying again");
         this.#isFailing = true;
       }
       if (performance.now() - this.#lastSentAt >= HEARTBEAT_EVERY_MS) this.#broadcast(": still here\n\n");
@@ -118,14 +112,14 @@ export class LiveFeed {
 
   /** Those whose time is over, and those that were ended by another process: the database is asked once for all listeners. */
   async #endExpiredSessions(): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     const sessions = [...this.#subscribers].flatMap(({ session }) => session ?? []);
     const over = sessions.filter(({ expiresAt }) => expiresAt <= now);
     for (const { idSha256 } of over) this.endSession(idSha256);
     if (sessions.length === 0 || performance.now() < this.#nextSessionsAt) return;
     this.#nextSessionsAt = performance.now() + SESSIONS_EVERY_MS;
     const ids = [...new Set(sessions.map(({ idSha256 }) => idSha256))];
-    const still = await this.#store.sessions.among(ids, now);
+    const still = await this.#deps.store.sessions.among(ids, now);
     for (const id of ids) if (!still.has(id)) this.endSession(id);
   }
 
@@ -133,24 +127,30 @@ export class LiveFeed {
     for (let looked = 0; looked < MAX_ROWS_PER_POLL; looked += BATCH_SIZE) {
       const { read, isBehind } = await reader.next(BATCH_SIZE);
       for (const one of read) {
-        this.#count(one);
-        const text = lazy(() => callbackEvent(one));
-        for (const listener of this.#subscribers) listener.sendCallback(one, text);
+        const { outcomes } = this.#tally;
+        this.#tally.callbacks += 1;
+        outcomes[one.row.outcome] = (outcomes[one.row.outcome] ?? 0) + 1;
+        let text: string | undefined;
+        const event = () => {
+          text ??= callbackEvent(one);
+          return text;
+        };
+        for (const listener of this.#subscribers) listener.sendCallback(one, event);
       }
       if (!isBehind || this.#subscribers.size === 0) return;
       await nextTurn();
     }
     const after = reader.position.newest;
-    const [until = after] = await this.#store.callbacks.newestIds(1);
+    const [until = after] = await this.#deps.store.callbacks.newestIds(1);
     reader.skipTo(until);
     this.#tally.callbacks += until - after;
-    this.#broadcast(serverSentEvent("gap", { after, until }, reader.position));
+    this.#broadcast(eventAt(reader, "gap", { after, until }));
   }
 
   async #catchUp(listener: LiveSubscriber, from: LogPosition, reader: LogReader): Promise<void> {
-    const [newest = 0] = await this.#store.callbacks.newestIds(1);
-    if (from.newest > newest) return listener.send(gapEvent({ after: null, until: newest }, reader));
-    const own = new LogReader(this.#store.callbacks, from);
+    const [newest = 0] = await this.#deps.store.callbacks.newestIds(1);
+    if (from.newest > newest) return listener.send(eventAt(reader, "gap", { after: null, until: newest }));
+    const own = new LogReader(this.#deps.store.callbacks, from);
     let isBehind = true;
     for (let looked = 0; isBehind && looked < MAX_CATCH_UP_ROWS; looked += BATCH_SIZE) {
       const next = await own.next(BATCH_SIZE);
@@ -162,12 +162,7 @@ export class LiveFeed {
     const { newest: after, missing } = own.position;
     // What has still not come is looked for with all the rest.
     reader.expect(missing.filter((id) => id <= reader.position.newest));
-    if (after < newest) listener.send(gapEvent({ after, until: newest }, reader));
-  }
-
-  #count({ row }: ReadCallback): void {
-    this.#tally.callbacks += 1;
-    this.#tally.outcomes[row.outcome] = (this.#tally.outcomes[row.outcome] ?? 0) + 1;
+    if (after < newest) listener.send(eventAt(reader, "gap", { after, until: newest }));
   }
 
   async #sendTally(reader: LogReader): Promise<void> {
@@ -175,14 +170,11 @@ export class LiveFeed {
     const startedAt = performance.now();
     const counted = this.#tally;
     this.#tally = newTally();
-    this.#broadcast(serverSentEvent("tally", await this.#newTally(counted), reader.position));
+    const counts = await this.#deps.store.failures.counts();
+    this.#broadcast(eventAt(reader, "tally", { ...counted, ...counts }));
     const now = performance.now();
     // Where a million failures are counted, that is not all that the database has to do.
     this.#nextTallyAt = now + Math.max(TALLY_EVERY_MS - POLL_EVERY_MS / 2, (now - startedAt) * 20);
-  }
-
-  async #newTally(counted: TallyCounts): Promise<TallyView> {
-    return { ...counted, ...(await this.#store.failures.counts()) };
   }
 
   #broadcast(text: string): void {
@@ -191,12 +183,7 @@ export class LiveFeed {
   }
 }
 
-interface TallyCounts {
-  callbacks: number;
-  readonly outcomes: Record<string, number>;
-}
-
-function newTally(): TallyCounts {
+function newTally(): { callbacks: number; readonly outcomes: Record<string, number> } {
   return { callbacks: 0, outcomes: {} };
 }
 
@@ -204,19 +191,7 @@ function callbackEvent({ row, position }: ReadCallback): string {
   return `id: ${position}\nevent: callback\ndata: ${JSON.stringify(presentCallback(row))}\n\n`;
 }
 
-function gapEvent(gap: GapView, { position }: LogReader): string {
-  return serverSentEvent("gap", gap, position);
-}
-
 /** The place goes with everything, so that who sees few callbacks does not come back far behind. */
-function serverSentEvent(name: "tally" | "gap", data: TallyView | GapView, place: LogPosition): string {
-  return `id: ${formatPosition(place)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
-function lazy(make: () => string): () => string {
-  let made: string | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
+function eventAt({ position }: LogReader, name: "tally" | "gap", data: TallyView | GapView): string {
+  return `id: ${formatPosition(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
