@@ -94,7 +94,7 @@ function outcomesOf(text: string): readonly string[] {
   return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));
 }
 
-const LIST = operation({
+const LIST = operation<{ Querystring: PageQuery & CallbackFilterQuery }>({
   summary: "The callback log",
   description: parameters.BOUNDED_SEARCH,
   querystring: { ...parameters.PAGE_QUERY, ...CALLBACK_FILTER },
@@ -114,7 +114,7 @@ const LIST = operation({
     ],
   },
 });
-const GET = operation({
+const GET = operation<{ Params: parameters.IdParams }>({
   summary: "One callback",
   params: parameters.ID_PARAMS,
   responses: {
@@ -122,7 +122,7 @@ const GET = operation({
     404: "There is no such callback; it may be past LOG_RETENTION_DAYS.",
   },
 });
-const EXPORT = operation({
+const EXPORT = operation<{ Querystring: CallbackFilterQuery & { format: "ndjson" | "csv" } }>({
   summary: "The callback log as a file",
   description:
     "The same filters without a page: everything that matches, newest first, for as long as the reader takes it: a client that reads nothing for a " +
@@ -142,19 +142,15 @@ const EXPORT = operation({
 
 /** `GET /api/v1/callbacks` and `/api/v1/callbacks/:id`; what has been answered is visible, also where its row still waits. */
 export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
-  app.get<{ Querystring: PageQuery & CallbackFilterQuery }>(
-    "/api/v1/callbacks",
-    LIST,
-    async ({ query }): Promise<CallbackPage> => {
-      const filter = callbackFilter(query);
-      await callbackLog.flush();
-      const search = { ...parameters.pageAt(query), budgetMs: parameters.BUDGET_MS };
-      const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
-      const next_cursor = parameters.cursorAt(next);
-      return { items: callbacks.map(presentCallback), next_cursor, searched_until: searchedUntil };
-    },
-  );
-  app.get<{ Params: parameters.IdParams }>("/api/v1/callbacks/:id", GET, async ({ params }) => {
+  app.get("/api/v1/callbacks", LIST, async ({ query }): Promise<CallbackPage> => {
+    const filter = callbackFilter(query);
+    await callbackLog.flush();
+    const search = { ...parameters.pageAt(query), budgetMs: parameters.BUDGET_MS };
+    const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
+    const next_cursor = parameters.cursorAt(next);
+    return { items: callbacks.map(presentCallback), next_cursor, searched_until: searchedUntil };
+  });
+  app.get("/api/v1/callbacks/:id", GET, async ({ params }) => {
     await callbackLog.flush();
     const row = await store.callbacks.get(params.id);
     if (row !== undefined) return presentCallback(row);
@@ -168,34 +164,30 @@ const MAX_EXPORTS = 4;
 export function registerCallbackExport(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, callbackLog, clock, log } = deps;
   let exports = 0;
-  app.get<{ Querystring: CallbackFilterQuery & { format: "ndjson" | "csv" } }>(
-    "/api/v1/callbacks/export",
-    EXPORT,
-    async ({ query: { format, ...query } }, reply) => {
-      const filter = callbackFilter(query);
-      if (exports >= MAX_EXPORTS) {
-        const error = `${MAX_EXPORTS} exports run on this process, and no more may; try again when one has ended`;
-        throw new HttpError(503, error, { "retry-after": "10" });
-      }
-      exports += 1;
-      reply.raw.once("close", () => {
-        exports -= 1;
-      });
-      const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
-      await callbackLog.flush();
-      const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
-      const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
-      const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
-      stream.on("error", (error) => {
-        if ((error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
-        log.warn({ err: error }, "an export was broken off");
-      });
-      return reply
-        .header("content-type", `${type}; charset=utf-8`)
-        .header("content-disposition", `attachment; filename="callbacks-${at}.${format}"`)
-        .send(stream);
-    },
-  );
+  app.get("/api/v1/callbacks/export", EXPORT, async ({ query: { format, ...query } }, reply) => {
+    const filter = callbackFilter(query);
+    if (exports >= MAX_EXPORTS) {
+      const error = `${MAX_EXPORTS} exports run on this process, and no more may; try again when one has ended`;
+      throw new HttpError(503, error, { "retry-after": "10" });
+    }
+    exports += 1;
+    reply.raw.once("close", () => {
+      exports -= 1;
+    });
+    const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
+    await callbackLog.flush();
+    const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
+    const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
+    const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
+    stream.on("error", (error) => {
+      if ((error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
+      log.warn({ err: error }, "an export was broken off");
+    });
+    return reply
+      .header("content-type", `${type}; charset=utf-8`)
+      .header("content-disposition", `attachment; filename="callbacks-${at}.${format}"`)
+      .send(stream);
+  });
 }
 
 /** Bodies may be long, and a page is in memory as a whole. */

@@ -20,12 +20,12 @@ import { type EventHistory, TIMELINE_START, type TimelinePosition, timelineAfter
 const MAX_NOTIFICATIONS = 200;
 const LOOK_UP_MS = 5_000;
 
-const LIST = operation({
+const LIST = operation<{ Querystring: PageQuery & { event_id?: string } }>({
   summary: "The records of processed events",
   querystring: { ...PAGE_QUERY, ...EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Event" }] },
 });
-const GET = operation({
+const GET = operation<{ Params: EventParams; Querystring: PageQuery }>({
   summary: "One event and its timeline",
   description:
     "Callbacks, and attempts beside them, are known as long as the callback log keeps them (`LOG_RETENTION_DAYS`).",
@@ -48,32 +48,28 @@ const GET = operation({
 });
 
 export function registerEvents(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
-  app.get<{ Querystring: PageQuery & { event_id?: string } }>("/api/v1/events", LIST, async ({ query }) => {
+  app.get("/api/v1/events", LIST, async ({ query }) => {
     const filter = defined({ eventId: query.event_id });
     return pageOf(query, (page) => store.records.list(page, filter), presentRecord);
   });
-  app.get<{ Params: EventParams; Querystring: PageQuery }>(
-    "/api/v1/events/:source/:event_id",
-    GET,
-    async ({ params, query }): Promise<EventHistoryView> => {
-      // What has been answered must be visible, also where its row still waits to be written.
-      await callbackLog.flush();
-      const position = parseCursor(query.cursor);
-      const known = await readHistory(eventKeyOf(params), position, query.limit, store);
-      const { callbacks, attempts, record, failure, notifications } = known;
-      if (record === undefined && failure === undefined && callbacks.length + attempts.length === 0)
-        throw new HttpError(404, "there is no event with this source and event_id");
-      const { entries, next } = timelineAfter(position, known, query.limit);
-      return {
-        ...params,
-        event: record === undefined ? null : presentRecord(record),
-        failure: failure === undefined ? null : presentFailure(failure),
-        timeline: entries,
-        timeline_cursor: next === null ? null : `${next.callbackId}.${next.attemptId}.${next.at}`,
-        notifications: notifications.map(presentNotification),
-      };
-    },
-  );
+  app.get("/api/v1/events/:source/:event_id", GET, async ({ params, query }): Promise<EventHistoryView> => {
+    // What has been answered must be visible, also where its row still waits to be written.
+    await callbackLog.flush();
+    const position = parseCursor(query.cursor);
+    const known = await readHistory(eventKeyOf(params), position, query.limit, store);
+    const { callbacks, attempts, record, failure, notifications } = known;
+    if (record === undefined && failure === undefined && callbacks.length + attempts.length === 0)
+      throw new HttpError(404, "there is no event with this source and event_id");
+    const { entries, next } = timelineAfter(position, known, query.limit);
+    return {
+      ...params,
+      event: record === undefined ? null : presentRecord(record),
+      failure: failure === undefined ? null : presentFailure(failure),
+      timeline: entries,
+      timeline_cursor: next === null ? null : `${next.callbackId}.${next.attemptId}.${next.at}`,
+      notifications: notifications.map(presentNotification),
+    };
+  });
 }
 
 function parseCursor(cursor: string | undefined): TimelinePosition {

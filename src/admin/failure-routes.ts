@@ -24,13 +24,13 @@ import {
 } from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
-const LIST = operation({
+const LIST = operation<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>({
   summary: "Failed events: waiting for a retry, or retries exhausted",
   description: BOUNDED_SEARCH,
   querystring: { ...PAGE_QUERY, ...FAILURE_FILTER, ...EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Failure" }] },
 });
-const REPLAY = operation({
+const REPLAY = operation<{ Params: EventParams; Querystring: { dry_run: boolean } }>({
   summary: "Run a failed event now",
   action: "failure.replay",
   dryRunAction: "failure.dry_run",
@@ -44,7 +44,7 @@ const REPLAY = operation({
     409: "It is being retried right now.",
   },
 });
-const DISCARD = operation({
+const DISCARD = operation<{ Params: EventParams }>({
   summary: "Discard a failure",
   action: "failure.discard",
   params: EVENT_PARAMS,
@@ -57,34 +57,22 @@ const DISCARD = operation({
 
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, log } = deps;
-  app.get<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>(
-    "/api/v1/failures",
-    LIST,
-    async ({ query }) => {
-      const filter = { ...failureFilter(query), ...defined({ eventId: query.event_id }) };
-      return searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
-    },
-  );
-  app.post<{ Params: EventParams; Querystring: { dry_run: boolean } }>(
-    "/api/v1/failures/:source/:event_id/replay",
-    REPLAY,
-    async ({ params, query: { dry_run } }) => {
-      const view = await (dry_run ? runDryRun : runReplay)(eventKeyOf(params), deps);
-      const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
-      log.info({ ...params, dry_run, outcome: typeof view === "string" ? view : view.outcome }, did);
-      return typeof view === "string" ? notRun(view) : view;
-    },
-  );
-  app.delete<{ Params: EventParams }>(
-    "/api/v1/failures/:source/:event_id",
-    DISCARD,
-    async ({ params }, reply) => {
-      const ending = await deps.discard(eventKeyOf(params));
-      if (ending !== "discarded") return notRun(ending);
-      log.info({ ...params }, "an operator discarded a failure");
-      return reply.code(204).send();
-    },
-  );
+  app.get("/api/v1/failures", LIST, async ({ query }) => {
+    const filter = { ...failureFilter(query), ...defined({ eventId: query.event_id }) };
+    return searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+  });
+  app.post("/api/v1/failures/:source/:event_id/replay", REPLAY, async ({ params, query: { dry_run } }) => {
+    const view = await (dry_run ? runDryRun : runReplay)(eventKeyOf(params), deps);
+    const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
+    log.info({ ...params, dry_run, outcome: typeof view === "string" ? view : view.outcome }, did);
+    return typeof view === "string" ? notRun(view) : view;
+  });
+  app.delete("/api/v1/failures/:source/:event_id", DISCARD, async ({ params }, reply) => {
+    const ending = await deps.discard(eventKeyOf(params));
+    if (ending !== "discarded") return notRun(ending);
+    log.info({ ...params }, "an operator discarded a failure");
+    return reply.code(204).send();
+  });
 }
 
 function notRun(ending: "absent" | "leased"): never {
@@ -144,7 +132,7 @@ function replayView(
 }
 
 const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
-const START_BULK = operation({
+const START_BULK = operation<{ Body: { filter: FailureFilterQuery; per_second: number } }>({
   summary: "Replay all failures that match a filter",
   action: "bulk_replay.start",
   auditedFields: ["filter", "per_second"],
@@ -160,12 +148,12 @@ const START_BULK = operation({
   ),
   responses: { 201: ["Started.", "BulkReplay"] },
 });
-const LIST_BULK = operation({
+const LIST_BULK = operation<{ Querystring: PageQuery }>({
   summary: "Bulk replays, newest first",
   querystring: PAGE_QUERY,
   responses: { 200: ["A page of them.", { pageOf: "BulkReplay" }] },
 });
-const GET_BULK = operation({
+const GET_BULK = operation<{ Params: IdParams }>({
   summary: "One bulk replay",
   params: ID_PARAMS,
   responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
@@ -178,25 +166,21 @@ const TRANSITIONS: Readonly<Record<string, readonly [Exclude<BulkReplayState, "d
 };
 
 export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
-  app.post<{ Body: { filter: FailureFilterQuery; per_second: number } }>(
-    "/api/v1/bulk-replays",
-    START_BULK,
-    async (request, reply) => {
-      const { filter, per_second: perSecond } = request.body;
-      const asked = { filter: failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
-      const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
-      log.info({ ...bulk }, "an operator began a bulk replay");
-      return reply.code(201).send(bulk);
-    },
-  );
-  app.get<{ Querystring: PageQuery }>("/api/v1/bulk-replays", LIST_BULK, async ({ query }) =>
+  app.post("/api/v1/bulk-replays", START_BULK, async (request, reply) => {
+    const { filter, per_second: perSecond } = request.body;
+    const asked = { filter: failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
+    const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
+    log.info({ ...bulk }, "an operator began a bulk replay");
+    return reply.code(201).send(bulk);
+  });
+  app.get("/api/v1/bulk-replays", LIST_BULK, async ({ query }) =>
     pageOf(query, (page) => store.bulkReplays.list(page), presentBulkReplay),
   );
-  app.get<{ Params: IdParams }>("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
+  app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
     presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
   );
   for (const [action, [state, summary, description]] of Object.entries(TRANSITIONS)) {
-    const transition = operation({
+    const transition = operation<{ Params: IdParams }>({
       summary,
       action: `bulk_replay.${action}`,
       params: ID_PARAMS,
@@ -206,18 +190,14 @@ export function registerBulkReplays(app: FastifyInstance, { store, clock, log }:
         409: "It has ended.",
       },
     });
-    app.post<{ Params: IdParams }>(
-      `/api/v1/bulk-replays/:id/${action}`,
-      transition,
-      async ({ params: { id } }) => {
-        const bulk = await store.bulkReplays.change(id, state, clock.now());
-        if (bulk === "absent") return noBulkReplay();
-        if (bulk === "ended")
-          throw new HttpError(409, "this bulk replay has ended; begin another one for what has failed since");
-        log.info({ id, state }, "an operator changed a bulk replay");
-        return presentBulkReplay(bulk);
-      },
-    );
+    app.post(`/api/v1/bulk-replays/:id/${action}`, transition, async ({ params: { id } }) => {
+      const bulk = await store.bulkReplays.change(id, state, clock.now());
+      if (bulk === "absent") return noBulkReplay();
+      if (bulk === "ended")
+        throw new HttpError(409, "this bulk replay has ended; begin another one for what has failed since");
+      log.info({ id, state }, "an operator changed a bulk replay");
+      return presentBulkReplay(bulk);
+    });
   }
 }
 

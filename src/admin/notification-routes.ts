@@ -15,7 +15,7 @@ import {
 } from "./request-parameters.ts";
 
 const COUNT = { deliveries: { type: "integer", description: "How many there were." } };
-const LIST = operation({
+const LIST = operation<{ Querystring: PageQuery & { state?: StoredDelivery["state"] } }>({
   summary: "Notifications and their deliveries",
   description: BOUNDED_SEARCH,
   querystring: {
@@ -34,7 +34,7 @@ const NOT_CONFIGURED = {
   items: { type: "string" },
   description: "Channels whose dead deliveries stay dead, since they are not configured.",
 };
-const REPLAY = operation({
+const REPLAY = operation<{ Params: IdParams }>({
   summary: "Retry failed deliveries",
   action: "notification.replay",
   params: ID_PARAMS,
@@ -49,7 +49,7 @@ const REPLAY = operation({
     409: "All failed deliveries are to channels that are not configured.",
   },
 });
-const DISCARD = operation({
+const DISCARD = operation<{ Params: IdParams; Querystring: { channel?: string } }>({
   summary: "Discard waiting and failed deliveries",
   action: "notification.discard",
   description:
@@ -67,15 +67,11 @@ const DISCARD = operation({
 
 export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, channelNames, clock, log } = deps;
-  app.get<{ Querystring: PageQuery & { state?: StoredDelivery["state"] } }>(
-    "/api/v1/notifications",
-    LIST,
-    async ({ query }) => {
-      const filter = defined({ state: query.state });
-      return searchPageOf(query, (page) => store.notifications.search(filter, page), presentNotification);
-    },
-  );
-  app.post<{ Params: IdParams }>("/api/v1/notifications/:id/replay", REPLAY, async ({ params: { id } }) => {
+  app.get("/api/v1/notifications", LIST, async ({ query }) => {
+    const filter = defined({ state: query.state });
+    return searchPageOf(query, (page) => store.notifications.search(filter, page), presentNotification);
+  });
+  app.post("/api/v1/notifications/:id/replay", REPLAY, async ({ params: { id } }) => {
     const { deliveries, notConfigured } = await store.outbox.redeliverDead(id, channelNames, clock.now());
     if (deliveries === 0 && notConfigured.length === 0)
       throw new HttpError(404, "this notification has no failed delivery");
@@ -87,16 +83,12 @@ export function registerNotifications(app: FastifyInstance, deps: AdminDependenc
     log.info({ id, deliveries }, "an operator replayed a notification");
     return { deliveries, not_configured: notConfigured };
   });
-  app.delete<{ Params: IdParams; Querystring: { channel?: string } }>(
-    "/api/v1/notifications/:id",
-    DISCARD,
-    async ({ params: { id }, query: { channel } }) => {
-      const deliveries = await store.outbox.discard(id, channel, clock.now());
-      if (deliveries === "leased")
-        throw new HttpError(409, "it is being delivered right now; look at it again in a moment");
-      if (deliveries === 0) throw new HttpError(404, "there is no such waiting or failed delivery");
-      log.info({ id, channel, deliveries }, "an operator discarded deliveries of a notification");
-      return { deliveries };
-    },
-  );
+  app.delete("/api/v1/notifications/:id", DISCARD, async ({ params: { id }, query: { channel } }) => {
+    const deliveries = await store.outbox.discard(id, channel, clock.now());
+    if (deliveries === "leased")
+      throw new HttpError(409, "it is being delivered right now; look at it again in a moment");
+    if (deliveries === 0) throw new HttpError(404, "there is no such waiting or failed delivery");
+    log.info({ id, channel, deliveries }, "an operator discarded deliveries of a notification");
+    return { deliveries };
+  });
 }

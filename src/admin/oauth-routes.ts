@@ -4,7 +4,7 @@ import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { NO_NUL } from "./request-parameters.ts";
 
-const REVOKE = operation({
+const REVOKE = operation<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>({
   summary: "End a user's authorization",
   action: "user_tokens.revoke",
   description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
@@ -25,7 +25,7 @@ const REVOKE = operation({
 });
 
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDependencies): void {
-  app.delete<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>(
+  app.delete(
     "/api/v1/users/:user_id/tokens",
     REVOKE,
     async ({ params: { user_id }, query: { local_only } }, reply) => {
@@ -44,7 +44,7 @@ export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminD
   );
 }
 
-const EXPECT = operation({
+const EXPECT = operation<{ Body: { state: string; expires_in: number } }>({
   summary: "Register the state of an OAuth flow",
   action: "oauth_state.expect",
   auditedFields: ["expires_in"],
@@ -67,14 +67,10 @@ const EXPECT = operation({
 });
 
 export function registerRedirectStates(app: FastifyInstance, { store, clock }: AdminDependencies): void {
-  app.post<{ Body: { state: string; expires_in: number } }>(
-    "/api/v1/oauth/states",
-    EXPECT,
-    async ({ body }, reply) => {
-      const now = clock.now();
-      const expiresAt = new Date(now.getTime() + body.expires_in * 1000);
-      await store.redirectStates.register(sha256Hex(Buffer.from(body.state)), expiresAt, now);
-      return reply.code(201).send({ expires_at: expiresAt.toISOString() });
-    },
-  );
+  app.post("/api/v1/oauth/states", EXPECT, async ({ body }, reply) => {
+    const now = clock.now();
+    const expiresAt = new Date(now.getTime() + body.expires_in * 1000);
+    await store.redirectStates.register(sha256Hex(Buffer.from(body.state)), expiresAt, now);
+    return reply.code(201).send({ expires_at: expiresAt.toISOString() });
+  });
 }

@@ -1,4 +1,9 @@
-import Fastify, { type FastifyInstance, type FastifySchema } from "fastify";
+import type { RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from "fastify";
+import Fastify, {
+  type FastifyInstance,
+  type RouteGenericInterface,
+  type RouteShorthandOptions,
+} from "fastify";
 import { z } from "zod";
 import type { GuardRules } from "./access/access.ts";
 import { SCHEMAS } from "./schemas.ts";
@@ -28,8 +33,17 @@ interface Operation extends GuardRules {
   readonly responses: Readonly<Record<number, Response>>;
 }
 
+type RouteOptions<Inputs extends RouteGenericInterface> = RouteShorthandOptions<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  Inputs
+>;
+
 /** The options of a route, by which Fastify validates and from which the API's description is made. */
-export function operation(described: Operation): { readonly schema: FastifySchema } {
+export function operation<Inputs extends RouteGenericInterface = RouteGenericInterface>(
+  described: Operation,
+): RouteOptions<Inputs> {
   const { summary, description, params, querystring, body, responses, ...guard } = described;
   const isPublic = guard.isPublic === true;
   const hasInput = params !== undefined || querystring !== undefined || body !== undefined;

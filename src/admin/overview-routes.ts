@@ -5,22 +5,18 @@ import type { AdminDependencies } from "./admin-dependencies.ts";
 import { operation } from "./operation.ts";
 import type { OverviewView } from "./page-schemas.ts";
 
-const OVERVIEW = operation({
+const OVERVIEW = operation<{ Querystring: { span: OverviewRange } }>({
   summary: "Outcomes, latency, and what needs attention",
   querystring: { span: { type: "string", enum: ["hour", "day", "month"], default: "hour" } },
   responses: { 200: ["The overview.", "Overview"] },
 });
 
 export function registerOverview(app: FastifyInstance, deps: AdminDependencies): void {
-  app.get<{ Querystring: { span: OverviewRange } }>(
-    "/api/v1/overview",
-    OVERVIEW,
-    async ({ query: { span } }) => {
-      // What this process has answered is in it; the counts of others are some seconds behind.
-      await deps.flushRollups();
-      return readOverview(span, deps, deps.clock.now());
-    },
-  );
+  app.get("/api/v1/overview", OVERVIEW, async ({ query: { span } }) => {
+    // What this process has answered is in it; the counts of others are some seconds behind.
+    await deps.flushRollups();
+    return readOverview(span, deps, deps.clock.now());
+  });
 }
 
 async function readOverview(

@@ -16,7 +16,7 @@ const LIST = operation({
   summary: "Endpoint URLs, secrets and event types",
   responses: { 200: ["All of it.", "Sources"] },
 });
-const CHECK = operation({
+const CHECK = operation<{ Params: { source: string } }>({
   summary: "Check the registered addresses",
   action: "source.check",
   description:
@@ -39,18 +39,14 @@ const CHECK = operation({
 export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
   const { sources, log } = deps;
   app.get("/api/v1/sources", LIST, async () => sources.list());
-  app.post<{ Params: { source: string } }>(
-    "/api/v1/sources/:source/check",
-    CHECK,
-    async ({ params: { source } }) => {
-      assertServing(deps);
-      const result = await sources.check(source);
-      if (result === "absent") throw new HttpError(404, "there is no source of this name");
-      if (result === "busy") throw new HttpError(409, "a check is in progress; try again in a few seconds");
-      log.info({ source, reached: result.reached }, "an operator had the registered addresses checked");
-      return result;
-    },
-  );
+  app.post("/api/v1/sources/:source/check", CHECK, async ({ params: { source } }) => {
+    assertServing(deps);
+    const result = await sources.check(source);
+    if (result === "absent") throw new HttpError(404, "there is no source of this name");
+    if (result === "busy") throw new HttpError(409, "a check is in progress; try again in a few seconds");
+    log.info({ source, reached: result.reached }, "an operator had the registered addresses checked");
+    return result;
+  });
 }
 
 /** Its text may be escaped, and longer than the body that it stands for; what is too long for the receiver shall be seen there. */

@@ -132,7 +132,7 @@ function requestOrigin(
   return isOwn ? "same-origin" : "cross-origin";
 }
 
-const LIST = operation({
+const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: string } }>({
   summary: "The audit log",
   description: "Every change requested through the admin API, every sign-in, and every refused request.",
   querystring: {
@@ -144,14 +144,10 @@ const LIST = operation({
 });
 
 export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDependencies): void {
-  app.get<{ Querystring: PageQuery & { action?: string; actor?: string } }>(
-    "/api/v1/audit",
-    LIST,
-    async ({ query }) => {
-      const filter = defined({ action: query.action, actor: query.actor });
-      return pageOf(query, (page) => store.audit.list(page, filter), presentAuditEntry);
-    },
-  );
+  app.get("/api/v1/audit", LIST, async ({ query }) => {
+    const filter = defined({ action: query.action, actor: query.actor });
+    return pageOf(query, (page) => store.audit.list(page, filter), presentAuditEntry);
+  });
 }
 
 /**

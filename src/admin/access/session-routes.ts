@@ -12,7 +12,7 @@ const METHODS = operation({
   isPublic: true,
   responses: { 200: ["The methods.", "SignIn"] },
 });
-const START = operation({
+const START = operation<{ Body: { token: string } }>({
   summary: "Sign in with a token",
   description:
     "For browsers: the session is in an HttpOnly cookie. Scripts have no use for one, and send the token with each request.",
@@ -53,7 +53,7 @@ export function registerSessionRoutes(
       environment: about.environment,
     };
   });
-  app.post<{ Body: { token: string } }>("/api/v1/session", START, async (request, reply) => {
+  app.post("/api/v1/session", START, async (request, reply) => {
     const judged = tokenCheck.check(request.body.token, access.remoteAddress(request.raw));
     if (judged.verdict === "too many") throw tooManyAttempts(judged.waitSeconds);
     if (judged.verdict === "wrong")

@@ -8,7 +8,7 @@ import { LiveFeed } from "./live-feed.ts";
 import { LiveSubscriber } from "./live-subscriber.ts";
 import { parsePosition } from "./log-reader.ts";
 
-const LIVE = operation({
+const LIVE = operation<{ Querystring: CallbackFilterQuery }>({
   summary: "Callbacks as they are answered",
   description:
     "Server-sent events: `callback` (a Callback), `tally` every two seconds (a Tally), `gap` where some were left out (a Gap). " +
@@ -28,7 +28,7 @@ export function registerLive(
   const { log } = deps;
   let feed: LiveFeed | undefined;
   app.addHook("preClose", async () => feed?.close());
-  app.get<{ Querystring: CallbackFilterQuery }>("/api/v1/live", LIVE, async (request, reply) => {
+  app.get("/api/v1/live", LIVE, async (request, reply) => {
     const filter = callbackFilter(request.query);
     if (feed === undefined) {
       const made = new LiveFeed(deps);
