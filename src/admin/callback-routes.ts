@@ -7,7 +7,7 @@ import type { Callbacks } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentCallback } from "./present.ts";
-import * as parameters from "./request-parameters.ts";
+import * as input from "./request-parameters.ts";
 import { defined, NO_NUL, type PageQuery, text } from "./request-parameters.ts";
 import { CALLBACK, type CallbackPage, type CallbackView } from "./schemas.ts";
 
@@ -96,8 +96,8 @@ function outcomesOf(text: string): readonly string[] {
 
 const LIST = operation<{ Querystring: PageQuery & CallbackFilterQuery }>({
   summary: "The callback log",
-  description: parameters.BOUNDED_SEARCH,
-  querystring: { ...parameters.PAGE_QUERY, ...CALLBACK_FILTER },
+  description: input.BOUNDED_SEARCH,
+  querystring: { ...input.PAGE_QUERY, ...CALLBACK_FILTER },
   responses: {
     200: [
       "A page of it.",
@@ -114,9 +114,9 @@ const LIST = operation<{ Querystring: PageQuery & CallbackFilterQuery }>({
     ],
   },
 });
-const GET = operation<{ Params: parameters.IdParams }>({
+const GET = operation<{ Params: input.IdParams }>({
   summary: "One callback",
-  params: parameters.ID_PARAMS,
+  params: input.ID_PARAMS,
   responses: {
     200: ["It is this one.", "Callback"],
     404: "There is no such callback; it may be past LOG_RETENTION_DAYS.",
@@ -145,9 +145,9 @@ export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: 
   app.get("/api/v1/callbacks", LIST, async ({ query }): Promise<CallbackPage> => {
     const filter = callbackFilter(query);
     await callbackLog.flush();
-    const search = { ...parameters.pageAt(query), budgetMs: parameters.BUDGET_MS };
+    const search = { ...input.pageAt(query), budgetMs: input.BUDGET_MS };
     const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
-    const next_cursor = parameters.cursorAt(next);
+    const next_cursor = input.cursorAt(next);
     return { items: callbacks.map(presentCallback), next_cursor, searched_until: searchedUntil };
   });
   app.get("/api/v1/callbacks/:id", GET, async ({ params }) => {

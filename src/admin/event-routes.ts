@@ -4,32 +4,23 @@ import type { Store } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation } from "./operation.ts";
 import { presentFailure, presentNotification, presentRecord } from "./present.ts";
-import {
-  defined,
-  EVENT_PARAMS,
-  EVENT_QUERY,
-  type EventParams,
-  eventKeyOf,
-  PAGE_QUERY,
-  type PageQuery,
-  pageOf,
-} from "./request-parameters.ts";
+import * as input from "./request-parameters.ts";
 import type { EventHistoryView } from "./schemas.ts";
 import { type EventHistory, TIMELINE_START, type TimelinePosition, timelineAfter } from "./timeline.ts";
 
 const MAX_NOTIFICATIONS = 200;
 const LOOK_UP_MS = 5_000;
 
-const LIST = operation<{ Querystring: PageQuery & { event_id?: string } }>({
+const LIST = operation<{ Querystring: input.PageQuery & { event_id?: string } }>({
   summary: "The records of processed events",
-  querystring: { ...PAGE_QUERY, ...EVENT_QUERY },
+  querystring: { ...input.PAGE_QUERY, ...input.EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Event" }] },
 });
-const GET = operation<{ Params: EventParams; Querystring: PageQuery }>({
+const GET = operation<{ Params: input.EventParams; Querystring: input.PageQuery }>({
   summary: "One event and its timeline",
   description:
     "Callbacks, and attempts beside them, are known as long as the callback log keeps them (`LOG_RETENTION_DAYS`).",
-  params: EVENT_PARAMS,
+  params: input.EVENT_PARAMS,
   querystring: {
     limit: {
       type: "integer",
@@ -49,14 +40,14 @@ const GET = operation<{ Params: EventParams; Querystring: PageQuery }>({
 
 export function registerEvents(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
   app.get("/api/v1/events", LIST, async ({ query }) => {
-    const filter = defined({ eventId: query.event_id });
-    return pageOf(query, (page) => store.records.list(page, filter), presentRecord);
+    const filter = input.defined({ eventId: query.event_id });
+    return input.pageOf(query, (page) => store.records.list(page, filter), presentRecord);
   });
   app.get("/api/v1/events/:source/:event_id", GET, async ({ params, query }): Promise<EventHistoryView> => {
     // What has been answered must be visible, also where its row still waits to be written.
     await callbackLog.flush();
     const position = parseCursor(query.cursor);
-    const known = await readHistory(eventKeyOf(params), position, query.limit, store);
+    const known = await readHistory(input.eventKeyOf(params), position, query.limit, store);
     const { callbacks, attempts, record, failure, notifications } = known;
     if (record === undefined && failure === undefined && callbacks.length + attempts.length === 0)
       throw new HttpError(404, "there is no event with this source and event_id");

@@ -1,42 +1,25 @@
 import type { FastifyInstance } from "fastify";
 import type { EventKey, JsonObject, Outcome } from "../domain/index.ts";
-import type { BulkReplayState } from "../store/index.ts";
 import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { presentBulkReplay, presentFailure } from "./present.ts";
-import {
-  BOUNDED_SEARCH,
-  defined,
-  EVENT_PARAMS,
-  EVENT_QUERY,
-  type EventParams,
-  eventKeyOf,
-  FAILURE_FILTER,
-  type FailureFilterQuery,
-  failureFilter,
-  ID_PARAMS,
-  type IdParams,
-  PAGE_QUERY,
-  type PageQuery,
-  pageOf,
-  searchPageOf,
-} from "./request-parameters.ts";
+import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
-const LIST = operation<{ Querystring: PageQuery & FailureFilterQuery & { event_id?: string } }>({
+const LIST = operation<{ Querystring: input.PageQuery & input.FailureFilterQuery & { event_id?: string } }>({
   summary: "Failed events: waiting for a retry, or retries exhausted",
-  description: BOUNDED_SEARCH,
-  querystring: { ...PAGE_QUERY, ...FAILURE_FILTER, ...EVENT_QUERY },
+  description: input.BOUNDED_SEARCH,
+  querystring: { ...input.PAGE_QUERY, ...input.FAILURE_FILTER, ...input.EVENT_QUERY },
   responses: { 200: ["A page of them.", { pageOf: "Failure" }] },
 });
-const REPLAY = operation<{ Params: EventParams; Querystring: { dry_run: boolean } }>({
+const REPLAY = operation<{ Params: input.EventParams; Querystring: { dry_run: boolean } }>({
   summary: "Run a failed event now",
   action: "failure.replay",
   dryRunAction: "failure.dry_run",
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
-  params: EVENT_PARAMS,
+  params: input.EVENT_PARAMS,
   querystring: { dry_run: { type: "boolean", default: false } },
   responses: {
     200: ["The handler ran; `outcome` holds the result.", "Replay"],
@@ -44,10 +27,10 @@ const REPLAY = operation<{ Params: EventParams; Querystring: { dry_run: boolean 
     409: "It is being retried right now.",
   },
 });
-const DISCARD = operation<{ Params: EventParams }>({
+const DISCARD = operation<{ Params: input.EventParams }>({
   summary: "Discard a failure",
   action: "failure.discard",
-  params: EVENT_PARAMS,
+  params: input.EVENT_PARAMS,
   responses: {
     204: "It is gone.",
     404: "There is no such failure.",
@@ -58,17 +41,17 @@ const DISCARD = operation<{ Params: EventParams }>({
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, log } = deps;
   app.get("/api/v1/failures", LIST, async ({ query }) => {
-    const filter = { ...failureFilter(query), ...defined({ eventId: query.event_id }) };
-    return searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+    const filter = { ...input.failureFilter(query), ...input.defined({ eventId: query.event_id }) };
+    return input.searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
   });
   app.post("/api/v1/failures/:source/:event_id/replay", REPLAY, async ({ params, query: { dry_run } }) => {
-    const view = await (dry_run ? runDryRun : runReplay)(eventKeyOf(params), deps);
+    const view = await (dry_run ? runDryRun : runReplay)(input.eventKeyOf(params), deps);
     const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
     log.info({ ...params, dry_run, outcome: typeof view === "string" ? view : view.outcome }, did);
     return typeof view === "string" ? notRun(view) : view;
   });
   app.delete("/api/v1/failures/:source/:event_id", DISCARD, async ({ params }, reply) => {
-    const ending = await deps.discard(eventKeyOf(params));
+    const ending = await deps.discard(input.eventKeyOf(params));
     if (ending !== "discarded") return notRun(ending);
     log.info({ ...params }, "an operator discarded a failure");
     return reply.code(204).send();
@@ -132,7 +115,7 @@ function replayView(
 }
 
 const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
-const START_BULK = operation<{ Body: { filter: FailureFilterQuery; per_second: number } }>({
+const START_BULK = operation<{ Body: { filter: input.FailureFilterQuery; per_second: number } }>({
   summary: "Replay all failures that match a filter",
   action: "bulk_replay.start",
   auditedFields: ["filter", "per_second"],
@@ -140,7 +123,7 @@ const START_BULK = operation<{ Body: { filter: FailureFilterQuery; per_second: n
     "Those that are there now, one after the other, each as a replay of it alone would run. One that fails again stays a failure and is not tried twice.",
   body: strictObject(
     {
-      filter: strictObject(FAILURE_FILTER),
+      filter: strictObject(input.FAILURE_FILTER),
       per_second: { type: "integer", minimum: 1, maximum: 100, default: 10 },
     },
     // All failures need an explicit, empty filter.
@@ -148,49 +131,67 @@ const START_BULK = operation<{ Body: { filter: FailureFilterQuery; per_second: n
   ),
   responses: { 201: ["Started.", "BulkReplay"] },
 });
-const LIST_BULK = operation<{ Querystring: PageQuery }>({
+const LIST_BULK = operation<{ Querystring: input.PageQuery }>({
   summary: "Bulk replays, newest first",
-  querystring: PAGE_QUERY,
+  querystring: input.PAGE_QUERY,
   responses: { 200: ["A page of them.", { pageOf: "BulkReplay" }] },
 });
-const GET_BULK = operation<{ Params: IdParams }>({
+const GET_BULK = operation<{ Params: input.IdParams }>({
   summary: "One bulk replay",
-  params: ID_PARAMS,
+  params: input.ID_PARAMS,
   responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
 });
 const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
-const TRANSITIONS: Readonly<Record<string, readonly [Exclude<BulkReplayState, "done">, string, string]>> = {
-  pause: ["paused", "Pause a bulk replay", `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`],
-  resume: ["running", "Resume a paused bulk replay", "It runs."],
-  cancel: ["cancelled", "End a bulk replay for good", `It has ended. ${RUNNING_REPLAYS_FINISH}`],
-};
+const TRANSITIONS = [
+  {
+    path: "pause",
+    state: "paused",
+    action: "bulk_replay.pause",
+    summary: "Pause a bulk replay",
+    description: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
+  },
+  {
+    path: "resume",
+    state: "running",
+    action: "bulk_replay.resume",
+    summary: "Resume a paused bulk replay",
+    description: "It runs.",
+  },
+  {
+    path: "cancel",
+    state: "cancelled",
+    action: "bulk_replay.cancel",
+    summary: "End a bulk replay for good",
+    description: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
+  },
+] as const;
 
 export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
   app.post("/api/v1/bulk-replays", START_BULK, async (request, reply) => {
     const { filter, per_second: perSecond } = request.body;
-    const asked = { filter: failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
+    const asked = { filter: input.failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
     const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
     log.info({ ...bulk }, "an operator began a bulk replay");
     return reply.code(201).send(bulk);
   });
   app.get("/api/v1/bulk-replays", LIST_BULK, async ({ query }) =>
-    pageOf(query, (page) => store.bulkReplays.list(page), presentBulkReplay),
+    input.pageOf(query, (page) => store.bulkReplays.list(page), presentBulkReplay),
   );
   app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
     presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
   );
-  for (const [action, [state, summary, description]] of Object.entries(TRANSITIONS)) {
-    const transition = operation<{ Params: IdParams }>({
+  for (const { path, state, action, summary, description } of TRANSITIONS) {
+    const transition = operation<{ Params: input.IdParams }>({
       summary,
-      action: `bulk_replay.${action}`,
-      params: ID_PARAMS,
+      action,
+      params: input.ID_PARAMS,
       responses: {
         200: [description, "BulkReplay"],
         ...NO_BULK_REPLAY,
         409: "It has ended.",
       },
     });
-    app.post(`/api/v1/bulk-replays/:id/${action}`, transition, async ({ params: { id } }) => {
+    app.post(`/api/v1/bulk-replays/:id/${path}`, transition, async ({ params: { id } }) => {
       const bulk = await store.bulkReplays.change(id, state, clock.now());
       if (bulk === "absent") return noBulkReplay();
       if (bulk === "ended")

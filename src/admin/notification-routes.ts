@@ -3,23 +3,14 @@ import type { StoredDelivery } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
 import { HttpError, operation, strictObject } from "./operation.ts";
 import { presentNotification } from "./present.ts";
-import {
-  BOUNDED_SEARCH,
-  defined,
-  ID_PARAMS,
-  type IdParams,
-  PAGE_QUERY,
-  type PageQuery,
-  searchPageOf,
-  text,
-} from "./request-parameters.ts";
+import * as input from "./request-parameters.ts";
 
 const COUNT = { deliveries: { type: "integer", description: "How many there were." } };
-const LIST = operation<{ Querystring: PageQuery & { state?: StoredDelivery["state"] } }>({
+const LIST = operation<{ Querystring: input.PageQuery & { state?: StoredDelivery["state"] } }>({
   summary: "Notifications and their deliveries",
-  description: BOUNDED_SEARCH,
+  description: input.BOUNDED_SEARCH,
   querystring: {
-    ...PAGE_QUERY,
+    ...input.PAGE_QUERY,
     state: {
       type: "string",
       enum: ["waiting", "delivered", "dead"],
@@ -34,10 +25,10 @@ const NOT_CONFIGURED = {
   items: { type: "string" },
   description: "Channels whose dead deliveries stay dead, since they are not configured.",
 };
-const REPLAY = operation<{ Params: IdParams }>({
+const REPLAY = operation<{ Params: input.IdParams }>({
   summary: "Retry failed deliveries",
   action: "notification.replay",
-  params: ID_PARAMS,
+  params: input.ID_PARAMS,
   responses: {
     200: [
       "The deliveries are due now, with all attempts left.",
@@ -49,14 +40,14 @@ const REPLAY = operation<{ Params: IdParams }>({
     409: "All failed deliveries are to channels that are not configured.",
   },
 });
-const DISCARD = operation<{ Params: IdParams; Querystring: { channel?: string } }>({
+const DISCARD = operation<{ Params: input.IdParams; Querystring: { channel?: string } }>({
   summary: "Discard waiting and failed deliveries",
   action: "notification.discard",
   description:
     "What is delivered stays listed until its retention ends. Deliveries that are being tried stay too.",
-  params: ID_PARAMS,
+  params: input.ID_PARAMS,
   querystring: {
-    channel: text("Of this channel alone, such as `webhook` or `email:shop@example.com`.", 512),
+    channel: input.text("Of this channel alone, such as `webhook` or `email:shop@example.com`.", 512),
   },
   responses: {
     200: ["They are gone.", { schema: strictObject(COUNT, ["deliveries"]) }],
@@ -68,8 +59,8 @@ const DISCARD = operation<{ Params: IdParams; Querystring: { channel?: string } 
 export function registerNotifications(app: FastifyInstance, deps: AdminDependencies): void {
   const { store, channelNames, clock, log } = deps;
   app.get("/api/v1/notifications", LIST, async ({ query }) => {
-    const filter = defined({ state: query.state });
-    return searchPageOf(query, (page) => store.notifications.search(filter, page), presentNotification);
+    const filter = input.defined({ state: query.state });
+    return input.searchPageOf(query, (page) => store.notifications.search(filter, page), presentNotification);
   });
   app.post("/api/v1/notifications/:id/replay", REPLAY, async ({ params: { id } }) => {
     const { deliveries, notConfigured } = await store.outbox.redeliverDead(id, channelNames, clock.now());

@@ -1,17 +1,6 @@
 import type { z } from "zod";
 import type { ListedNotification, StoredBulkReplay, StoredCallback } from "../store/index.ts";
-import {
-  AUDIT_ENTRY,
-  BULK_REPLAY,
-  type BulkReplayView,
-  CALLBACK,
-  type CallbackView,
-  DELIVERY,
-  EVENT,
-  FAILURE,
-  NOTIFICATION,
-  type NotificationView,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -31,12 +20,12 @@ function presenterOf<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Sh
   };
 }
 
-export const presentRecord = presenterOf(EVENT);
-export const presentFailure = presenterOf(FAILURE);
-export const presentAuditEntry = presenterOf(AUDIT_ENTRY);
+export const presentRecord = presenterOf(schemas.EVENT);
+export const presentFailure = presenterOf(schemas.FAILURE);
+export const presentAuditEntry = presenterOf(schemas.AUDIT_ENTRY);
 
-const callbackFields = presenterOf(CALLBACK);
-export function presentCallback(row: StoredCallback): CallbackView {
+const callbackFields = presenterOf(schemas.CALLBACK);
+export function presentCallback(row: StoredCallback): schemas.CallbackView {
   return callbackFields({
     ...row,
     timestamp: row.receivedAt,
@@ -47,14 +36,14 @@ export function presentCallback(row: StoredCallback): CallbackView {
   });
 }
 
-const notificationFields = presenterOf(NOTIFICATION);
-const presentDelivery = presenterOf(DELIVERY);
-export function presentNotification(row: ListedNotification): NotificationView {
+const notificationFields = presenterOf(schemas.NOTIFICATION);
+const presentDelivery = presenterOf(schemas.DELIVERY);
+export function presentNotification(row: ListedNotification): schemas.NotificationView {
   return notificationFields({ ...row, deliveries: row.deliveries.map(presentDelivery) });
 }
 
-const bulkReplayFields = presenterOf(BULK_REPLAY);
-export function presentBulkReplay(bulk: StoredBulkReplay): BulkReplayView {
+const bulkReplayFields = presenterOf(schemas.BULK_REPLAY);
+export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayView {
   const { eventType, ...filter } = bulk.filter;
   return bulkReplayFields({
     ...bulk,

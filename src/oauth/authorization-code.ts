@@ -48,7 +48,7 @@ export function createCodeExchange(
   };
 }
 
-/** The exchange itself. @throws what the library does; `asking` makes of it what may be logged */
+/** The exchange itself. @throws what the library does; `withLoggableErrors` makes of it what may be logged */
 export async function requestTokens(
   { client, clientAuth, options, settings }: Platform,
   server: oauth.AuthorizationServer,
@@ -56,14 +56,10 @@ export async function requestTokens(
   redirectUri: string | undefined,
   signal: AbortSignal,
 ): Promise<oauth.TokenEndpointResponse> {
-  const raw = await oauth.genericTokenEndpointRequest(
-    server,
-    client,
-    clientAuth,
-    "authorization_code",
-    parametersOf(grant, redirectUri),
-    options(signal),
-  );
+  const grantType = "authorization_code";
+  const asked = parametersOf(grant, redirectUri);
+  const limits = options(signal);
+  const raw = await oauth.genericTokenEndpointRequest(server, client, clientAuth, grantType, asked, limits);
   const isOpenId = speaksOpenId(settings.scope);
   const response = await normalizedTokenResponse(raw, isOpenId);
   const tokens =

@@ -137,22 +137,14 @@ async function revokeLeased(
 }
 
 /** RFC 7009. The refresh token first: with it the platform ends the access tokens as well (§2.1). */
-async function revokeAt(
-  { client, clientAuth, options, server }: Platform,
-  tokens: TokenResponse,
-): Promise<void> {
-  const authorizationServer = await server();
-  if (authorizationServer.revocation_endpoint === undefined) return;
+async function revokeAt(platform: Platform, tokens: TokenResponse): Promise<void> {
+  const { client, clientAuth } = platform;
+  const server = await platform.server();
+  if (server.revocation_endpoint === undefined) return;
   const token = typeof tokens.refresh_token === "string" ? tokens.refresh_token : tokens.access_token;
-  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  const options = platform.options(AbortSignal.timeout(TIME_LIMIT_MS));
   await withLoggableErrors(async () => {
-    const response = await oauth.revocationRequest(
-      authorizationServer,
-      client,
-      clientAuth,
-      token,
-      options(signal),
-    );
+    const response = await oauth.revocationRequest(server, client, clientAuth, token, options);
     await oauth.processRevocationResponse(response);
   });
 }
@@ -225,10 +217,8 @@ async function refresh(
   const fresh = { ...tokens, ...answer };
   const kept = encryptTokens(fresh, userId, encryptor, now);
   if (!(await storeWithRetries(() => store.save(userId, owner, kept, now)))) {
-    log.warn(
-      { user_id: userId },
-      "refreshed tokens were not stored: the user has authorized us again meanwhile",
-    );
+    const message = "refreshed tokens were not stored: the user has authorized us again meanwhile";
+    log.warn({ user_id: userId }, message);
   }
   return toAccessToken(fresh, kept.expiresAt);
 }
@@ -246,24 +236,14 @@ async function storeWithRetries(save: () => Promise<boolean>): Promise<boolean> 
   }
 }
 
-async function ask(platform: Platform, refreshToken: string): Promise<TokenResponse> {
-  const { client, clientAuth, options, server } = platform;
-  const authorizationServer = await server();
-  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+async function ask(platform: Platform, token: string): Promise<TokenResponse> {
+  const { client, clientAuth } = platform;
+  const server = await platform.server();
+  const options = platform.options(AbortSignal.timeout(TIME_LIMIT_MS));
   return withLoggableErrors(async () => {
-    const response = await oauth.refreshTokenGrantRequest(
-      authorizationServer,
-      client,
-      clientAuth,
-      refreshToken,
-      options(signal),
-    );
+    const response = await oauth.refreshTokenGrantRequest(server, client, clientAuth, token, options);
     // The user is known already, and a fault of an ID token must not lose a refresh token that was rotated.
     const answer = await normalizedTokenResponse(response, false);
-    return (await oauth.processRefreshTokenResponse(
-      authorizationServer,
-      client,
-      answer,
-    )) as unknown as TokenResponse;
+    return (await oauth.processRefreshTokenResponse(server, client, answer)) as unknown as TokenResponse;
   });
 }

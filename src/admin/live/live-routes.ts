@@ -4,8 +4,7 @@ import { requireCaller } from "../access/guard.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
 import { CALLBACK_FILTER, type CallbackFilterQuery, callbackFilter } from "../callback-routes.ts";
 import { HttpError, operation } from "../operation.ts";
-import { LiveFeed } from "./live-feed.ts";
-import { LiveSubscriber } from "./live-subscriber.ts";
+import { LiveFeed, LiveSubscriber } from "./live-feed.ts";
 import { parsePosition } from "./log-reader.ts";
 
 const LIVE = operation<{ Querystring: CallbackFilterQuery }>({
