@@ -22,6 +22,7 @@ import {
   type OnceResult,
   type OnceScope,
   type PendingEvent,
+  runHandler,
   StoreError,
 } from "../store/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
@@ -136,7 +137,7 @@ class Attempt implements PendingEvent {
   submit(): void {
     const { mode, dryRun } = this.#input;
     if (mode === "commit") return this.#receiver.store.submit(this);
-    const run = async (scope: OnceScope) => this.complete(await this.handle(scope));
+    const run = (scope: OnceScope) => runHandler(this, scope);
     this.#receiver.store
       .once(this.record, run, { deadline: this.deadline, mode, observer: dryRun })
       .then((result) => this.settle(result))
