@@ -16,7 +16,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { encryptionKeyId } from "../../src/encryption/index.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { countOf } from "../support/effects.ts";
 import { openTarget, type Target } from "../support/open-target.ts";
 import { startServer } from "../support/process.ts";
@@ -38,7 +39,7 @@ async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
     DATABASE_URL: target.url,
   };
   try {
-    await use({ folder, target, oncehook: (...args) => runChild("src/cli/main.js", args, env, folder) });
+    await use({ folder, target, oncehook: (...args) => runCommandLine(args, env, folder) });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -101,7 +102,7 @@ describe("a backup", () => {
 function withoutLinks(target: Target, ...args: string[]): Promise<Ended> {
   const preload = fileURLToPath(new URL("../fixtures/no-links.ts", import.meta.url));
   const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: target.url, NODE_OPTIONS: `--import=${preload}` };
-  return runChild("src/cli/main.js", args, env);
+  return runCommandLine(args, env);
 }
 
 describe("on a file system without links", () => {
@@ -208,12 +209,7 @@ describe("a restore", () => {
         APP_ENV: "development",
         DATABASE_URL: `sqlite:${join(folder, "mine.db")}`,
       };
-      const { code, stderr } = await runChild(
-        "src/cli/main.js",
-        ["restore", join(folder, "copy.db")],
-        env,
-        folder,
-      );
+      const { code, stderr } = await runCommandLine(["restore", join(folder, "copy.db")], env, folder);
       expect(code).toBe(1);
       expect(stderr).toContain('copy.db is of the environment "test", and this is APP_ENV=development');
       expect(readdirSync(folder).filter((name) => name.startsWith("mine"))).toEqual([]);
@@ -309,7 +305,7 @@ describe("what was there before a restore", () => {
 });
 
 it("a backup of a PostgreSQL database is refused, and the message names pg_basebackup", async () => {
-  const { code, stderr } = await runChild("src/cli/main.js", ["backup", "copy.db"], {
+  const { code, stderr } = await runCommandLine(["backup", "copy.db"], {
     ...CHILD_ENVIRONMENT,
     DATABASE_URL: "postgres://127.0.0.1/nowhere",
   });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
 import { startServer } from "../support/process.ts";
 import { SECRET, TOKEN } from "../support/receiver.ts";
@@ -23,7 +24,7 @@ function onUsedDatabase(use: (run: Run) => Promise<void>): Promise<void> {
       DATABASE_URL: target.url,
       NO_COLOR: "1",
     };
-    await use((args, over) => runChild("src/cli/main.js", args, { ...env, ...over }));
+    await use((args, over) => runCommandLine(args, { ...env, ...over }));
   });
 }
 

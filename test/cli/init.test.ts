@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
 import { COMPILER_LIMIT_MS, runNode } from "../support/in-project.ts";
 import { startServer } from "../support/process.ts";
@@ -18,7 +19,7 @@ const OWN = [
 ];
 
 const init = (cwd: string, ...args: string[]): Promise<Ended> =>
-  runChild("src/cli/main.js", ["init", ...args], { PATH: process.env.PATH, NO_COLOR: "1" }, cwd);
+  runCommandLine(["init", ...args], { PATH: process.env.PATH, NO_COLOR: "1" }, cwd);
 
 async function inFolder<T>(use: (folder: string) => Promise<T>, above = tmpdir()): Promise<T> {
   const folder = await mkdtemp(join(above, "oncehook-init-"));
@@ -100,7 +101,7 @@ describe("oncehook init", () => {
       });
       const env = { PATH: process.env.PATH, SIGNING_SECRET: SECRET };
       const signing = ["sign", "tsconfig.json", "--env", ".env.example"];
-      expect(await runChild("src/cli/main.js", signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
+      expect(await runCommandLine(signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
     }));
 
   it("init makes the folder, names what it wrote, and prints the next commands", () =>

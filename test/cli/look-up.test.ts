@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { execute } from "../support/execute.ts";
 import { event, payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -32,7 +33,7 @@ type Run = (...args: string[]) => Promise<Ended>;
 const asking =
   (port: string, token = TOKEN, env: Record<string, string> = {}): Run =>
   (...args) =>
-    runChild("src/cli/main.js", args, {
+    runCommandLine(args, {
       ...CHILD_ENVIRONMENT,
       ADMIN_TOKEN: token,
       ADMIN_PORT: port,
