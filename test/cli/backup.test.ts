@@ -48,43 +48,47 @@ async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
 const NO_LIMITS = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 describe("a backup", () => {
-  it("a backup is complete although callbacks arrive, and a restore of it has all records up to then", () =>
-    withPlace(async ({ folder, target, oncehook }) => {
-      const copy = join(folder, "copy.db");
-      const server = await startServer(target, NO_LIMITS);
-      await server.send(payment({ event_id: "before" }));
-      const sending = { goesOn: true, sent: 0 };
-      const traffic = (async () => {
-        while (sending.goesOn) {
-          await server.send(payment({ event_id: `during-${sending.sent}` }));
-          sending.sent += 1;
-        }
-      })();
-      await until(() => sending.sent > 20);
-      const { code, stdout, stderr } = await oncehook("backup", copy);
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toContain(`${copy} is a copy of ${join(folder, "live.db")}: environment test, `);
-      sending.goesOn = false;
-      await traffic;
-      expect((await server.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
-      server.child.kill("SIGTERM");
-      expect(await server.ended).toBe(0);
-      expect(statSync(copy).mode & 0o777).toBe(0o600);
+  it(
+    "a backup is complete although callbacks arrive, and a restore of it has all records up to then",
+    { tags: "full" },
+    () =>
+      withPlace(async ({ folder, target, oncehook }) => {
+        const copy = join(folder, "copy.db");
+        const server = await startServer(target, NO_LIMITS);
+        await server.send(payment({ event_id: "before" }));
+        const sending = { goesOn: true, sent: 0 };
+        const traffic = (async () => {
+          while (sending.goesOn) {
+            await server.send(payment({ event_id: `during-${sending.sent}` }));
+            sending.sent += 1;
+          }
+        })();
+        await until(() => sending.sent > 20);
+        const { code, stdout, stderr } = await oncehook("backup", copy);
+        expect([code, stderr]).toEqual([0, ""]);
+        expect(stdout).toContain(`${copy} is a copy of ${join(folder, "live.db")}: environment test, `);
+        sending.goesOn = false;
+        await traffic;
+        expect((await server.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
+        server.child.kill("SIGTERM");
+        expect(await server.ended).toBe(0);
+        expect(statSync(copy).mode & 0o777).toBe(0o600);
 
-      const restored = await oncehook("restore", copy);
-      expect([restored.code, restored.stderr]).toEqual([0, ""]);
-      expect(restored.stdout).toMatch(/What was there is kept as \S+live\.db\.before-/);
-      const again = await startServer(target, NO_LIMITS);
-      expect((await again.send(payment({ event_id: "before" }))).body).toEqual({
-        status: "already_processed",
-      });
-      expect((await again.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
-      again.child.kill("SIGTERM");
-      expect(await again.ended).toBe(0);
-      const kept = readdirSync(folder).find((name) => name.startsWith("live.db.before-")) ?? "";
-      const old: Target = { dialect: "sqlite", url: `sqlite:${join(folder, kept)}` };
-      expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
-    }));
+        const restored = await oncehook("restore", copy);
+        expect([restored.code, restored.stderr]).toEqual([0, ""]);
+        expect(restored.stdout).toMatch(/What was there is kept as \S+live\.db\.before-/);
+        const again = await startServer(target, NO_LIMITS);
+        expect((await again.send(payment({ event_id: "before" }))).body).toEqual({
+          status: "already_processed",
+        });
+        expect((await again.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
+        again.child.kill("SIGTERM");
+        expect(await again.ended).toBe(0);
+        const kept = readdirSync(folder).find((name) => name.startsWith("live.db.before-")) ?? "";
+        const old: Target = { dialect: "sqlite", url: `sqlite:${join(folder, kept)}` };
+        expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
+      }),
+  );
 
   it("a backup does not overwrite a file, and leaves nothing behind where it fails", () =>
     withPlace(async ({ folder, oncehook }) => {

@@ -210,13 +210,14 @@ describe("the command line", () => {
       expect(await readFile(file, "utf8")).toBe(before);
     }));
 
-  it("oncehook demo runs, and every line of it is right", () =>
+  it("oncehook demo runs, and every line of it is right", { tags: "full" }, () =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run(["demo"]);
       expect(stdout).not.toContain("WRONG");
       expect(stdout).toContain("All 16 checks passed: every event was handled exactly once.");
       expect(code).toBe(0);
-    }));
+    }),
+  );
 });
 
 describe("oncehook doctor", () => {

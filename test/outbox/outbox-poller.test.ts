@@ -13,7 +13,7 @@ import {
 } from "../../src/outbox/index.ts";
 import type { Store, StoredDelivery } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
-import { DIALECTS, withStore } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type MailServer, mailLogin, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
@@ -67,7 +67,9 @@ const settled = async (store: Store) =>
   (await deliveries(store)).every(({ state }) => state !== "waiting") && (await deliveries(store)).length > 0;
 
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
-  it("does not let a channel whose receiver never answers keep another one waiting", () => {
+  it("does not let a channel whose receiver never answers keep another one waiting", {
+    tags: fullOnPostgres(dialect),
+  }, () => {
     const held: ServerResponse[] = [];
     return withStore(dialect, (store) =>
       withHttpServer(
@@ -139,7 +141,9 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     );
   });
 
-  it("counts no attempt that was given up because the process stops", () => {
+  it("counts no attempt that was given up because the process stops", {
+    tags: fullOnPostgres(dialect),
+  }, () => {
     let asked = 0;
     return withStore(dialect, (store) =>
       withHttpServer(
