@@ -160,23 +160,33 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
     ),
   );
 
-  it("a bulk replay waits for a failure that another run has leased, without delaying the others", () =>
-    withReceiver(
-      dialect,
-      async (receiver) => {
-        const [held = "", ...others] = await failures(receiver, 20);
-        const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
-        await execute(receiver.target, `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
-        const { id } = await start(receiver, {});
-        await until(async () => (await look(receiver, id)).done === 19, 60_000);
-        expect(plan.ran.toSorted()).toEqual(others.toSorted());
-        expect(await look(receiver, id)).toMatchObject({ state: "running" });
-        await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
-        expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already_handled: 0, failed: 0 });
-        expect(plan.ran).toHaveLength(20);
-      },
-      EXHAUSTED,
-    ));
+  it(
+    "a bulk replay waits for a failure that another run has leased, without delaying the others",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          const [held = "", ...others] = await failures(receiver, 20);
+          const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
+          await execute(
+            receiver.target,
+            `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${held}'`,
+          );
+          const { id } = await start(receiver, {});
+          await until(async () => (await look(receiver, id)).done === 19, 60_000);
+          expect(plan.ran.toSorted()).toEqual(others.toSorted());
+          expect(await look(receiver, id)).toMatchObject({ state: "running" });
+          await execute(
+            receiver.target,
+            `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`,
+          );
+          expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already_handled: 0, failed: 0 });
+          expect(plan.ran).toHaveLength(20);
+        },
+        EXHAUSTED,
+      ),
+  );
 
   it("counts what was discarded before its turn as already done with", () =>
     withReceiver(
