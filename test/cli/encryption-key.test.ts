@@ -28,7 +28,7 @@ function onUsedDatabase(use: (run: Run) => Promise<void>): Promise<void> {
   });
 }
 
-it("a start and doctor refuse another ENCRYPTION_KEY than the database's", () =>
+it("a start and doctor refuse another ENCRYPTION_KEY than the database's", { tags: "full" }, () =>
   onUsedDatabase(async (run) => {
     const start = await run(["serve"], { ENCRYPTION_KEY: NEW_KEY });
     expect([start.code, start.stderr]).toEqual([
@@ -42,7 +42,8 @@ it("a start and doctor refuse another ENCRYPTION_KEY than the database's", () =>
     ]);
     const rotating = await run(["doctor"], { ENCRYPTION_KEY: NEW_KEY, ENCRYPTION_KEY_PREVIOUS: KEY });
     expect(rotating.stdout).not.toContain("FAILURE");
-  }));
+  }),
+);
 
 it("migrate accepts a new ENCRYPTION_KEY after the old one was lost", () =>
   onUsedDatabase(async (run) => {

@@ -70,7 +70,9 @@ describe("an operator at the command line", () => {
     "const timeout = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = (ms) => timeout(ms / 20);",
   )}`;
 
-  it("a replay is awaited for its own time limit, which is longer than a look-up's", async () => {
+  it("a replay is awaited for its own time limit, which is longer than a look-up's", {
+    tags: "full",
+  }, async () => {
     const slow = createServer((_request, response) => {
       setTimeout(() => {
         response.setHeader("content-type", "application/json");

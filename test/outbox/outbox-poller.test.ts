@@ -13,7 +13,7 @@ import {
 } from "../../src/outbox/index.ts";
 import type { Store, StoredDelivery } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
-import { DIALECTS, fullOnPostgres, withStore } from "../support/databases.ts";
+import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
 import { withHttpServer } from "../support/http-server.ts";
 import { type MailServer, mailLogin, WEBHOOK_SECRET, withMailServer } from "../support/notified.ts";
@@ -68,7 +68,7 @@ const settled = async (store: Store) =>
 
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   it("does not let a channel whose receiver never answers keep another one waiting", {
-    tags: fullOnPostgres(dialect),
+    tags: "full",
   }, () => {
     const held: ServerResponse[] = [];
     return withStore(dialect, (store) =>
@@ -142,7 +142,7 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
   });
 
   it("counts no attempt that was given up because the process stops", {
-    tags: fullOnPostgres(dialect),
+    tags: "full",
   }, () => {
     let asked = 0;
     return withStore(dialect, (store) =>
