@@ -200,7 +200,10 @@ class Attempt implements PendingEvent {
     const logEntry = buildLogEntry?.(success(result));
     this.#completion = logEntry === undefined ? { result } : { result, logEntry };
     this.#span?.end();
-    this.#span = this.#receiver.tracer?.startSpan(mode === "commit" ? "commit" : "rollback");
+    const { tracer } = this.#receiver;
+    const phase = mode === "commit" ? "commit" : "rollback";
+    // The store calls in the context of whichever event began the group.
+    this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, phase);
     return this.#completion;
   }
 
