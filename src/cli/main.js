@@ -15,6 +15,9 @@ for (const stream of [process.stdout, process.stderr]) {
 // takes half the memory, and no more time. The young generation's size is set where the process is started, and
 // that one thread collects beside the main one: four of them kept the flush of the disk from its core for milliseconds.
 setFlagsFromString("--heap-growing-percent=30");
+// Else V8 moves the places that make a request's objects to the old generation once a few have lived for long. What is made
+// there keeps all of its request until the whole heap is collected (docs/decisions/0068-what-a-request-leaves-behind.md).
+setFlagsFromString("--no-allocation-site-pretenuring");
 
 const refusal = unfitNode(process.versions.node);
 if (refusal === undefined) {

@@ -24,4 +24,10 @@ export {
   UserTokensMissing,
 } from "./handler.ts";
 export { createRegistry, type Registry, validateData } from "./registry.ts";
-export { HandlerTimedOut, SharedTimeLimit, type TimeLimit, withTimeLimit } from "./with-time-limit.ts";
+export {
+  HandlerTimedOut,
+  SharedTimeLimit,
+  type TimeLimit,
+  withSignal,
+  withTimeLimit,
+} from "./with-time-limit.ts";

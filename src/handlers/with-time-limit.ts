@@ -14,6 +14,28 @@ export interface TimeLimit {
   readonly signal: AbortSignal;
 }
 
+const LIMIT = Symbol("limit");
+
+/**
+ * One getter for all contexts. A literal's own getter is another one each time, which V8 keeps in its old generation with
+ * all that the event has, until it collects the whole heap.
+ */
+const SIGNAL: PropertyDescriptor & ThisType<{ readonly [LIMIT]: TimeLimit }> = {
+  enumerable: true,
+  get() {
+    return this[LIMIT].signal;
+  },
+};
+
+/** Adds `signal` to what a handler gets. */
+export function withSignal<Context extends object>(
+  context: Context,
+  limit: TimeLimit,
+): Context & { readonly signal: AbortSignal } {
+  Object.defineProperty(Object.assign(context, { [LIMIT]: limit }), "signal", SIGNAL);
+  return context as Context & { readonly signal: AbortSignal };
+}
+
 /**
  * Ends the wait for `run` after `ms` milliseconds. The work itself cannot be stopped: the signal asks it to end, and the
  * caller must end any transaction handle that it passed on.

@@ -13,7 +13,13 @@ import {
   refused,
   success,
 } from "../domain/index.ts";
-import { type HandleContext, type Handler, HandlerTimedOut, isRejected } from "../handlers/index.ts";
+import {
+  type HandleContext,
+  type Handler,
+  HandlerTimedOut,
+  isRejected,
+  withSignal,
+} from "../handlers/index.ts";
 import type { TraceSpan } from "../observability/tracing/index.ts";
 import {
   type Completion,
@@ -175,23 +181,19 @@ class Attempt implements PendingEvent {
     const { key, version, kind, dryRun } = this.#input;
     const { clock, log, handlerLimit } = this.#receiver;
     const what = `the handler of "${event.event_type}"`;
-    return handlerLimit.run(what, (limit) =>
-      handler.handle({
-        event,
-        source: key.source,
-        version,
-        get signal() {
-          return limit.signal;
-        },
-        log,
-        tx: scope.tx,
-        // What `prepare` gave belongs to each run by itself.
-        prepared: prepared === undefined ? undefined : structuredClone(prepared),
-        attempt: kind,
-        now: clock.now(),
-        notify: notifier(scope, dryRun),
-      }),
-    );
+    const context = {
+      event,
+      source: key.source,
+      version,
+      log,
+      tx: scope.tx,
+      // What `prepare` gave belongs to each run by itself.
+      prepared: prepared === undefined ? undefined : structuredClone(prepared),
+      attempt: kind,
+      now: clock.now(),
+      notify: notifier(scope, dryRun),
+    };
+    return handlerLimit.run(what, (limit) => handler.handle(withSignal(context, limit)));
   }
 
   complete(returned: unknown): Completion {

@@ -9,7 +9,7 @@ import {
   readableError,
   refused,
 } from "../domain/index.ts";
-import { HandlerTimedOut, withTimeLimit } from "../handlers/index.ts";
+import { HandlerTimedOut, withSignal, withTimeLimit } from "../handlers/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
 import type { Receiver, ValidatedAttempt } from "./receiver.ts";
@@ -112,12 +112,7 @@ async function runPrepare(
   let pending: Promise<JsonValue | undefined> | undefined;
   try {
     return await withTimeLimit(limit, `prepare of "${event.event_type}"`, (time) => {
-      pending = handler.prepare?.({
-        ...context,
-        get signal() {
-          return time.signal;
-        },
-      });
+      pending = handler.prepare?.(withSignal({ ...context }, time));
       return pending;
     });
   } catch (error) {
