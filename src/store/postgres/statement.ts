@@ -12,8 +12,27 @@ import {
 /** How long the answer of a statement may be overdue before the connection counts as dead. */
 const RESPONSE_GRACE_MS = 2_000;
 const CLOCK_SLACK_MS = 100;
-const limits = new WeakMap<pg.ClientBase, number>();
-const unresponsive = new WeakSet<pg.ClientBase>();
+
+/** What is known of a connection, beside what the driver knows. */
+interface Session {
+  /** Milliseconds after which an answer is given up. */
+  limitMs: number | undefined;
+  /** A statement was given up: its answer may still come, and would be taken for another's. */
+  isUnresponsive: boolean;
+  /** What was sent last, while it is under way: the driver's own queue is deprecated. */
+  current: { readonly what: object; readonly ended: Promise<unknown> } | undefined;
+}
+
+const sessions = new WeakMap<pg.ClientBase, Session>();
+
+function sessionOf(client: pg.ClientBase): Session {
+  let session = sessions.get(client);
+  if (session === undefined) {
+    session = { limitMs: undefined, isUnresponsive: false, current: undefined };
+    sessions.set(client, session);
+  }
+  return session;
+}
 
 /** After this time without an answer the driver gives a statement up, beyond the server's own limit for it. */
 export function responseTimeout(statementTimeoutMs: number): number {
@@ -21,12 +40,11 @@ export function responseTimeout(statementTimeoutMs: number): number {
 }
 
 export function setResponseTimeout(client: pg.ClientBase, ms: number): void {
-  limits.set(client, ms);
+  sessionOf(client).limitMs = ms;
 }
 
-/** A connection on which a statement was given up: its answer may still come, and would be taken for another's. */
 export function isUnresponsive(client: pg.ClientBase): boolean {
-  return unresponsive.has(client);
+  return sessionOf(client).isUnresponsive;
 }
 
 /** What the driver sends by itself and answers by a callback. */
@@ -35,12 +53,10 @@ interface DriverRequest<T> extends pg.Submittable {
   callback: ((error: Error | null | undefined, value?: T) => void) | undefined;
 }
 
-/** What was sent last on each connection, while it is under way: the driver's own queue is deprecated. */
-const inFlight = new WeakMap<pg.ClientBase, { readonly what: object; readonly ended: Promise<unknown> }>();
-
 /** Lets what is sent next on the connection wait for what the driver was asked directly. */
 export function waitFor(client: pg.ClientBase, what: Promise<unknown>): void {
-  inFlight.set(client, { what, ended: Promise.allSettled([inFlight.get(client)?.ended, what]) });
+  const session = sessionOf(client);
+  session.current = { what, ended: Promise.allSettled([session.current?.ended, what]) };
 }
 
 /**
@@ -48,25 +64,26 @@ export function waitFor(client: pg.ClientBase, what: Promise<unknown>): void {
  * @throws ConnectionLost when the answer did not come; otherwise the driver's error
  */
 function enqueue<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T> {
-  const go = () => sendNow(client, request);
-  const answer = inFlight.get(client)?.ended.then(go, go) ?? go();
-  inFlight.set(client, { what: request, ended: answer });
+  const session = sessionOf(client);
+  const go = () => sendNow(client, session, request);
+  const answer = session.current?.ended.then(go, go) ?? go();
+  session.current = { what: request, ended: answer };
   return answer;
 }
 
 /** Tells a server that does not answer from one that refuses. */
-function sendNow<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T> {
+function sendNow<T>(client: pg.ClientBase, session: Session, request: DriverRequest<T>): Promise<T> {
   const startedAt = performance.now();
   return new Promise<T>((resolve, reject) => {
     // Behind a statement that was given up the next one would wait as long again.
-    if (unresponsive.has(client)) {
+    if (session.isUnresponsive) {
       reject(new ConnectionLost("PostgreSQL did not answer an earlier statement"));
       return;
     }
-    const limitMs = request.query_timeout ?? limits.get(client) ?? Number.POSITIVE_INFINITY;
+    const limitMs = request.query_timeout ?? session.limitMs ?? Number.POSITIVE_INFINITY;
     request.callback = (error, value) => {
-      if (inFlight.get(client)?.what === request) inFlight.delete(client);
-      if (error) reject(timeoutError(client, performance.now() - startedAt, limitMs, error) ?? error);
+      if (session.current?.what === request) session.current = undefined;
+      if (error) reject(timeoutError(session, performance.now() - startedAt, limitMs, error) ?? error);
       else resolve(value as T);
     };
     client.query(request);
@@ -74,14 +91,14 @@ function sendNow<T>(client: pg.ClientBase, request: DriverRequest<T>): Promise<T
 }
 
 function timeoutError(
-  client: pg.ClientBase,
+  session: Session,
   waitedMs: number,
   limitMs: number,
   cause: Error,
 ): ConnectionLost | undefined {
   // The driver's timer and this clock may differ by a little.
   if (cause instanceof pg.DatabaseError || waitedMs <= limitMs - CLOCK_SLACK_MS) return undefined;
-  unresponsive.add(client);
+  session.isUnresponsive = true;
   return new ConnectionLost(`PostgreSQL did not answer for ${Math.round(waitedMs)} ms`, { cause });
 }
 
@@ -95,7 +112,7 @@ export function sendBatch(
   limitMs?: number,
 ): Promise<readonly StatementResult[]> {
   const request = sent instanceof StatementBatch ? sent : new StatementBatch(sent);
-  const ownMs = limits.get(client);
+  const ownMs = sessionOf(client).limitMs;
   if (limitMs !== undefined && ownMs !== undefined) request.query_timeout = Math.min(limitMs, ownMs);
   return enqueue(client, request);
 }
