@@ -10,8 +10,20 @@ import { type CallbackResponse, respondInTurn, responseTo, sendResponse } from "
 
 /** Phases (g) and (h) of SPEC 1.7: log, and answer. Every request on the public listener ends here. */
 export interface Responder {
-  buildLogEntry(request: RequestContext, result: CallbackResult, known: RespondOptions): CallbackLogEntry;
-  respond(request: RequestContext, result: CallbackResult, known?: RespondOptions): void;
+  responseFor(request: RequestContext, result: CallbackResult, known?: RespondOptions): CallbackResponse;
+  buildLogEntry(
+    request: RequestContext,
+    result: CallbackResult,
+    answer: CallbackResponse,
+    known: RespondOptions,
+  ): CallbackLogEntry;
+  /** @param answer where it was made already, for the log row that committed with the event */
+  respond(
+    request: RequestContext,
+    result: CallbackResult,
+    known?: RespondOptions,
+    answer?: CallbackResponse,
+  ): void;
 }
 
 /** Turns the answer into the one that this caller understands. */
@@ -42,9 +54,9 @@ export function createResponder(deps: PublicDependencies): Responder {
   function buildLogEntry(
     request: RequestContext,
     result: CallbackResult,
+    answer: CallbackResponse,
     known: RespondOptions,
   ): CallbackLogEntry {
-    const answer = responseFor(request, result, known);
     const processingMs = performance.now() - request.startedAt;
     return logEntryOf(request, { source: known.source ?? null, result, answer, processingMs }, mask);
   }
@@ -61,7 +73,7 @@ export function createResponder(deps: PublicDependencies): Responder {
     const options = { trace: request.span?.ids, isJson: bodyJson !== undefined };
     if (outcome.kind === "success" && outcome.isRepeated !== true && logEntry !== undefined) {
       // It is in the store already.
-      callbackLog.writeLine({ ...logEntry, processingMs }, options);
+      callbackLog.writeLine(logEntry, { ...options, processingMs });
       return;
     }
     const ended = { source: known?.source ?? null, result, answer, processingMs };
@@ -89,9 +101,9 @@ export function createResponder(deps: PublicDependencies): Responder {
   }
 
   return {
+    responseFor,
     buildLogEntry,
-    respond(request, result, known) {
-      const answer = responseFor(request, result, known);
+    respond(request, result, known, answer = responseFor(request, result, known)) {
       if (isAuthentic(result)) sendResponse(request, answer);
       else respondInTurn(request, answer);
       if (request.isCallback) {
@@ -178,13 +190,18 @@ export function createRouteHandler(
   const known = render === undefined ? { source } : { source, render };
   return (request) => {
     metrics.inFlight.inc();
+    let answer: CallbackResponse | undefined;
     run(request, {
-      buildLogEntry: (success) => responder.buildLogEntry(request, success, known),
+      buildLogEntry(success) {
+        answer = responder.responseFor(request, success, known);
+        return responder.buildLogEntry(request, success, answer, known);
+      },
       end(result) {
         metrics.inFlight.dec();
         // Its bytes no longer count as unverified, whatever came of it.
         request.held?.release();
-        responder.respond(request, endpointCheckResult(request, result, isEndpointCheck) ?? result, known);
+        const shown = endpointCheckResult(request, result, isEndpointCheck) ?? result;
+        responder.respond(request, shown, known, result.logEntry === undefined ? undefined : answer);
       },
     });
   };

@@ -41,6 +41,8 @@ interface LineOptions {
   readonly trace?: TraceIds | undefined;
   /** Whether the request's body was parsed as JSON, so that it may stand in the line as it is. */
   readonly isJson?: boolean;
+  /** Where the row, which committed with its event, has a shorter time. */
+  readonly processingMs?: number;
 }
 
 /** A refused request that is logged after its answer. */
@@ -115,7 +117,7 @@ export function createCallbackLog(options: CallbackLogOptions): CallbackLog {
   }
 
   return {
-    writeLine: (row, { trace, isJson } = {}) => writeLogLine(write, row, { trace, isJson }),
+    writeLine: (row, options) => writeLogLine(write, row, options),
     addEntry: addEntry,
     addRefused(request) {
       const { body, entry, trace, diagnosis } = request;

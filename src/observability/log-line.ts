@@ -8,6 +8,8 @@ interface Line {
   readonly trace?: TraceIds | undefined;
   /** Whether the request's body is JSON for certain; else that is found out. */
   readonly isJson?: boolean | undefined;
+  /** Milliseconds from arrival to the response, where the row has another time. */
+  readonly processingMs?: number | undefined;
   /** Without headers and bodies, which the row has. */
   readonly isShort?: boolean;
 }
@@ -27,8 +29,11 @@ export function writeLogLine(write: WriteLine, row: CallbackLogEntry, line: Line
   );
 }
 
-function fieldsOf(row: CallbackLogEntry, { isJson, isShort = false }: Line): string {
-  const duration = Math.round(row.processingMs * 1000) / 1000;
+function fieldsOf(
+  row: CallbackLogEntry,
+  { isJson, isShort = false, processingMs = row.processingMs }: Line,
+): string {
+  const duration = Math.round(processingMs * 1000) / 1000;
   const start =
     `"request_id":${quoted(row.requestId)},"source":${quoted(row.source)},"event_id":${quoted(row.eventId)},` +
     `"event_type":${quoted(row.eventType)},"method":${quoted(row.method)},"remote_address":${quoted(row.remoteAddress)},` +
