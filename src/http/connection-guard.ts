@@ -63,7 +63,7 @@ export function guardConnections(
   const unread = createMinuteCounter((count) => report("unread", count));
   const deadline = createWriteDeadline(writeTimeoutMs, unread.add);
   const inPieces = createMinuteCounter((count) => report("pieces", count));
-  const smallPieces = createSmallPieces({ onClosed: inPieces.add });
+  const smallPieces = createSmallPieces(inPieces.add);
   const turns = createTurns(limit, deadline, pipelined.add);
   const handlers = server.listeners("request") as Handler[];
   const handle: Handler = (message, response) => {
