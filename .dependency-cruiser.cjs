@@ -109,7 +109,7 @@ module.exports = {
       severity: "error",
       from: {
         path: "^src/",
-        pathNot: "^src/(store/(sqlite|postgres)|cli/demo)/|^src/store/transaction\\.ts$",
+        pathNot: "^src/store/(sqlite|postgres)/|^src/cli/demo\\.ts$|^src/store/transaction\\.ts$",
       },
       to: { path: "^(node:)?sqlite$|node_modules/pg/" },
     },

@@ -1,57 +1,30 @@
-import type {
-  AuditEntryView,
-  BulkReplayView,
-  CallbackPage,
-  CallbackView,
-  EndpointCheckView,
-  EventHistoryView,
-  EventView,
-  FailureView,
-  NotificationView,
-  OverviewView,
-  PageOf,
-  ReplayView,
-  SandboxFlowView,
-  SandboxRequest,
-  SandboxResultView,
-  SandboxView,
-  SessionView,
-  SignInView,
-  SourcesView,
-} from "../admin/index.ts";
+import type * as api from "../admin/index.ts";
 import { toPathSegment } from "../domain/index.ts";
-import { type LiveOptions, readLive } from "./live.ts";
-import {
-  type AdminClientOptions,
-  createOpenStream,
-  createRequest,
-  type SendRequest,
-  urlOf,
-} from "./request.ts";
+import { readLive } from "./live.ts";
+import { type AdminClientOptions, createRequests, type Requests, urlOf } from "./request.ts";
 
-/** What every list takes. */
 export interface PageParams {
   /** From 1 to 200; 50 when left out. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The `next_cursor` of the page before. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** Which callbacks are meant; what is left out does not matter. */
 export interface CallbackFilters {
   /** ISO 8601 with its time zone. */
-  readonly from?: string;
-  readonly to?: string;
-  readonly source?: string;
-  readonly event_type?: string;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly source?: string | undefined;
+  readonly event_type?: string | undefined;
   /** A number, or a class such as `4xx`. */
-  readonly status?: string | number;
+  readonly status?: string | number | undefined;
   /** One, or several separated by commas. */
-  readonly outcome?: string;
-  readonly remote_address?: string;
-  readonly event_id?: string;
+  readonly outcome?: string | undefined;
+  readonly remote_address?: string | undefined;
+  readonly event_id?: string | undefined;
   /** A part of the masked body. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 /** Whose failure, or record, it is. */
@@ -62,11 +35,11 @@ export interface EventKey {
 
 /** Which failures are meant: those that have all of it. */
 export interface FailureFilter {
-  readonly state?: FailureView["state"];
-  readonly source?: string;
-  readonly event_type?: string;
+  readonly state?: api.FailureView["state"] | undefined;
+  readonly source?: string | undefined;
+  readonly event_type?: string | undefined;
   /** A code of docs/errors.md. */
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
 /**
@@ -80,17 +53,17 @@ export type AdminClient = ReturnType<typeof createAdminClient>;
  *   since the browser has the session's cookie
  */
 export function createAdminClient(options: AdminClientOptions) {
-  const request = createRequest(options);
-  const open = createOpenStream(options);
+  const requests = createRequests(options);
+  const { request, open } = requests;
   return {
-    ...accessMethods(request),
-    ...failureMethods(request),
-    ...sourceMethods(request),
+    ...accessMethods(requests),
+    ...failureMethods(requests),
+    ...sourceMethods(requests),
     callbacks: {
       /** The callback log, newest first. A page may have few items, or none, and still a cursor that goes on looking. */
       list: (query: PageParams & CallbackFilters = {}) =>
-        request<CallbackPage>("GET", "callbacks", { query }),
-      get: (id: number) => request<CallbackView>("GET", `callbacks/${id}`),
+        request<api.CallbackPage>("GET", "callbacks", { query }),
+      get: (id: number) => request<api.CallbackView>("GET", `callbacks/${id}`),
       /** Where a browser that is signed in downloads all that matches, as NDJSON or CSV. */
       exportUrl: (filters: CallbackFilters = {}, format: "ndjson" | "csv" = "ndjson") =>
         urlOf(options, "callbacks/export", { format, ...filters }),
@@ -100,22 +73,22 @@ export function createAdminClient(options: AdminClientOptions) {
      * again, and what came meanwhile is brought up.
      * @throws what a request throws where it cannot be opened at first, or is refused later
      */
-    live: (filters: CallbackFilters = {}, given: LiveOptions = {}) =>
-      readLive((headers, signal) => open("live", { query: filters, headers, signal }), given),
-    /** Outcomes, latency, and what needs attention. */
-    overview: (span: OverviewView["span"] = "hour") =>
-      request<OverviewView>("GET", "overview", { query: { span } }),
+    live: (filters: CallbackFilters = {}, { signal }: { readonly signal?: AbortSignal } = {}) =>
+      readLive((headers, ends) => open("GET", "live", { query: filters, headers, signal: ends }), signal),
+    overview: (span: api.OverviewView["span"] = "hour") =>
+      request<api.OverviewView>("GET", "overview", { query: { span } }),
     events: {
-      /** The records of processed events, newest first. */
-      list: (query: PageParams & { readonly event_id?: string } = {}) =>
-        request<PageOf<EventView>>("GET", "events", { query }),
+      list: (query: PageParams & { readonly event_id?: string | undefined } = {}) =>
+        request<api.PageOf<api.EventView>>("GET", "events", { query }),
       /** One event and its timeline, oldest first. @param query.cursor a `timeline_cursor` */
       get: (source: string, event_id: string, query: PageParams = {}) =>
-        request<EventHistoryView>("GET", `events/${pathSegment(source)}/${pathSegment(event_id)}`, { query }),
+        request<api.EventHistoryView>("GET", `events/${pathSegment(source)}/${pathSegment(event_id)}`, {
+          query,
+        }),
     },
     notifications: {
       list: (query: PageParams & { readonly state?: "waiting" | "delivered" | "dead" } = {}) =>
-        request<PageOf<NotificationView>>("GET", "notifications", { query }),
+        request<api.PageOf<api.NotificationView>>("GET", "notifications", { query }),
       /** Delivers again what is dead. */
       replay: (id: number) =>
         request<{ deliveries: number; not_configured: string[] }>("POST", `notifications/${id}/replay`),
@@ -136,87 +109,83 @@ export function createAdminClient(options: AdminClientOptions) {
   };
 }
 
-function accessMethods(request: SendRequest) {
+function accessMethods({ request }: Requests) {
   return {
     session: {
-      /** The sign-in methods. */
-      methods: () => request<SignInView>("GET", "sign-in"),
+      methods: () => request<api.SignInView>("GET", "sign-in"),
       /** Signs in with a token; the browser keeps the cookie. */
-      start: (body: { readonly token: string }) => request<SessionView>("POST", "session", { body }),
+      start: (body: { readonly token: string }) => request<api.SessionView>("POST", "session", { body }),
       /** The current session; AdminError with status 401 if not signed in. */
-      get: () => request<SessionView>("GET", "session"),
-      /** Signs out. */
+      get: () => request<api.SessionView>("GET", "session"),
       end: () => request<undefined>("DELETE", "session"),
     },
     audit: {
-      /** The audit log, newest first. */
       list: (query: PageParams & { readonly action?: string; readonly actor?: string } = {}) =>
-        request<PageOf<AuditEntryView>>("GET", "audit", { query }),
+        request<api.PageOf<api.AuditEntryView>>("GET", "audit", { query }),
     },
   };
 }
 
-function failureMethods(request: SendRequest) {
+function failureMethods({ request }: Requests) {
   const failure = ({ source, event_id }: EventKey) =>
     `failures/${pathSegment(source)}/${pathSegment(event_id)}`;
   return {
     failures: {
-      list: (query: PageParams & FailureFilter & { readonly event_id?: string } = {}) =>
-        request<PageOf<FailureView>>("GET", "failures", { query }),
+      list: (query: PageParams & FailureFilter & { readonly event_id?: string | undefined } = {}) =>
+        request<api.PageOf<api.FailureView>>("GET", "failures", { query }),
       /** Runs a failed event now; `dry_run` rolls everything back and shows what it came to. */
       replay: (key: EventKey, query: { readonly dry_run?: boolean } = {}) =>
-        request<ReplayView>("POST", `${failure(key)}/replay`, { query }),
+        request<api.ReplayView>("POST", `${failure(key)}/replay`, { query }),
       discard: (key: EventKey) => request<undefined>("DELETE", failure(key)),
     },
     bulkReplays: {
       /** Replays all failures that the filter finds now. @param body.per_second from 1 to 100; 10 when left out */
       start: (body: { readonly filter: FailureFilter; readonly per_second?: number }) =>
-        request<BulkReplayView>("POST", "bulk-replays", { body }),
-      list: (query: PageParams = {}) => request<PageOf<BulkReplayView>>("GET", "bulk-replays", { query }),
-      get: (id: number) => request<BulkReplayView>("GET", `bulk-replays/${id}`),
-      pause: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/pause`),
-      resume: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/resume`),
+        request<api.BulkReplayView>("POST", "bulk-replays", { body }),
+      list: (query: PageParams = {}) =>
+        request<api.PageOf<api.BulkReplayView>>("GET", "bulk-replays", { query }),
+      get: (id: number) => request<api.BulkReplayView>("GET", `bulk-replays/${id}`),
+      pause: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/pause`),
+      resume: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/resume`),
       /** Ends it for good. */
-      cancel: (id: number) => request<BulkReplayView>("POST", `bulk-replays/${id}/cancel`),
+      cancel: (id: number) => request<api.BulkReplayView>("POST", `bulk-replays/${id}/cancel`),
     },
   };
 }
 
-function sourceMethods(request: SendRequest) {
+function sourceMethods({ request }: Requests) {
   return {
     sources: {
-      /** Endpoint URLs, secrets and event types. */
-      list: () => request<SourcesView>("GET", "sources"),
+      list: () => request<api.SourcesView>("GET", "sources"),
       /**
        * Whether the addresses of a source lead to a receiver of this database; it may take ten seconds.
        * @param source one of the items of the list, or `oauth` for its redirect address
        */
-      check: (source: string) => request<EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
+      check: (source: string) =>
+        request<api.EndpointCheckView>("POST", `sources/${pathSegment(source)}/check`),
     },
     /** Outside production; there every one of them is refused with 404. */
     sandbox: {
-      /** An event of each type, to begin with. */
-      get: () => request<SandboxView>("GET", "sandbox"),
+      get: () => request<api.SandboxView>("GET", "sandbox"),
       /** Signs a callback with the receiver's own secrets and sends it to its public listener. */
-      send: (body: SandboxRequest) => request<SandboxResultView>("POST", "sandbox/events", { body }),
+      send: (body: api.SandboxRequest) => request<api.SandboxResultView>("POST", "sandbox/events", { body }),
       /** Signs in at the sandbox platform as a browser does. */
-      runOAuthFlow: () => request<SandboxFlowView>("POST", "sandbox/oauth"),
+      runOAuthFlow: () => request<api.SandboxFlowView>("POST", "sandbox/oauth"),
     },
   };
 }
 
 /** Every item of a list, page after page, from the newest on. */
 export async function* paginate<Item>(
-  list: (paging: PageParams) => Promise<PageOf<Item>>,
+  list: (paging: PageParams) => Promise<api.PageOf<Item>>,
 ): AsyncGenerator<Item, void, void> {
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: PageOf<Item> = await list(cursor === undefined ? {} : { cursor });
+    const page: api.PageOf<Item> = await list(cursor === undefined ? {} : { cursor });
     yield* page.items;
     cursor = page.next_cursor;
   }
 }
 
-/** One segment of an address. */
 function pathSegment(text: string): string {
   return encodeURIComponent(toPathSegment(text));
 }

@@ -11,46 +11,41 @@ export type LiveEvent =
   | { readonly event: "disconnected" }
   | { readonly event: "reconnected" };
 
-export interface LiveOptions {
-  /** Ends the stream, and with it the iteration. */
-  readonly signal?: AbortSignal;
-}
-
 type Connect = (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>;
 
 const RECONNECT_DELAY_MS = 1_000;
 /** The receiver says something every two seconds; a connection over which nothing comes is dead. */
 const IDLE_TIMEOUT_MS = 30_000;
-const NAMES = { callback: "callback", tally: "tally", gap: "gap" } as const;
+const NAMES: ReadonlySet<string> = new Set(["callback", "tally", "gap"]);
 
-/** @param connect opens the stream, with the place in it among the headers */
+/**
+ * @param connect opens the stream, with the place in it among the headers
+ * @param signal ends the stream, and with it the iteration
+ */
 export async function* readLive(
   connect: Connect,
-  { signal = new AbortController().signal }: LiveOptions = {},
+  signal: AbortSignal = new AbortController().signal,
 ): AsyncGenerator<LiveEvent, void, void> {
   let position: string | undefined;
   let state: "first" | "open" | "disconnected" = "first";
   while (!signal.aborted) {
-    const connection = withIdleTimeout(signal);
+    const connection = new AbortController();
     try {
       const headers = position === undefined ? {} : { "last-event-id": position };
-      const { body } = await connect(headers, connection.signal);
+      const connecting = connect(headers, AbortSignal.any([signal, connection.signal]));
+      const { body } = await unlessIdle(connection, connecting);
       if (state === "disconnected") yield { event: "reconnected" };
       state = "open";
-      for await (const { event, data, id } of readEvents(
-        body as NonNullable<typeof body>,
-        connection.watch,
-      )) {
+      for await (const { event = "", data = "", id } of readEvents(body, connection)) {
         position = id ?? position;
-        const name = NAMES[event as keyof typeof NAMES];
-        if (name !== undefined) yield { event: name, [name]: JSON.parse(data) } as unknown as LiveEvent;
+        if (NAMES.has(event)) yield { event, [event]: JSON.parse(data) } as unknown as LiveEvent;
       }
     } catch (error) {
       if (signal.aborted) return;
       // It has answered before: it is being restarted, most likely, and what comes meanwhile is in its log.
       if (state === "first" || (error instanceof AdminError && error.status < 500)) throw error;
     } finally {
-      connection.end();
+      connection.abort();
     }
     if (signal.aborted) return;
     if (state === "open") yield { event: "disconnected" };
@@ -59,27 +54,14 @@ export async function* readLive(
   }
 }
 
-/** A signal that is aborted with another one, or when what is waited for does not come for too long. */
-function withIdleTimeout(over: AbortSignal) {
-  const ending = new AbortController();
-  const end = () => ending.abort();
-  let timer = setTimeout(end, IDLE_TIMEOUT_MS);
-  over.addEventListener("abort", end);
-  return {
-    signal: ending.signal,
-    watch: {
-      begin() {
-        clearTimeout(timer);
-        timer = setTimeout(end, IDLE_TIMEOUT_MS);
-      },
-      end: () => clearTimeout(timer),
-    },
-    end() {
-      clearTimeout(timer);
-      over.removeEventListener("abort", end);
-      end();
-    },
-  };
+/** Ends a connection on which something does not come for too long. */
+async function unlessIdle<Value>(connection: AbortController, coming: Promise<Value>): Promise<Value> {
+  const timer = setTimeout(() => connection.abort(), IDLE_TIMEOUT_MS);
+  try {
+    return await coming;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function pause(over: AbortSignal): Promise<void> {
@@ -94,45 +76,32 @@ function pause(over: AbortSignal): Promise<void> {
   });
 }
 
-/** One event of a stream; a comment is one without data. */
-interface ServerSentEvent {
-  readonly event: string;
-  readonly data: string;
-  readonly id: string | undefined;
-}
-
-/**
- * The events of `text/event-stream`, as far as the admin API sends them. Reading ends with the stream.
- * @param idleTimer told when the next piece is waited for, and when it has come: a connection over which nothing comes may be dead
- */
+/** The fields of each event of `text/event-stream`, as far as the admin API sends them; a comment has none. */
 async function* readEvents(
-  body: ReadableStream<Uint8Array>,
-  idleTimer: { begin(): void; end(): void },
-): AsyncGenerator<ServerSentEvent, void, void> {
-  const reader = body.getReader();
+  body: Response["body"],
+  connection: AbortController,
+): AsyncGenerator<Readonly<Record<string, string>>, void, void> {
+  const reader = (body as NonNullable<typeof body>).getReader();
   const decoder = new TextDecoder();
   let text = "";
   try {
     for (;;) {
-      idleTimer.begin();
-      const { done, value } = await reader.read();
-      idleTimer.end();
+      const { done, value } = await unlessIdle(connection, reader.read());
       if (done) return;
       text += decoder.decode(value, { stream: true });
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
-      for (const block of blocks) yield parseEvent(block);
+      for (const block of blocks) yield fieldsOf(block);
     }
   } finally {
     await reader.cancel().catch(() => {});
   }
 }
 
-function parseEvent(block: string): ServerSentEvent {
-  const fields = new Map<string, string>();
-  for (const line of block.split("\n")) {
+function fieldsOf(block: string): Record<string, string> {
+  const fields = block.split("\n").flatMap((line) => {
     const colon = line.indexOf(":");
-    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
-  }
-  return { event: fields.get("event") ?? "", data: fields.get("data") ?? "", id: fields.get("id") };
+    return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")] as const] : [];
+  });
+  return Object.fromEntries(fields);
 }

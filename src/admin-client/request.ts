@@ -3,41 +3,36 @@ export interface AdminClientOptions {
   readonly origin?: string;
   /** ADMIN_TOKEN, or ADMIN_VIEWER_TOKEN. Left out, the cookie of a session goes along, in a page of the same origin. */
   readonly token?: string;
-  /** Instead of the global one. */
   readonly fetch?: typeof fetch;
   /** Ends every request that takes longer; in milliseconds. */
   readonly timeLimitMs?: number;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   /** Of texts, numbers and booleans; what is undefined is left out. */
   readonly query?: object;
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
 }
 
-export type SendRequest = <Answer>(method: string, path: string, asked?: RequestOptions) => Promise<Answer>;
-
-/** What a stream is opened with. */
-export interface StreamOptions {
-  readonly query: object;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+/** Requests to the admin API. Both throw AdminError where the receiver refuses. */
+export interface Requests {
+  request<Answer>(method: string, path: string, asked?: RequestOptions): Promise<Answer>;
+  /** For an answer that is read as it comes: no time limit but that of the signal. */
+  open(method: string, path: string, asked?: RequestOptions): Promise<Response>;
 }
 
-/** Opens a stream. @throws AdminError where the receiver refuses */
-export type OpenStream = (path: string, opening: StreamOptions) => Promise<Response>;
-
-/** The receiver refused. */
 export class AdminError extends Error {
   override readonly name = "AdminError";
   readonly status: number;
   /** Whether another program than the receiver's admin listener answered. */
   readonly isOtherServer: boolean;
 
-  constructor(status: number, message: string, isForeign = false) {
+  constructor(status: number, message: string, isOtherServer = false) {
     super(message);
     this.status = status;
-    this.isOtherServer = isForeign;
+    this.isOtherServer = isOtherServer;
   }
 }
 
@@ -48,54 +43,36 @@ export function urlOf({ origin = "" }: AdminClientOptions, path: string, query: 
   return `${origin}/api/v1/${path}${search.size === 0 ? "" : `?${search}`}`;
 }
 
-export function createRequest(options: AdminClientOptions): SendRequest {
-  const { timeLimitMs, fetch: send = fetch } = options;
-  return async <Answer>(
-    method: string,
-    path: string,
-    { query, body }: RequestOptions = {},
-  ): Promise<Answer> => {
+export function createRequests(options: AdminClientOptions): Requests {
+  const { token, timeLimitMs, fetch: send = fetch } = options;
+  async function open(method: string, path: string, asked: RequestOptions = {}): Promise<Response> {
+    const { query, body, headers, signal = null } = asked;
     const url = urlOf(options, path, query);
     const response = await send(url, {
-      ...baseInit(options),
       method,
       headers: {
-        ...baseInit(options).headers,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
       },
+      credentials: token === undefined ? "same-origin" : "omit",
+      // An address that sends the token elsewhere is no receiver's.
+      redirect: "error",
+      signal,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(timeLimitMs === undefined ? {} : { signal: AbortSignal.timeout(timeLimitMs) }),
     });
-    if (response.status === 204) return undefined as Answer;
-    const answer = await jsonOf(response, url);
-    if (response.ok) return answer as Answer;
-    throw adminErrorOf(response, answer);
-  };
-}
-
-export function createOpenStream(options: AdminClientOptions): OpenStream {
-  const { fetch: send = fetch } = options;
-  return async (path, { query, headers, signal }) => {
-    const url = urlOf(options, path, query);
-    const given = baseInit(options);
-    const response = await send(url, { ...given, headers: { ...given.headers, ...headers }, signal });
     if (response.ok) return response;
-    throw adminErrorOf(response, await jsonOf(response, url));
-  };
-}
-
-/** An address that sends the token elsewhere is no receiver's. */
-function baseInit({ token }: AdminClientOptions) {
-  return {
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    credentials: token === undefined ? "same-origin" : "omit",
-    redirect: "error",
-  } as const;
-}
-
-function adminErrorOf({ status }: Response, answer: unknown): AdminError {
-  const { error } = (answer ?? {}) as { error?: unknown };
-  return new AdminError(status, typeof error === "string" ? error : `answered ${status}`);
+    const { status } = response;
+    const { error } = ((await jsonOf(response, url)) ?? {}) as { error?: unknown };
+    throw new AdminError(status, typeof error === "string" ? error : `answered ${status}`);
+  }
+  async function request<Answer>(method: string, path: string, asked: RequestOptions = {}): Promise<Answer> {
+    const limit = timeLimitMs === undefined ? {} : { signal: AbortSignal.timeout(timeLimitMs) };
+    const response = await open(method, path, { ...asked, ...limit });
+    const isEmpty = response.status === 204;
+    return (isEmpty ? undefined : await jsonOf(response, urlOf(options, path, asked.query))) as Answer;
+  }
+  return { request, open };
 }
 
 async function jsonOf(response: Response, url: string): Promise<unknown> {
@@ -103,9 +80,9 @@ async function jsonOf(response: Response, url: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    const says =
+    const message =
       `${url} answered ${response.status} with something that is not JSON, so another program than the receiver's ` +
       "admin listener is there";
-    throw new AdminError(response.status, says, true);
+    throw new AdminError(response.status, message, true);
   }
 }

@@ -4,23 +4,15 @@ import type { CallbackLog, Mask, Metrics } from "../observability/index.ts";
 import type { DryRunResult, ReplayResult } from "../retry/index.ts";
 import type { Store, StoredCredentialUse } from "../store/index.ts";
 import type { AdminAccess } from "./access/access.ts";
-import type { TokenCheck } from "./access/token-check.ts";
-import type {
-  EndpointCheckView,
-  SandboxFlowView,
-  SandboxRequest,
-  SandboxResultView,
-  SandboxView,
-  SourcesView,
-} from "./page-schemas.ts";
+import type { TokenCheck } from "./access/authenticator.ts";
+import type * as views from "./page-schemas.ts";
 
 /** What platforms register, and whether it leads here. */
 export interface Sources {
-  /** When each configured secret was accepted last. */
   secretUses(): Promise<readonly StoredCredentialUse[]>;
-  list(): Promise<SourcesView>;
+  list(): Promise<views.SourcesView>;
   /** One check at a time. */
-  check(source: string): Promise<EndpointCheckView | "absent" | "busy">;
+  check(source: string): Promise<views.EndpointCheckView | "absent" | "busy">;
 }
 
 /** What could not be tried: 409 where the configuration does not let it, 502 where the public listener did not answer. */
@@ -33,19 +25,17 @@ export interface SandboxError {
 export interface Sandbox {
   /** The redirect address that the sandbox platform knows. */
   readonly redirectUri: string;
-  samples(): Promise<SandboxView>;
-  send(sending: SandboxRequest): Promise<SandboxResultView | SandboxError>;
-  runOAuthFlow(): Promise<SandboxFlowView | SandboxError>;
+  samples(): Promise<views.SandboxView>;
+  send(sending: views.SandboxRequest): Promise<views.SandboxResultView | SandboxError>;
+  runOAuthFlow(): Promise<views.SandboxFlowView | SandboxError>;
 }
 
-/** What the admin listener works with; made once at the start. */
 export interface AdminDependencies {
   /** Bounds the connections of a server of this listener, and the requests over each. */
   readonly guard?: ((server: Server) => void) | undefined;
   readonly access: AdminAccess;
   /** Shared with every other place where a token of the admin API opens something. */
   readonly tokenCheck: TokenCheck;
-  /** What the page tells of this receiver. */
   readonly about: { readonly environment: string; readonly version: string };
   readonly store: Store;
   readonly metrics: Metrics;
@@ -56,7 +46,6 @@ export interface AdminDependencies {
   readonly log: Log;
   readonly replay: (key: EventKey) => Promise<ReplayResult>;
   readonly dryRun: (key: EventKey) => Promise<DryRunResult | "absent">;
-  /** Ends a user's authorization; false when there are no tokens. */
   readonly revoke: (userId: string, where: "everywhere" | "here") => Promise<boolean>;
   readonly discard: (key: EventKey) => Promise<"discarded" | "absent" | "leased">;
   readonly mask: Mask;

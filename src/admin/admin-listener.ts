@@ -4,27 +4,22 @@ import type { FastifySchemaCompiler } from "fastify";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { createSparingLog, fromPathSegment } from "../domain/index.ts";
 import { StoreError } from "../store/index.ts";
-import { registerAuditRoutes } from "./access/audit.ts";
 import { type Authenticator, createAuthenticator } from "./access/authenticator.ts";
-import { registerGuard } from "./access/guard.ts";
+import { registerAuditRoutes, registerGuard } from "./access/guard.ts";
 import { registerOidcRoutes } from "./access/oidc-routes.ts";
 import { registerSessionRoutes } from "./access/session-routes.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { registerBulkReplays } from "./bulk-replay-routes.ts";
-import { registerCallbacks } from "./callback-routes.ts";
+import { registerCallbackExport, registerCallbacks } from "./callback-routes.ts";
 import { registerDashboard } from "./dashboard-routes.ts";
-import { NO_ANSWER, registerDatabaseWatch } from "./database-answers.ts";
-import { describeApi, registerDescription } from "./describe-api.ts";
-import { registerEventHistory } from "./event-history-routes.ts";
-import { registerFailures } from "./failure-routes.ts";
-import { registerHealth } from "./health-routes.ts";
-import { registerLists } from "./list-routes.ts";
+import { registerEvents } from "./event-routes.ts";
+import { registerBulkReplays, registerFailures } from "./failure-routes.ts";
+import { NO_ANSWER, registerDatabaseWatch, registerHealth } from "./health-routes.ts";
 import { registerLive } from "./live/live-routes.ts";
 import { registerNotifications } from "./notification-routes.ts";
 import { registerRedirectStates, registerUserTokens } from "./oauth-routes.ts";
+import { describeApi, HttpError, registerDescription } from "./operation.ts";
 import { registerOverview } from "./overview-routes.ts";
-import { registerSandboxPlatform, registerSandboxRoutes } from "./sandbox-routes.ts";
-import { registerSources } from "./source-routes.ts";
+import { registerSandboxPlatform, registerSandboxRoutes, registerSources } from "./source-routes.ts";
 import { validationMessage } from "./validation-message.ts";
 
 /** An event id may be 255 bytes, each of them percent-encoded. */
@@ -42,10 +37,10 @@ const TIMEOUTS = {
 const OPERATIONS = [
   registerHealth,
   registerCallbacks,
+  registerCallbackExport,
   registerLive,
   registerOverview,
-  registerLists,
-  registerEventHistory,
+  registerEvents,
   registerFailures,
   registerBulkReplays,
   registerNotifications,
@@ -89,9 +84,11 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
   const sparing = createSparingLog(deps.log, deps.clock);
   app.setErrorHandler((error, request, reply) => {
+    if (error instanceof HttpError)
+      return reply.code(error.statusCode).headers(error.headers).send({ error: error.message });
     const { statusCode = 500, message } = error as { statusCode?: number; message: string };
     if (statusCode < 500) {
-      return reply.code(statusCode).send({ error: validationMessage(error, request) ?? message });
+      return reply.code(statusCode).send({ error: validationMessage(error) ?? message });
     }
     const { method, routeOptions } = request;
     // A session's cookie is looked up for every client.
@@ -112,7 +109,6 @@ export function createAdminListener(deps: AdminDependencies): FastifyInstance {
   return app;
 }
 
-/** The description of the API in OpenAPI 3.1, as every receiver has it. */
 export function describeAdminApi(): Promise<object> {
   // To tell of its routes a listener needs nothing that they work with.
   const noDependencies = { access: {} } as AdminDependencies;
@@ -135,8 +131,8 @@ function decodePathSegments(params: Record<string, string>): void {
 
 type Validate = ReturnType<FastifySchemaCompiler<unknown>>;
 
-// A misspelt filter must not silently list everything.
-const compile = ajvCompiler()({}, { customOptions: { removeAdditional: false } });
+// A misspelt filter must not silently list everything. Verbose errors hold the schema and the value: `validationMessage` reads them.
+const compile = ajvCompiler()({}, { customOptions: { removeAdditional: false, verbose: true } });
 
 /**
  * A route's schemas are compiled when it is first asked for: all of them at the start would take as long as the rest of the admin

@@ -2,27 +2,106 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
-import type { CallbackFilter } from "../domain/index.ts";
+import { type CallbackFilter, OUTCOMES } from "../domain/index.ts";
 import type { Callbacks } from "../store/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { CALLBACK_FILTER_QUERY, type CallbackFilterQuery, callbackFilter } from "./callback-filter.ts";
-import { operation } from "./operation.ts";
+import { HttpError, operation } from "./operation.ts";
 import { presentCallback } from "./present.ts";
-import { BOUNDED_SEARCH, BUDGET_MS, PAGE_QUERY, type PageQuery } from "./request-parameters.ts";
-import type { CallbackPage } from "./schemas.ts";
-import { CALLBACK, type CallbackView } from "./schemas.ts";
+import * as input from "./request-parameters.ts";
+import { defined, NO_NUL, type PageQuery, text } from "./request-parameters.ts";
+import { CALLBACK, type CallbackPage, type CallbackView } from "./schemas.ts";
 
-/** Each searches for half of the time. */
-const MAX_EXPORTS = 4;
+const time = (description: string) => ({ type: "string", format: "date-time", description });
 
-const LIST = operation({
+export const CALLBACK_FILTER = {
+  from: time("Callbacks that arrived then or later; ISO 8601 with its time zone."),
+  to: time("Callbacks that arrived before it."),
+  source: text("Of this source, such as `platform` or `oauth`."),
+  event_type: text("Of this event type."),
+  status: {
+    type: "string",
+    pattern: "^[1-5](?:xx|[0-9]{2})$",
+    examples: ["401", "4xx"],
+    description: "Answered with this HTTP status, such as `401`, or one of a class, such as `4xx`.",
+  },
+  outcome: {
+    type: "string",
+    minLength: 1,
+    maxLength: 1024,
+    description:
+      "That ended so: `success`, `already_processed` or a code of docs/errors.md; several, separated by commas, for any of them. With `!` before each one: all others, such as `!endpoint_check`.",
+  },
+  remote_address: text("From this address, as the log has it."),
+  event_id: text("Only rows of this event."),
+  text: {
+    type: "string",
+    minLength: 1,
+    maxLength: 200,
+    pattern: NO_NUL,
+    description:
+      "A part of the masked body. The letters A to Z are as good as a to z; every other character is itself alone.",
+  },
+};
+export type CallbackFilterQuery = { readonly [Name in keyof typeof CALLBACK_FILTER]?: string };
+
+export function callbackFilter(query: CallbackFilterQuery): CallbackFilter {
+  const { source, event_type: eventType, remote_address: remoteAddress, event_id: eventId } = query;
+  return defined({
+    source,
+    eventType,
+    remoteAddress,
+    eventId,
+    text: query.text,
+    from: isoTime("from", query.from),
+    to: isoTime("to", query.to),
+    statuses: query.status === undefined ? undefined : statusesOf(query.status),
+    outcomes: query.outcome === undefined ? undefined : outcomesOf(query.outcome),
+  });
+}
+
+/** No callback came before or after; past the year 9999 times are spelled in another way. */
+const [EARLIEST, LATEST] = [0, Date.UTC(9999, 0)];
+
+/** The schema takes a leap second, JavaScript does not. */
+function isoTime(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return new Date(Math.min(Math.max(time, EARLIEST), LATEST)).toISOString();
+  throw new HttpError(
+    400,
+    `${name}: got ${JSON.stringify(text)}, expected a time such as 2026-03-04T12:00:00Z`,
+  );
+}
+
+function statusesOf(status: string): readonly [number, number] {
+  const first = Number(status.replace("xx", "00"));
+  return [first, status.endsWith("xx") ? first + 99 : first];
+}
+
+function outcomesOf(text: string): readonly string[] {
+  const words = text.split(",");
+  const excluded = words.filter((word) => word.startsWith("!"));
+  if (excluded.length > 0 && excluded.length < words.length) {
+    const got = JSON.stringify(text);
+    throw new HttpError(400, `outcome: got ${got}, expected "!" before each of them or before none`);
+  }
+  const outcomes = words.map((word) => word.replace(/^!/, ""));
+  const unknown = outcomes.find((outcome) => !OUTCOMES.includes(outcome));
+  if (unknown !== undefined) {
+    const expected = "expected success, already_processed or a code of docs/errors.md";
+    throw new HttpError(400, `outcome: there is no ${JSON.stringify(unknown)}; ${expected}`);
+  }
+  return excluded.length === 0 ? outcomes : OUTCOMES.filter((outcome) => !outcomes.includes(outcome));
+}
+
+const LIST = operation<{ Querystring: PageQuery & CallbackFilterQuery }>({
   summary: "The callback log",
-  description: BOUNDED_SEARCH,
-  querystring: strict({ ...PAGE_QUERY, ...CALLBACK_FILTER_QUERY }),
+  description: input.BOUNDED_SEARCH,
+  querystring: { ...input.PAGE_QUERY, ...CALLBACK_FILTER },
   responses: {
-    200: {
-      description: "A page of it.",
-      content: {
+    200: [
+      "A page of it.",
+      {
         pageOf: "Callback",
         also: {
           searched_until: {
@@ -32,100 +111,83 @@ const LIST = operation({
           },
         },
       },
-    },
+    ],
   },
 });
-const GET = operation({
+const GET = operation<{ Params: input.IdParams }>({
   summary: "One callback",
-  params: {
-    type: "object",
-    properties: { id: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
-  },
+  params: input.ID_PARAMS,
   responses: {
-    200: { description: "It is this one.", content: "Callback" },
-    404: { description: "There is no such callback; it may be past LOG_RETENTION_DAYS." },
+    200: ["It is this one.", "Callback"],
+    404: "There is no such callback; it may be past LOG_RETENTION_DAYS.",
   },
 });
-const EXPORT = operation({
+const EXPORT = operation<{ Querystring: CallbackFilterQuery & { format: "ndjson" | "csv" } }>({
   summary: "The callback log as a file",
   description:
     "The same filters without a page: everything that matches, newest first, for as long as the reader takes it: a client that reads nothing for a " +
-    "minute is disconnected. In CSV, cells " +
-    "that a spreadsheet would run begin with an apostrophe.",
-  querystring: strict({
+    "minute is disconnected. In CSV, cells that a spreadsheet would run begin with an apostrophe.",
+  querystring: {
     format: { type: "string", enum: ["ndjson", "csv"], default: "ndjson" },
-    ...CALLBACK_FILTER_QUERY,
-  }),
+    ...CALLBACK_FILTER,
+  },
   responses: {
-    200: {
-      description: "One callback a line, as JSON or as CSV with a head.",
-      content: { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
-    },
-    503: { description: "This process runs the maximum of exports." },
+    200: [
+      "One callback a line, as JSON or as CSV with a head.",
+      { schema: { type: "string" }, media: ["application/x-ndjson", "text/csv"] },
+    ],
+    503: "This process runs the maximum of exports.",
   },
 });
 
-/** `GET /api/v1/callbacks`, `/api/v1/callbacks/:id` and `/api/v1/callbacks/export`. */
-export function registerCallbacks(
-  app: FastifyInstance,
-  { store, callbackLog, clock, log }: AdminDependencies,
-): void {
-  app.get<{ Querystring: PageQuery & CallbackFilterQuery }>(
-    "/api/v1/callbacks",
-    { schema: LIST },
-    async ({ query }): Promise<CallbackPage> => {
-      const filter = callbackFilter(query);
-      // What has been answered must be visible, also where its row still waits to be written.
-      await callbackLog.flush();
-      const before = query.cursor === undefined ? {} : { before: Number(query.cursor) };
-      const search = { limit: query.limit, ...before, budgetMs: BUDGET_MS };
-      const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
-      return {
-        items: callbacks.map(presentCallback),
-        next_cursor: next === null ? null : String(next),
-        searched_until: searchedUntil,
-      };
-    },
-  );
-  app.get<{ Params: { id: number } }>("/api/v1/callbacks/:id", { schema: GET }, async ({ params }, reply) => {
+/** `GET /api/v1/callbacks` and `/api/v1/callbacks/:id`; what has been answered is visible, also where its row still waits. */
+export function registerCallbacks(app: FastifyInstance, { store, callbackLog }: AdminDependencies): void {
+  app.get("/api/v1/callbacks", LIST, async ({ query }): Promise<CallbackPage> => {
+    const filter = callbackFilter(query);
+    await callbackLog.flush();
+    const search = { ...input.pageAt(query), budgetMs: input.BUDGET_MS };
+    const { callbacks, next, searchedUntil } = await store.callbacks.search(filter, search);
+    const next_cursor = input.cursorAt(next);
+    return { items: callbacks.map(presentCallback), next_cursor, searched_until: searchedUntil };
+  });
+  app.get("/api/v1/callbacks/:id", GET, async ({ params }) => {
     await callbackLog.flush();
     const row = await store.callbacks.get(params.id);
     if (row !== undefined) return presentCallback(row);
-    return reply.code(404).send({ error: "there is no such callback; it may be past LOG_RETENTION_DAYS" });
+    throw new HttpError(404, "there is no such callback; it may be past LOG_RETENTION_DAYS");
   });
-  let exports = 0;
-  app.get<{ Querystring: CallbackFilterQuery & { format: "ndjson" | "csv" } }>(
-    "/api/v1/callbacks/export",
-    { schema: EXPORT },
-    async ({ query: { format, ...query } }, reply) => {
-      const filter = callbackFilter(query);
-      if (exports >= MAX_EXPORTS) {
-        const error = `${MAX_EXPORTS} exports run on this process, and no more may; try again when one has ended`;
-        return reply.code(503).header("retry-after", "10").send({ error });
-      }
-      exports += 1;
-      reply.raw.once("close", () => {
-        exports -= 1;
-      });
-      const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
-      await callbackLog.flush();
-      const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
-      const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
-      const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
-      stream.on("error", (error) => {
-        if ((error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
-        log.warn({ err: error }, "an export was broken off");
-      });
-      return reply
-        .header("content-type", `${type}; charset=utf-8`)
-        .header("content-disposition", `attachment; filename="callbacks-${at}.${format}"`)
-        .send(stream);
-    },
-  );
 }
 
-function strict(properties: object): object {
-  return { type: "object", properties, additionalProperties: false };
+/** Each searches for half of the time. */
+const MAX_EXPORTS = 4;
+
+export function registerCallbackExport(app: FastifyInstance, deps: AdminDependencies): void {
+  const { store, callbackLog, clock, log } = deps;
+  let exports = 0;
+  app.get("/api/v1/callbacks/export", EXPORT, async ({ query: { format, ...query } }, reply) => {
+    const filter = callbackFilter(query);
+    if (exports >= MAX_EXPORTS) {
+      const error = `${MAX_EXPORTS} exports run on this process, and no more may; try again when one has ended`;
+      throw new HttpError(503, error, { "retry-after": "10" });
+    }
+    exports += 1;
+    reply.raw.once("close", () => {
+      exports -= 1;
+    });
+    const lines = exportLines(store.callbacks, filter, format, clientDisconnected(reply.raw));
+    await callbackLog.flush();
+    const at = clock.now().toISOString().slice(0, 19).replaceAll(":", "-");
+    const type = format === "csv" ? "text/csv; header=present" : "application/x-ndjson";
+    const stream = Readable.from(lines, { objectMode: false, highWaterMark: 65_536 });
+    stream.on("error", (error) => {
+      if ((error as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE") return;
+      log.warn({ err: error }, "an export was broken off");
+    });
+    return reply
+      .header("content-type", `${type}; charset=utf-8`)
+      .header("content-disposition", `attachment; filename="callbacks-${at}.${format}"`)
+      .send(stream);
+  });
 }
 
 /** Bodies may be long, and a page is in memory as a whole. */
@@ -144,12 +206,10 @@ export async function* exportLines(
   const lineOf = format === "csv" ? csvRow : (view: CallbackView) => `${JSON.stringify(view)}\n`;
   for (let before: number | null | undefined; before !== null && !gone.aborted; ) {
     const startedAt = performance.now();
-    const search = {
-      limit: PAGE_SIZE,
-      budgetMs: EXPORT_BUDGET_MS,
-      ...(before === undefined ? {} : { before }),
-    };
-    const found = await callbacks.search(filter, search);
+    const found = await callbacks.search(
+      filter,
+      defined({ limit: PAGE_SIZE, budgetMs: EXPORT_BUDGET_MS, before }),
+    );
     const lines = found.callbacks.map((row) => lineOf(presentCallback(row))).join("");
     before = found.next;
     // At most half of the time is the export's: callbacks are answered meanwhile.
@@ -159,13 +219,11 @@ export async function* exportLines(
 }
 
 function csvRow(view: CallbackView): string {
-  return csvLine(
-    COLUMNS.map((name) => {
-      const value = view[name];
-      if (value === null) return "";
-      return typeof value === "object" ? JSON.stringify(value) : String(value);
-    }),
-  );
+  const cells = COLUMNS.map((name) => {
+    const value = view[name] ?? "";
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  });
+  return csvLine(cells);
 }
 
 /** What spreadsheets take for the beginning of a formula, full-width signs too, also behind what is not seen. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
+import { extname } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 /** The same from the source and from the package. */
@@ -28,17 +29,17 @@ const NOT_BUILT =
 
 /** The dashboard. @param folder what `npm run build:dashboard` writes; read on the first request */
 export function registerDashboard(app: FastifyInstance, folder: URL = BUILT): void {
-  let reading: Promise<Dashboard | undefined> | undefined;
+  let reading: Promise<Dashboard> | undefined;
   const dashboard = async () => {
     reading ??= readDashboard(folder);
-    const read = await reading.catch(forget);
-    // Built since, it is served without a restart.
-    if (read === undefined) reading = undefined;
-    return read;
-  };
-  const forget = (error: unknown) => {
-    reading = undefined;
-    throw error;
+    try {
+      return await reading;
+    } catch (error) {
+      // Built since, it is served without a restart.
+      reading = undefined;
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
   };
   for (const url of PAGES) {
     app.get(url, PUBLIC_PAGE, async (_request, reply) => {
@@ -63,12 +64,9 @@ function sendPage(reply: FastifyReply, html: string): FastifyReply {
   const policy =
     `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; ` +
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  const headers = { "cache-control": "no-cache", "referrer-policy": "no-referrer" };
   return reply
-    .headers({
-      "cache-control": "no-cache",
-      "content-security-policy": policy,
-      "referrer-policy": "no-referrer",
-    })
+    .headers({ ...headers, "content-security-policy": policy })
     .type("text/html; charset=utf-8")
     .send(html.replaceAll("CSP_NONCE", nonce));
 }
@@ -87,15 +85,20 @@ function sendAsset(reply: FastifyReply, asset: Asset, accepted = ""): FastifyRep
     .send(found?.[1] ?? asset.plain);
 }
 
-/** How a file lies on the disk: compressed when the page was built, and as it is for those who take nothing else. */
 const ENCODINGS = [
   ["br", ".br"],
   ["gzip", ".gz"],
 ] as const;
+const TYPES: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
 
 interface Asset {
   readonly type: string;
   readonly plain: Buffer;
+  /** Made when the page was built. */
   readonly compressed: readonly (readonly [encoding: string, bytes: Buffer])[];
 }
 
@@ -106,33 +109,19 @@ interface Dashboard {
   readonly assets: ReadonlyMap<string, Asset>;
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-  svg: "image/svg+xml",
-};
-
-/** Reads the built page; undefined where there is none. About 3 MB, so that no answer reads a file again. */
-async function readDashboard(folder: URL): Promise<Dashboard | undefined> {
-  const html = await readFile(new URL("index.html", folder), "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-  if (html === undefined) return undefined;
-  const assets = new URL("assets/", folder);
-  const names = new Set(await readdir(assets));
-  const originals = [...names].filter((name) => typeOf(name) !== undefined);
-  const read = originals.map(async (name) => [name, await readAsset(name, names, assets)] as const);
-  return { html, assets: new Map(await Promise.all(read)) };
-}
-
-async function readAsset(name: string, names: ReadonlySet<string>, folder: URL): Promise<Asset> {
-  const read = (ending: string) => readFile(new URL(name + ending, folder));
-  const there = ENCODINGS.filter(([, ending]) => names.has(name + ending));
-  const compressed = there.map(async ([encoding, ending]) => [encoding, await read(ending)] as const);
-  return { type: typeOf(name) ?? "", plain: await read(""), compressed: await Promise.all(compressed) };
-}
-
-function typeOf(name: string): string | undefined {
-  return TYPES[name.slice(name.lastIndexOf(".") + 1)];
+/** Reads the built page, about 3 MB, so that no answer reads a file again. @throws ENOENT where there is none */
+async function readDashboard(folder: URL): Promise<Dashboard> {
+  const html = await readFile(new URL("index.html", folder), "utf8");
+  const names = await readdir(new URL("assets/", folder));
+  const assets = new Map<string, Asset>();
+  for (const name of names) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const read = (ending: string) => readFile(new URL(`assets/${name}${ending}`, folder));
+    const compressed = ENCODINGS.filter(([, ending]) => names.includes(name + ending)).map(
+      async ([encoding, ending]) => [encoding, await read(ending)] as const,
+    );
+    assets.set(name, { type, plain: await read(""), compressed: await Promise.all(compressed) });
+  }
+  return { html, assets };
 }

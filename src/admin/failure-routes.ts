@@ -1,142 +1,207 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
-import type { EventKey, JsonObject } from "../domain/index.ts";
-import type { ReplayResult } from "../retry/index.ts";
+import type { FastifyInstance } from "fastify";
+import type { EventKey, JsonObject, Outcome } from "../domain/index.ts";
+import { requireCaller } from "./access/guard.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { operation } from "./operation.ts";
-import { EVENT_PARAMS, type EventParams, eventKeyOf } from "./request-parameters.ts";
+import { HttpError, operation, strictObject } from "./operation.ts";
+import { presentBulkReplay, presentFailure } from "./present.ts";
+import * as input from "./request-parameters.ts";
 import type { ReplayView } from "./schemas.ts";
 
-const QUERY = {
-  type: "object",
-  properties: { dry_run: { type: "boolean", default: false } },
-  additionalProperties: false,
-} as const;
-
-const MAX_SQL_CHARACTERS = 4_000;
-
-const REPLAY = operation({
+const LIST = operation<{ Querystring: input.PageQuery & input.FailureFilterQuery & { event_id?: string } }>({
+  summary: "Failed events: waiting for a retry, or retries exhausted",
+  description: input.BOUNDED_SEARCH,
+  querystring: { ...input.PAGE_QUERY, ...input.FAILURE_FILTER, ...input.EVENT_QUERY },
+  responses: { 200: ["A page of them.", { pageOf: "Failure" }] },
+});
+const REPLAY = operation<{ Params: input.EventParams; Querystring: { dry_run: boolean } }>({
   summary: "Run a failed event now",
   action: "failure.replay",
   dryRunAction: "failure.dry_run",
   description:
     "The handler runs in the same once-only transaction as in a callback. With `dry_run` the transaction is rolled back at the end: the answer shows the result, the statements of the handler and what it would send, and nothing changes.",
-  params: EVENT_PARAMS,
-  querystring: QUERY,
+  params: input.EVENT_PARAMS,
+  querystring: { dry_run: { type: "boolean", default: false } },
   responses: {
-    200: { description: "The handler ran; `outcome` holds the result.", content: "Replay" },
-    404: { description: "There is no such failure; it may have been retried since." },
-    409: { description: "It is being retried right now." },
+    200: ["The handler ran; `outcome` holds the result.", "Replay"],
+    404: "There is no such failure; it may have been retried since.",
+    409: "It is being retried right now.",
   },
 });
-const DISCARD = operation({
+const DISCARD = operation<{ Params: input.EventParams }>({
   summary: "Discard a failure",
   action: "failure.discard",
-  params: EVENT_PARAMS,
+  params: input.EVENT_PARAMS,
   responses: {
-    204: { description: "It is gone." },
-    404: { description: "There is no such failure." },
-    409: { description: "It is being run right now." },
+    204: "It is gone.",
+    404: "There is no such failure.",
+    409: "It is being run right now.",
   },
 });
 
-/** `POST /api/v1/failures/:source/:event_id/replay` and `DELETE /api/v1/failures/:source/:event_id`. */
 export function registerFailures(app: FastifyInstance, deps: AdminDependencies): void {
-  const { discard, log } = deps;
-  app.post<{ Params: EventParams; Querystring: { dry_run: boolean } }>(
-    "/api/v1/failures/:source/:event_id/replay",
-    { schema: REPLAY },
-    async (request, reply) => {
-      const { dry_run } = request.query;
-      const { outcome, view } = await (dry_run ? runDryRun : runReplay)(eventKeyOf(request.params), deps);
-      const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
-      log.info({ ...request.params, dry_run, outcome: outcomeName(outcome) }, did);
-      if (view !== undefined) return reply.send(view);
-      return outcome === "absent" ? notFound(reply) : leased(reply);
-    },
-  );
-  app.delete<{ Params: EventParams }>(
-    "/api/v1/failures/:source/:event_id",
-    { schema: DISCARD },
-    async (request, reply) => {
-      const ending = await discard(eventKeyOf(request.params));
-      if (ending !== "discarded") return ending === "absent" ? notFound(reply) : leased(reply);
-      log.info({ ...request.params }, "an operator discarded a failure");
-      return reply.code(204).send();
-    },
-  );
+  const { store, log } = deps;
+  app.get("/api/v1/failures", LIST, async ({ query }) => {
+    const filter = { ...input.failureFilter(query), ...input.defined({ eventId: query.event_id }) };
+    return input.searchPageOf(query, (search) => store.failures.search(filter, search), presentFailure);
+  });
+  app.post("/api/v1/failures/:source/:event_id/replay", REPLAY, async ({ params, query: { dry_run } }) => {
+    const view = await (dry_run ? runDryRun : runReplay)(input.eventKeyOf(params), deps);
+    const did = dry_run ? "an operator made a dry run of a failure" : "an operator replayed a failure";
+    log.info({ ...params, dry_run, outcome: typeof view === "string" ? view : view.outcome }, did);
+    return typeof view === "string" ? notRun(view) : view;
+  });
+  app.delete("/api/v1/failures/:source/:event_id", DISCARD, async ({ params }, reply) => {
+    const ending = await deps.discard(input.eventKeyOf(params));
+    if (ending !== "discarded") return notRun(ending);
+    log.info({ ...params }, "an operator discarded a failure");
+    return reply.code(204).send();
+  });
 }
 
-/** The replay itself was carried out in every view; its `outcome` says how the handler ended. */
-interface ReplayResponse {
-  readonly outcome: ReplayResult;
-  readonly view?: ReplayView;
+function notRun(ending: "absent" | "leased"): never {
+  if (ending === "leased")
+    throw new HttpError(409, "this failure is being retried right now; look at it again in a moment");
+  throw new HttpError(404, "no failure under this source and event_id; it may have been retried since");
 }
 
-async function runReplay(
-  key: EventKey,
-  { replay, describeError }: AdminDependencies,
-): Promise<ReplayResponse> {
-  const ending = await replay(key);
-  return typeof ending === "string"
-    ? { outcome: ending }
-    : { outcome: ending, view: { ...replayView(ending, describeError), dry_run: false } };
+type ReplayResponse = ReplayView | "absent" | "leased";
+
+async function runReplay(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
+  const ending = await deps.replay(key);
+  return typeof ending === "string" ? ending : { ...replayView(ending, deps), dry_run: false };
 }
 
-async function runDryRun(
-  key: EventKey,
-  { dryRun: runDry, describeError, mask }: AdminDependencies,
-): Promise<ReplayResponse> {
-  const ending = await runDry(key);
-  if (ending === "absent") return { outcome: ending };
+const MAX_SQL_CHARACTERS = 4_000;
+
+async function runDryRun(key: EventKey, deps: AdminDependencies): Promise<ReplayResponse> {
+  const ending = await deps.dryRun(key);
+  if (ending === "absent") return ending;
   const { outcome, dryRun } = ending;
-  const did = {
+  const { mask } = deps;
+  return {
+    ...replayView(outcome, deps),
+    dry_run: true,
     // Cut after it is masked: half a secret could not be told from other text.
     statements: dryRun.statements.map(({ sql, rows }) => ({ sql: shortened(mask.text(sql)), rows })),
     statements_omitted: dryRun.statementsOmitted,
     connection_used: dryRun.isConnectionUsed,
     deferred_keys_unchecked: dryRun.hasUncheckedKeys,
-    notifications: dryRun.notifications.map(({ topic, payload }) => ({
-      topic,
-      payload: mask.json(payload) as JsonObject,
-    })),
+    notifications: dryRun.notifications.map(({ topic, payload }) => {
+      return { topic, payload: mask.json(payload) as JsonObject };
+    }),
     notifications_omitted: dryRun.notificationsOmitted,
   };
-  return { outcome, view: { ...replayView(outcome, describeError), dry_run: true, ...did } };
 }
 
 function shortened(sql: string): string {
   return sql.length > MAX_SQL_CHARACTERS ? `${sql.slice(0, MAX_SQL_CHARACTERS)}…` : sql;
 }
 
+/** The replay itself was carried out; `outcome` says how the handler ended. */
 function replayView(
-  ending: Exclude<ReplayResult, string>,
-  describe: AdminDependencies["describeError"],
-): Omit<ReplayView, "dry_run"> {
+  ending: Outcome,
+  { describeError }: AdminDependencies,
+): Pick<ReplayView, "outcome" | "result" | "error"> {
   switch (ending.kind) {
     case "success":
-      return { outcome: "success", result: ending.result };
+      return { outcome: ending.kind, result: ending.result };
     case "already_processed":
-      return { outcome: "already_processed" };
+      return { outcome: ending.kind };
     case "refused":
       return { outcome: ending.code, error: ending.detail ?? ending.message };
     case "failed":
-      return { outcome: ending.code, error: describe(ending.cause) };
+      return { outcome: ending.code, error: describeError(ending.cause) };
   }
 }
 
-function leased(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(409)
-    .send({ error: "this failure is being retried right now; look at it again in a moment" });
+const NO_BULK_REPLAY = { 404: "There is no such bulk replay." };
+const START_BULK = operation<{ Body: { filter: input.FailureFilterQuery; per_second: number } }>({
+  summary: "Replay all failures that match a filter",
+  action: "bulk_replay.start",
+  auditedFields: ["filter", "per_second"],
+  description:
+    "Those that are there now, one after the other, each as a replay of it alone would run. One that fails again stays a failure and is not tried twice.",
+  body: strictObject(
+    {
+      filter: strictObject(input.FAILURE_FILTER),
+      per_second: { type: "integer", minimum: 1, maximum: 100, default: 10 },
+    },
+    // All failures need an explicit, empty filter.
+    ["filter"],
+  ),
+  responses: { 201: ["Started.", "BulkReplay"] },
+});
+const LIST_BULK = operation<{ Querystring: input.PageQuery }>({
+  summary: "Bulk replays, newest first",
+  querystring: input.PAGE_QUERY,
+  responses: { 200: ["A page of them.", { pageOf: "BulkReplay" }] },
+});
+const GET_BULK = operation<{ Params: input.IdParams }>({
+  summary: "One bulk replay",
+  params: input.ID_PARAMS,
+  responses: { 200: ["The bulk replay.", "BulkReplay"], ...NO_BULK_REPLAY },
+});
+const RUNNING_REPLAYS_FINISH = "Replays in progress finish and are counted.";
+const TRANSITIONS = [
+  {
+    path: "pause",
+    state: "paused",
+    action: "bulk_replay.pause",
+    summary: "Pause a bulk replay",
+    description: `No other replay of it begins. ${RUNNING_REPLAYS_FINISH}`,
+  },
+  {
+    path: "resume",
+    state: "running",
+    action: "bulk_replay.resume",
+    summary: "Resume a paused bulk replay",
+    description: "It runs.",
+  },
+  {
+    path: "cancel",
+    state: "cancelled",
+    action: "bulk_replay.cancel",
+    summary: "End a bulk replay for good",
+    description: `It has ended. ${RUNNING_REPLAYS_FINISH}`,
+  },
+] as const;
+
+export function registerBulkReplays(app: FastifyInstance, { store, clock, log }: AdminDependencies): void {
+  app.post("/api/v1/bulk-replays", START_BULK, async (request, reply) => {
+    const { filter, per_second: perSecond } = request.body;
+    const asked = { filter: input.failureFilter(filter), perSecond, createdBy: requireCaller(request).actor };
+    const bulk = presentBulkReplay(await store.bulkReplays.create(asked, clock.now()));
+    log.info({ ...bulk }, "an operator began a bulk replay");
+    return reply.code(201).send(bulk);
+  });
+  app.get("/api/v1/bulk-replays", LIST_BULK, async ({ query }) =>
+    input.pageOf(query, (page) => store.bulkReplays.list(page), presentBulkReplay),
+  );
+  app.get("/api/v1/bulk-replays/:id", GET_BULK, async ({ params }) =>
+    presentBulkReplay((await store.bulkReplays.get(params.id)) ?? noBulkReplay()),
+  );
+  for (const { path, state, action, summary, description } of TRANSITIONS) {
+    const transition = operation<{ Params: input.IdParams }>({
+      summary,
+      action,
+      params: input.ID_PARAMS,
+      responses: {
+        200: [description, "BulkReplay"],
+        ...NO_BULK_REPLAY,
+        409: "It has ended.",
+      },
+    });
+    app.post(`/api/v1/bulk-replays/:id/${path}`, transition, async ({ params: { id } }) => {
+      const bulk = await store.bulkReplays.change(id, state, clock.now());
+      if (bulk === "absent") return noBulkReplay();
+      if (bulk === "ended")
+        throw new HttpError(409, "this bulk replay has ended; begin another one for what has failed since");
+      log.info({ id, state }, "an operator changed a bulk replay");
+      return presentBulkReplay(bulk);
+    });
+  }
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
-  return reply
-    .code(404)
-    .send({ error: "no failure under this source and event_id; it may have been retried since" });
-}
-
-function outcomeName(ending: ReplayResult): string {
-  if (typeof ending === "string") return ending;
-  return "code" in ending ? ending.code : ending.kind;
+function noBulkReplay(): never {
+  throw new HttpError(404, "there is no bulk replay with this id");
 }

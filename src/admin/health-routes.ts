@@ -1,51 +1,86 @@
 import type { FastifyInstance } from "fastify";
+import { undefinedIfSlow } from "../observability/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { answers, NO_ANSWER } from "./database-answers.ts";
-import { operation } from "./operation.ts";
+import { HttpError, operation, strictObject } from "./operation.ts";
 
-const status = (value: string) => ({
-  type: "object",
-  required: ["status"],
-  additionalProperties: false,
-  properties: { status: { const: value } },
-});
+export const NO_ANSWER = "the database does not answer";
+
+/** A list over a large log may take longer, so that the database is asked before it is blamed. */
+const SLOW_MS = 1_500;
+
+const status = (value: string) => strictObject({ status: { const: value } }, ["status"]);
 const ALIVE = operation({
   summary: "Liveness",
   isPublic: true,
   anyHost: true,
-  responses: { 200: { description: "The process responds.", content: { schema: status("ok") } } },
+  responses: { 200: ["The process responds.", { schema: status("ok") }] },
 });
 const READY = operation({
   summary: "Readiness",
   isPublic: true,
   anyHost: true,
   responses: {
-    200: { description: "Ready for requests.", content: { schema: status("ready") } },
-    503: { description: "The process starts or drains, or its database does not respond." },
+    200: ["Ready for requests.", { schema: status("ready") }],
+    503: "The process starts or drains, or its database does not respond.",
   },
 });
-const METRICS = {
+const METRICS = operation({
   summary: "Metrics for Prometheus",
-  security: [],
-  guard: { isPublic: true },
-  response: {
-    200: {
-      description: "The Prometheus text format.",
-      content: { "text/plain": { schema: { type: "string" } } },
-    },
+  isPublic: true,
+  responses: {
+    200: ["The Prometheus text format.", { schema: { type: "string" }, media: ["text/plain"] }],
   },
-};
+});
 
 /** `/healthz`: the process answers. `/readyz`: it may be sent work. `/metrics`: for Prometheus. None holds secrets. */
-export function registerHealth(app: FastifyInstance, { store, metrics, isServing }: AdminDependencies): void {
-  app.get("/healthz", { schema: ALIVE }, async () => ({ status: "ok" }));
-  app.get("/readyz", { schema: READY }, async (_request, reply) => {
-    if (!isServing()) return reply.code(503).send({ error: "starting or draining" });
-    const isThere = await answers(store.ping());
-    return isThere ? { status: "ready" } : reply.code(503).send({ error: NO_ANSWER });
+export function registerHealth(app: FastifyInstance, deps: AdminDependencies): void {
+  app.get("/healthz", ALIVE, async () => ({ status: "ok" }));
+  app.get("/readyz", READY, async () => {
+    assertServing(deps);
+    if (await answers(deps.store.ping())) return { status: "ready" };
+    throw new HttpError(503, NO_ANSWER);
   });
-  app.get("/metrics", { schema: METRICS }, async (_request, reply) => {
-    const { contentType, text } = await metrics.render();
+  app.get("/metrics", METRICS, async (_request, reply) => {
+    const { contentType, text } = await deps.metrics.render();
     return reply.type(contentType).send(text);
+  });
+}
+
+/** @throws HttpError while no new work may be sent to this process */
+export function assertServing({ isServing }: AdminDependencies): void {
+  if (!isServing()) throw new HttpError(503, "starting or draining");
+}
+
+/** False also where the answer takes longer than `undefinedIfSlow` waits. */
+async function answers(ping: Promise<void>): Promise<boolean> {
+  const answered = await undefinedIfSlow(() =>
+    ping.then(
+      () => true,
+      () => false,
+    ),
+  );
+  return answered ?? false;
+}
+
+/**
+ * Answers 503 where a request that only reads waits for a database that is away: the store waits longer than callers do. A
+ * request that changes something ends by itself, so that its answer and the audit log say what became of it.
+ */
+export function registerDatabaseWatch(app: FastifyInstance, { store }: AdminDependencies): void {
+  // One ping at a time, however many requests are slow.
+  let asking: Promise<boolean> | undefined;
+  const databaseAnswers = () => {
+    asking ??= answers(store.ping()).finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+  app.addHook("onRequest", async ({ method, routeOptions }, reply) => {
+    if (method !== "GET" || routeOptions.schema?.guard?.isPublic === true) return;
+    const timer = setTimeout(async () => {
+      const isAway = !(await databaseAnswers());
+      if (isAway && !reply.sent && !reply.raw.headersSent) reply.code(503).send({ error: NO_ANSWER });
+    }, SLOW_MS);
+    reply.raw.once("close", () => clearTimeout(timer));
   });
 }

@@ -1,14 +1,15 @@
 import type { FastifyInstance } from "fastify";
 import { sha256Hex } from "../pipeline/index.ts";
 import type { AdminDependencies } from "./admin-dependencies.ts";
-import { operation } from "./operation.ts";
+import { HttpError, operation, strictObject } from "./operation.ts";
 import { NO_NUL } from "./request-parameters.ts";
 
-const PARAMS = { type: "object", properties: { user_id: { type: "string", pattern: NO_NUL } } } as const;
-
-const QUERY = {
-  type: "object",
-  properties: {
+const REVOKE = operation<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>({
+  summary: "End a user's authorization",
+  action: "user_tokens.revoke",
+  description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
+  params: { user_id: { type: "string", pattern: NO_NUL } },
+  querystring: {
     local_only: {
       type: "boolean",
       default: false,
@@ -16,91 +17,60 @@ const QUERY = {
         "Deletes them here alone, where the platform or the key that they were encrypted with is gone for good.",
     },
   },
-  additionalProperties: false,
-} as const;
-
-const REVOKE = operation({
-  summary: "End a user's authorization",
-  action: "user_tokens.revoke",
-  description: "Revokes the tokens at the platform, where it has an address for that, and deletes them.",
-  params: PARAMS,
-  querystring: QUERY,
   responses: {
-    204: { description: "They are gone." },
-    404: { description: "There are no tokens of this user." },
-    502: { description: "They could not be revoked at the platform, and are kept." },
+    204: "They are gone.",
+    404: "There are no tokens of this user.",
+    502: "They could not be revoked at the platform, and are kept.",
   },
 });
 
-/**
- * `DELETE /api/v1/users/:user_id/tokens` ends a user's authorization, at the platform and here; with `?local_only=true`
- * here alone, where the platform, or the key that the tokens were encrypted with, is gone for good.
- */
 export function registerUserTokens(app: FastifyInstance, { revoke, log }: AdminDependencies): void {
-  app.delete<{ Params: { user_id: string }; Querystring: { local_only: boolean } }>(
+  app.delete(
     "/api/v1/users/:user_id/tokens",
-    { schema: REVOKE },
-    async ({ params, query }, reply) => {
-      const { user_id } = params;
-      try {
-        if (!(await revoke(user_id, query.local_only ? "here" : "everywhere"))) {
-          return reply.code(404).send({ error: "there are no tokens of this user" });
-        }
-      } catch (error) {
+    REVOKE,
+    async ({ params: { user_id }, query: { local_only } }, reply) => {
+      const isRevoked = await revoke(user_id, local_only ? "here" : "everywhere").catch((error: unknown) => {
         log.warn({ err: error, user_id }, "tokens could not be revoked");
-        const words =
+        throw new HttpError(
+          502,
           "the tokens could not be revoked at the platform, so they are kept, and the log says why; " +
-          "?local_only=true deletes them here alone";
-        return reply.code(502).send({ error: words });
-      }
-      log.info({ user_id, local_only: query.local_only }, "an operator revoked a user's tokens");
+            "?local_only=true deletes them here alone",
+        );
+      });
+      if (!isRevoked) throw new HttpError(404, "there are no tokens of this user");
+      log.info({ user_id, local_only }, "an operator revoked a user's tokens");
       return reply.code(204).send();
     },
   );
 }
 
-const MAX_SECONDS = 86_400;
-const BODY = {
-  type: "object",
-  required: ["state"],
-  properties: {
-    // RFC 6749 §10.10 wants it hard to guess; 16 characters is the least that can be.
-    state: { type: "string", minLength: 16, maxLength: 1024 },
-    expires_in: { type: "integer", minimum: 1, maximum: MAX_SECONDS, default: 600, description: "Seconds." },
-  },
-  additionalProperties: false,
-} as const;
-
-const EXPECT = operation({
+const EXPECT = operation<{ Body: { state: string; expires_in: number } }>({
   summary: "Register the state of an OAuth flow",
-  body: BODY,
   action: "oauth_state.expect",
   auditedFields: ["expires_in"],
-  responses: {
-    201: {
-      description: "Registered; only its hash is stored.",
-      content: {
-        schema: {
-          type: "object",
-          required: ["expires_at"],
-          additionalProperties: false,
-          properties: { expires_at: { type: "string", format: "date-time" } },
-        },
-      },
+  body: strictObject(
+    {
+      // RFC 6749 §10.10 wants it hard to guess; 16 characters is the least that can be.
+      state: { type: "string", minLength: 16, maxLength: 1024 },
+      expires_in: { type: "integer", minimum: 1, maximum: 86_400, default: 600, description: "Seconds." },
     },
+    ["state"],
+  ),
+  responses: {
+    201: [
+      "Registered; only its hash is stored.",
+      {
+        schema: strictObject({ expires_at: { type: "string", format: "date-time" } }, ["expires_at"]),
+      },
+    ],
   },
 });
 
-/** `POST /api/v1/oauth/states` registers the state of a flow that the platform starts. */
 export function registerRedirectStates(app: FastifyInstance, { store, clock }: AdminDependencies): void {
-  app.post<{ Body: { state: string; expires_in: number } }>(
-    "/api/v1/oauth/states",
-    { schema: EXPECT },
-    async ({ body }, reply) => {
-      const now = clock.now();
-      const expiresAt = new Date(now.getTime() + body.expires_in * 1000);
-      await store.redirectStates.register(sha256Hex(Buffer.from(body.state)), expiresAt, now);
-      return reply.code(201).send({ expires_at: expiresAt.toISOString() });
-    },
-  );
+  app.post("/api/v1/oauth/states", EXPECT, async ({ body }, reply) => {
+    const now = clock.now();
+    const expiresAt = new Date(now.getTime() + body.expires_in * 1000);
+    await store.redirectStates.register(sha256Hex(Buffer.from(body.state)), expiresAt, now);
+    return reply.code(201).send({ expires_at: expiresAt.toISOString() });
+  });
 }

@@ -1,7 +1,12 @@
-import type { FastifySchema } from "fastify";
-import type { Role } from "../store/index.ts";
+import type { RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault } from "fastify";
+import Fastify, {
+  type FastifyInstance,
+  type RouteGenericInterface,
+  type RouteShorthandOptions,
+} from "fastify";
+import { z } from "zod";
 import type { GuardRules } from "./access/access.ts";
-import type { SCHEMAS } from "./schemas.ts";
+import { SCHEMAS } from "./schemas.ts";
 
 type SchemaName = keyof typeof SCHEMAS;
 
@@ -13,92 +18,75 @@ type Content =
   /** `media`: the types under which it may be answered; JSON where they are left out. */
   | { readonly schema: object; readonly media?: readonly string[] };
 
+/** In words, and what it answers with; an error where that is left out. */
+type Response = string | readonly [description: string, content: Content];
+
 /** One operation of the admin API, as its description tells of it; the inputs are what requests are validated by. */
-export interface Operation {
+interface Operation extends GuardRules {
   readonly summary: string;
   readonly description?: string;
+  /** By name, each with its JSON Schema. */
   readonly params?: object;
   readonly querystring?: object;
   readonly body?: object;
   /** By status, besides 401 and 400, which every operation has that could answer them. */
-  readonly responses: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
-  /** Needs no token and no session. */
-  readonly isPublic?: true;
-  /** Whatever `Host` says: for probes. */
-  readonly anyHost?: true;
-  /** The role that it needs; by default every role may read, and only operators may change things. */
-  readonly role?: Role;
-  /**
-   * Under which the audit log has it, such as `failure.replay`. Everything but GET must have one. Its subject there are the
-   * parameters of the path, and its detail those of the query.
-   */
-  readonly action?: string;
-  /** Under which it has a request with `dry_run=true`, such as `failure.dry_run`. */
-  readonly dryRunAction?: string;
-  /** The fields of the body that the audit log keeps besides; none of them may hold a secret. */
-  readonly auditedFields?: readonly string[];
+  readonly responses: Readonly<Record<number, Response>>;
 }
 
-/** The schema of a route, by which Fastify validates and from which the API's description is made. */
-export function operation(described: Operation): FastifySchema {
-  const {
-    summary,
-    description,
-    responses,
-    isPublic,
-    anyHost,
-    role,
-    action,
-    dryRunAction,
-    auditedFields,
-    ...inputs
-  } = described;
-  const guard = definedRules({ isPublic, anyHost, role, action, dryRunAction, auditedFields });
-  const errorResponses = {
-    ...(isPublic === true ? {} : AUTHENTICATED_RESPONSES),
-    ...(isPublic === true || action === undefined ? {} : WRITE_RESPONSES),
-    ...(Object.keys(inputs).length === 0
-      ? {}
-      : { 400: { description: "A parameter or the body is not valid." } }),
+type RouteOptions<Inputs extends RouteGenericInterface> = RouteShorthandOptions<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  Inputs
+>;
+
+/** The options of a route, by which Fastify validates and from which the API's description is made. */
+export function operation<Inputs extends RouteGenericInterface = RouteGenericInterface>(
+  described: Operation,
+): RouteOptions<Inputs> {
+  const { summary, description, params, querystring, body, responses, ...guard } = described;
+  const isPublic = guard.isPublic === true;
+  const hasInput = params !== undefined || querystring !== undefined || body !== undefined;
+  const answers: Record<string, Response> = {
+    ...(isPublic ? {} : AUTHENTICATED_RESPONSES),
+    ...(isPublic || guard.action === undefined ? {} : WRITE_RESPONSES),
+    ...(hasInput ? { 400: "A parameter or the body is not valid." } : {}),
+    ...responses,
   };
-  const response = Object.fromEntries(
-    Object.entries({ ...errorResponses, ...responses }).map(([status, answer]) => [
-      status,
-      responseSchema(Number(status), answer),
-    ]),
-  );
-  return {
+  const schema = {
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(isPublic === true ? { security: [] } : {}),
-    ...inputs,
-    response,
+    ...(isPublic ? { security: [] } : {}),
+    ...(params === undefined ? {} : { params: strictObject(params) }),
+    ...(querystring === undefined ? {} : { querystring: strictObject(querystring) }),
+    ...(body === undefined ? {} : { body }),
+    response: Object.fromEntries(
+      Object.entries(answers).map(([status, answer]) => [status, responseSchema(status, answer)]),
+    ),
     guard,
   };
+  return { schema };
+}
+
+export function strictObject(properties: object, required: readonly string[] = []): object {
+  const needed = required.length === 0 ? {} : { required };
+  return { type: "object", ...needed, properties, additionalProperties: false };
 }
 
 const AUTHENTICATED_RESPONSES = {
-  401: { description: "Neither a valid token nor a session." },
-  429: { description: "Too many wrong tokens came from this address; `Retry-After` says how long to wait." },
-  503: { description: "The database does not answer." },
+  401: "Neither a valid token nor a session.",
+  429: "Too many wrong tokens came from this address; `Retry-After` says how long to wait.",
+  503: "The database does not answer.",
 };
 const WRITE_RESPONSES = {
-  403: { description: "The role operator is required, or the request came from another origin." },
-  503: {
-    description:
-      "The audit log cannot be written just now, so nothing was done; or the database does not answer.",
-  },
+  403: "The role operator is required, or the request came from another origin.",
+  503: "The audit log cannot be written just now, so nothing was done; or the database does not answer.",
 };
 
-function definedRules(
-  rules: { readonly [Name in keyof GuardRules]: GuardRules[Name] | undefined },
-): GuardRules {
-  return Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== undefined));
-}
-
-function responseSchema(status: number, { description, content }: Operation["responses"][number]): object {
-  if (status === 204) return { description, type: "null" };
-  const schema = schemaOf(content ?? "Error");
+function responseSchema(status: string, response: Response): object {
+  const [description, content] = typeof response === "string" ? ([response, "Error"] as const) : response;
+  if (status === "204") return { description, type: "null" };
+  const schema = schemaOf(content);
   const { media = ["application/json"] } = typeof content === "object" && "schema" in content ? content : {};
   return { description, content: Object.fromEntries(media.map((type) => [type, { schema }])) };
 }
@@ -106,17 +94,80 @@ function responseSchema(status: number, { description, content }: Operation["res
 function schemaOf(content: Content): object {
   if (typeof content === "string") return { $ref: `${content}#` };
   if ("schema" in content) return content.schema;
-  return {
-    type: "object",
-    required: ["items", "next_cursor", ...Object.keys(content.also ?? {})],
-    additionalProperties: false,
-    properties: {
-      items: { type: "array", items: { $ref: `${content.pageOf}#` } },
-      next_cursor: {
-        type: ["string", "null"],
-        description: "Pass it as `cursor` for the next, older page; null on the last one.",
-      },
-      ...content.also,
-    },
+  const { pageOf, also = {} } = content;
+  const next_cursor = {
+    type: ["string", "null"],
+    description: "Pass it as `cursor` for the next, older page; null on the last one.",
   };
+  const items = { type: "array", items: { $ref: `${pageOf}#` } };
+  return strictObject({ items, next_cursor, ...also }, ["items", "next_cursor", ...Object.keys(also)]);
+}
+
+/** Ends a request: every refusal is answered with `{"error": message}`. */
+export class HttpError extends Error {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(statusCode: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.statusCode = statusCode;
+    this.headers = headers;
+  }
+}
+
+const API_VERSION = "1.0.0";
+const DESCRIPTION =
+  "For operators, on the admin listener. Below /api/v1/ send `Authorization: Bearer <ADMIN_TOKEN>`, or the cookie of a session (docs/access.md). Lists run newest first. In a path, an id that is `.` or `..`, with or without leading `~`, gets one more `~`: `/api/v1/events/platform/~..` is the event `..`.";
+
+export async function describeApi(register: (app: FastifyInstance) => void): Promise<object> {
+  const { default: swagger } = await import("@fastify/swagger");
+  const app = Fastify({ logger: false, exposeHeadRoutes: false });
+  app.setSerializerCompiler(() => JSON.stringify);
+  for (const [name, shape] of Object.entries(SCHEMAS)) {
+    const { $schema: _, ...schema } = z.toJSONSchema(shape, { override: withoutIntegerBounds });
+    app.addSchema({ $id: name, ...schema });
+  }
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Oncehook admin API", version: API_VERSION, description: DESCRIPTION },
+      security: [{ bearer: [] }, { session: [] }],
+      components: {
+        securitySchemes: {
+          bearer: { type: "http", scheme: "bearer" },
+          session: { type: "apiKey", in: "cookie", name: "__Host-oncehook-session" },
+        },
+      },
+    },
+    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
+  });
+  // In a plugin of its own: the description is made of routes that come after its plugin.
+  await app.register((inner, _options, done) => {
+    register(inner);
+    done();
+  });
+  await app.ready();
+  const description = app.swagger();
+  await app.close();
+  return description;
+}
+
+function withoutIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.type !== "integer") return;
+  delete jsonSchema.minimum;
+  delete jsonSchema.maximum;
+}
+
+const GET_DESCRIPTION = operation({
+  summary: "This description, in OpenAPI 3.1",
+  responses: { 200: ["It is this one.", { schema: { type: "object" } }] },
+});
+
+/** `GET /api/v1/openapi.json`. @param describe called once, on the first request: a start needs none of what it takes */
+export function registerDescription(app: FastifyInstance, describe: () => Promise<object>): void {
+  let description: Promise<object> | undefined;
+  app.get("/api/v1/openapi.json", GET_DESCRIPTION, async () => {
+    description ??= describe();
+    return description;
+  });
 }

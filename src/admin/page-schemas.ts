@@ -1,12 +1,10 @@
 import { z } from "zod";
 import { VERSIONS } from "../domain/index.ts";
 
-/** ISO 8601. */
 export const time = () => z.string().meta({ format: "date-time" });
-/** Of any depth. */
 export const object = () => z.record(z.string(), z.unknown());
-
-const isoTime = () => z.string().meta({ format: "date-time" });
+export const view = <Shape extends z.core.$ZodLooseShape>(description: string, shape: Shape) =>
+  z.strictObject(shape).describe(description);
 
 const ADDRESS = z.strictObject({
   url: z.string().describe("Register it with the platform exactly as it is."),
@@ -18,7 +16,7 @@ const ADDRESS = z.strictObject({
 const SECRET = z.strictObject({
   name: z.string().describe("The variable, and the place in it where it holds several."),
   is_previous: z.boolean().describe("Whether it is on its way out."),
-  last_used_at: isoTime().nullable(),
+  last_used_at: time().nullable(),
   advice: z.string().nullable().describe("Of a previous one: whether it can go."),
 });
 
@@ -49,13 +47,11 @@ const OAUTH = z.strictObject({
   start_url: z.string().nullable().describe("Null where no flow starts here."),
 });
 
-export const SOURCES = z
-  .strictObject({
-    items: z.array(SOURCE),
-    oauth: OAUTH.nullable().describe("Null where nothing handles `user_authorized`."),
-    handlers: z.array(HANDLER),
-  })
-  .describe("Endpoint URLs, authentication and event types.");
+export const SOURCES = view("Endpoint URLs, authentication and event types.", {
+  items: z.array(SOURCE),
+  oauth: OAUTH.nullable().describe("Null where nothing handles `user_authorized`."),
+  handlers: z.array(HANDLER),
+});
 
 const CHECKED_ENDPOINT = z.strictObject({
   url: z.string(),
@@ -66,11 +62,10 @@ const CHECKED_ENDPOINT = z.strictObject({
   status: z.int().nullable().describe("Null where no answer came."),
 });
 
-export const ENDPOINT_CHECK = z
-  .strictObject({ ...CHECKED_ENDPOINT.shape, addresses: z.array(CHECKED_ENDPOINT) })
-  .describe(
-    "Whether the registered addresses lead to a receiver of this database. The first one that does not, or else the first one, and then each.",
-  );
+export const ENDPOINT_CHECK = view(
+  "Whether the registered addresses lead to a receiver of this database. The first one that does not, or else the first one, and then each.",
+  { ...CHECKED_ENDPOINT.shape, addresses: z.array(CHECKED_ENDPOINT) },
+);
 
 export type SourcesView = z.infer<typeof SOURCES>;
 export type EndpointCheckView = z.infer<typeof ENDPOINT_CHECK>;
@@ -85,24 +80,21 @@ const SAMPLE = z.strictObject({
     .describe("The whole body, with an id of its own and the time of now."),
 });
 
-export const SANDBOX = z
-  .strictObject({ events: z.array(SAMPLE) })
-  .describe(
-    "An event of each type that has a handler, to begin with. The fields of your own are made from the JSON Schema that `data` offers.",
-  );
+export const SANDBOX = view(
+  "An event of each type that has a handler, to begin with. The fields of your own are made from the JSON Schema that `data` offers.",
+  { events: z.array(SAMPLE) },
+);
 
-export const SANDBOX_RESULT = z
-  .strictObject({
-    request: z.strictObject({
-      method: z.literal("POST"),
-      url: z.string(),
-      headers: headers().describe("Credentials masked."),
-      body: z.string(),
-    }),
-    response: z.strictObject({ status: z.int(), headers: headers(), body: z.string() }),
-    duration_ms: z.number(),
-  })
-  .describe("A callback that was sent to the public listener, and its answer.");
+export const SANDBOX_RESULT = view("A callback that was sent to the public listener, and its answer.", {
+  request: z.strictObject({
+    method: z.literal("POST"),
+    url: z.string(),
+    headers: headers().describe("Credentials masked."),
+    body: z.string(),
+  }),
+  response: z.strictObject({ status: z.int(), headers: headers(), body: z.string() }),
+  duration_ms: z.number(),
+});
 
 const STEP = z.strictObject({
   method: z.literal("GET"),
@@ -113,17 +105,14 @@ const STEP = z.strictObject({
   duration_ms: z.number(),
 });
 
-export const SANDBOX_FLOW = z
-  .strictObject({ signed_in: z.boolean(), steps: z.array(STEP) })
-  .describe("A sign-in at the sandbox platform, request by request, as a browser makes them.");
+export const SANDBOX_FLOW = view(
+  "A sign-in at the sandbox platform, request by request, as a browser makes them.",
+  { signed_in: z.boolean(), steps: z.array(STEP) },
+);
 
-/** What a person composes. */
 export interface SandboxRequest {
-  /** Sent as it is. */
   readonly body: string;
-  /** `/api/platform/callback` when left out. */
   readonly path?: (typeof CALLBACK_PATHS)[number];
-  /** Sent as X-API-Version. */
   readonly version?: (typeof VERSIONS)[number];
   /** `right` when left out; `wrong`: with a random secret. */
   readonly sign?: "right" | "wrong" | "none";
@@ -140,12 +129,12 @@ export type SandboxView = z.infer<typeof SANDBOX>;
 export type SandboxResultView = z.infer<typeof SANDBOX_RESULT>;
 export type SandboxFlowView = z.infer<typeof SANDBOX_FLOW>;
 
-/** How callbacks ended, by outcome. */
 const OUTCOMES = z.record(z.string(), z.int());
 const quantile = () => z.number().nullable();
 
-export const OVERVIEW = z
-  .strictObject({
+export const OVERVIEW = view(
+  "What came to the receivers of this database: their counts may be some seconds behind.",
+  {
     span: z.enum(["hour", "day", "month"]),
     from: time(),
     to: time(),
@@ -160,26 +149,38 @@ export const OVERVIEW = z
       .array(z.strictObject({ kind: z.string(), source: z.string(), subject: z.string(), since: time() }))
       .describe("Those that are open."),
     needs_attention: z.array(z.strictObject({ kind: z.string(), count: z.int(), message: z.string() })),
-  })
-  .describe("What came to the receivers of this database: their counts may be some seconds behind.");
+  },
+);
 
-/** What a live stream tells every two seconds. */
-export const TALLY = z
-  .strictObject({
-    callbacks: z.int().describe("How many rows the log got since the tally before."),
-    outcomes: OUTCOMES.describe("How they ended."),
-    waiting: z.int().describe("Failures that wait for a retry."),
-    exhausted: z.int().describe("Failures with retries exhausted."),
-  })
-  .describe("`event: tally` of a live stream; of all callbacks, whatever its filter.");
+export const TALLY = view("`event: tally` of a live stream; of all callbacks, whatever its filter.", {
+  callbacks: z.int().describe("How many rows the log got since the tally before."),
+  outcomes: OUTCOMES.describe("How they ended."),
+  waiting: z.int().describe("Failures that wait for a retry."),
+  exhausted: z.int().describe("Failures with retries exhausted."),
+});
 
-/** What a live stream could not show. */
-export const GAP = z
-  .strictObject({ after: z.int().nullable(), until: z.int() })
-  .describe(
-    "`event: gap` of a live stream: callbacks with ids above `after`, up to and including `until`, were left out. `after` is null where the first one is unknown.",
-  );
+export const GAP = view(
+  "`event: gap` of a live stream: callbacks with ids above `after`, up to and including `until`, were left out. `after` is null where the first one is unknown.",
+  { after: z.int().nullable(), until: z.int() },
+);
 
 export type OverviewView = z.infer<typeof OVERVIEW>;
 export type TallyView = z.infer<typeof TALLY>;
 export type GapView = z.infer<typeof GAP>;
+
+export const SESSION = view("Who one is.", {
+  actor: z.string().describe("`token`, a mail address, or `sub:` and the subject at the provider."),
+  role: z.enum(["viewer", "operator"]),
+  expires_at: time().nullable().describe("Null with a token, which is asked for each time."),
+  environment: z.string(),
+  version: z.string().describe("Of the receiver."),
+  sandbox: z.boolean().describe("Whether there is a sandbox platform."),
+});
+
+export const SIGN_IN = z.strictObject({
+  methods: z.array(z.enum(["token", "oidc"])),
+  oidc_label: z.string().nullable().describe("What to call the provider; its way begins at `/sign-in/oidc`."),
+  environment: z.string(),
+});
+export type SessionView = z.infer<typeof SESSION>;
+export type SignInView = z.infer<typeof SIGN_IN>;

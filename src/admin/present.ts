@@ -1,57 +1,53 @@
-import type { StoredCallback, StoredFailure, StoredRecord } from "../store/index.ts";
-import type { CallbackView, EventView, FailureView } from "./schemas.ts";
+import type { z } from "zod";
+import type { ListedNotification, StoredBulkReplay, StoredCallback } from "../store/index.ts";
+import * as schemas from "./schemas.ts";
 
-export function presentCallback(row: StoredCallback): CallbackView {
-  return {
-    id: row.id,
-    request_id: row.requestId,
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+/** What has the fields of a view under names in camel case, as the store's rows do. */
+type RowOf<View> = { readonly [Name in keyof View as CamelCase<Name & string>]: View[Name] };
+
+/** How rows are shown: the fields of the schema alone, in its order. */
+function presenterOf<Shape extends z.core.$ZodLooseShape>(schema: z.ZodObject<Shape, z.core.$strict>) {
+  const names = Object.keys(schema.shape).map((name) => {
+    return [name, name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())] as const;
+  });
+  return (row: RowOf<z.infer<typeof schema>>): z.infer<typeof schema> => {
+    const fields = row as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(names.map(([name, from]) => [name, fields[from]])) as z.infer<typeof schema>;
+  };
+}
+
+export const presentRecord = presenterOf(schemas.EVENT);
+export const presentFailure = presenterOf(schemas.FAILURE);
+export const presentAuditEntry = presenterOf(schemas.AUDIT_ENTRY);
+
+const callbackFields = presenterOf(schemas.CALLBACK);
+export function presentCallback(row: StoredCallback): schemas.CallbackView {
+  return callbackFields({
+    ...row,
     timestamp: row.receivedAt,
-    source: row.source,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    method: row.method,
-    url: row.url,
-    remote_address: row.remoteAddress,
     headers: JSON.parse(row.requestHeaders) as Record<string, string>,
     body: row.requestBody,
-    outcome: row.outcome,
-    response_status: row.responseStatus,
-    response_body: row.responseBody,
-    processing_ms: row.processingMs,
-    error: row.error,
     diagnosis: row.diagnosis ?? null,
-    left_out: row.dropped ?? null,
-  };
+    leftOut: row.dropped ?? null,
+  });
 }
 
-export function presentRecord(row: StoredRecord): EventView {
-  return {
-    id: row.id,
-    source: row.source,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    version: row.version,
-    status: row.status,
-    result: row.result,
-    created_at: row.createdAt,
-    processed_at: row.processedAt,
-  };
+const notificationFields = presenterOf(schemas.NOTIFICATION);
+const presentDelivery = presenterOf(schemas.DELIVERY);
+export function presentNotification(row: ListedNotification): schemas.NotificationView {
+  return notificationFields({ ...row, deliveries: row.deliveries.map(presentDelivery) });
 }
 
-export function presentFailure(row: StoredFailure): FailureView {
-  return {
-    id: row.id,
-    source: row.source,
-    event_id: row.eventId,
-    event_type: row.eventType,
-    version: row.version,
-    state: row.state,
-    attempts: row.attempts,
-    retries_done: row.retriesDone,
-    code: row.code,
-    error: row.error,
-    first_failed_at: row.firstFailedAt,
-    last_failed_at: row.lastFailedAt,
-    next_attempt_at: row.nextAttemptAt,
-  };
+const bulkReplayFields = presenterOf(schemas.BULK_REPLAY);
+export function presentBulkReplay(bulk: StoredBulkReplay): schemas.BulkReplayView {
+  const { eventType, ...filter } = bulk.filter;
+  return bulkReplayFields({
+    ...bulk,
+    filter: eventType === undefined ? filter : { ...filter, event_type: eventType },
+    done: bulk.succeeded + bulk.alreadyHandled + bulk.failed,
+  });
 }

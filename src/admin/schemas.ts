@@ -1,77 +1,57 @@
 import { z } from "zod";
-import { AUDIT_ENTRY, SESSION, SIGN_IN } from "./access/access-schemas.ts";
-import {
-  ENDPOINT_CHECK,
-  GAP,
-  OVERVIEW,
-  object,
-  SANDBOX,
-  SANDBOX_FLOW,
-  SANDBOX_RESULT,
-  SOURCES,
-  TALLY,
-  time,
-} from "./page-schemas.ts";
+import * as page from "./page-schemas.ts";
+import { object, time, view } from "./page-schemas.ts";
 import { TIMELINE_ENTRY } from "./timeline.ts";
 
-const BULK_REPLAY = z
-  .strictObject({
-    id: z.int(),
-    filter: z
-      .strictObject({
-        state: z.enum(["waiting", "exhausted"]).optional(),
-        source: z.string().optional(),
-        event_type: z.string().optional(),
-        code: z.string().optional(),
-      })
-      .describe("What its failures have in common."),
-    per_second: z.int().describe("How many replays may begin in a second."),
-    state: z.enum(["running", "paused", "cancelled", "done"]),
-    total: z
-      .int()
-      .describe("How many failures there were at the beginning; those that came later are not replayed."),
-    done: z.int().describe("`succeeded`, `already` and `failed` together."),
-    succeeded: z.int(),
-    already_handled: z.int().describe("Handled or discarded before their turn."),
-    failed: z.int().describe("They are failures still. None of them is tried twice."),
-    started_at: time(),
-    ended_at: time().nullable(),
-    created_by: z.string().describe("Who asked for it."),
-  })
-  .describe("The replay of all failures that a filter finds.");
+export const BULK_REPLAY = view("The replay of all failures that a filter finds.", {
+  id: z.int(),
+  filter: z
+    .strictObject({
+      state: z.enum(["waiting", "exhausted"]).optional(),
+      source: z.string().optional(),
+      event_type: z.string().optional(),
+      code: z.string().optional(),
+    })
+    .describe("What its failures have in common."),
+  per_second: z.int().describe("How many replays may begin in a second."),
+  state: z.enum(["running", "paused", "cancelled", "done"]),
+  total: z
+    .int()
+    .describe("How many failures there were at the beginning; those that came later are not replayed."),
+  done: z.int().describe("`succeeded`, `already` and `failed` together."),
+  succeeded: z.int(),
+  already_handled: z.int().describe("Handled or discarded before their turn."),
+  failed: z.int().describe("They are failures still. None of them is tried twice."),
+  started_at: time(),
+  ended_at: time().nullable(),
+  created_by: z.string().describe("Who asked for it."),
+});
 
 /** The version whose rules the event was handled by. */
 const version = () => z.string().meta({ enum: ["v1", "v2"] });
 
-/** Why a callback was not authentic, and what to do about it. */
-const DIAGNOSIS = z
-  .strictObject({
-    code: z.string().describe("A code of docs/refused.md."),
-    message: z.string().describe("What was found."),
-    remedy: z.string().describe("What to do about it."),
-    confirmed: z
-      .boolean()
-      .describe(
-        "Whether a secret or key that is known here made what came, so that no stranger has sent it.",
-      ),
-  })
-  .describe("Why it was not authentic; null for others, and where it was not looked into.");
+const DIAGNOSIS = view("Why it was not authentic; null for others, and where it was not looked into.", {
+  code: z.string().describe("A code of docs/refused.md."),
+  message: z.string().describe("What was found."),
+  remedy: z.string().describe("What to do about it."),
+  confirmed: z
+    .boolean()
+    .describe("Whether a secret or key that is known here made what came, so that no stranger has sent it."),
+});
 
-const LEFT_OUT = z
-  .strictObject({
-    reason: z
-      .enum(["rejected_bound", "unknown_address", "buffer_full", "body_bound", "output_bound"])
-      .describe("Which bound left them out: docs/masking.md."),
-    count: z.int(),
-    addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),
-    first: time(),
-    last: time(),
-  })
-  .describe("Of a row that stands for callbacks without rows of their own; null for all others.");
+const LEFT_OUT = view("Of a row that stands for callbacks without rows of their own; null for all others.", {
+  reason: z
+    .enum(["rejected_bound", "unknown_address", "buffer_full", "body_bound", "output_bound"])
+    .describe("Which bound left them out: docs/masking.md."),
+  count: z.int(),
+  addresses: z.int().describe("From how many remote addresses, counted up to 1,000."),
+  first: time(),
+  last: time(),
+});
 
-/** A row of the callback log (SPEC 1.8). */
-export const CALLBACK = z
-  .strictObject({
+export const CALLBACK = view(
+  "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",
+  {
     id: z.int(),
     request_id: z.string(),
     timestamp: time(),
@@ -90,46 +70,37 @@ export const CALLBACK = z
     error: z.string().nullable(),
     diagnosis: DIAGNOSIS.nullable(),
     left_out: LEFT_OUT.nullable(),
-  })
-  .describe(
-    "A row of the callback log, secrets masked. `outcome` is `success`, `already_processed` or a code of docs/errors.md.",
-  );
+  },
+);
 
-/** A record as SPEC 2.4 names its fields. */
-export const EVENT = z
-  .strictObject({
-    id: z.int(),
-    source: z.string(),
-    event_id: z.string(),
-    event_type: z.string(),
-    version: version(),
-    status: z.enum(["processing", "completed"]),
-    result: object().nullable(),
-    created_at: time(),
-    processed_at: time().nullable(),
-  })
-  .describe("The record of an event that was handled.");
+export const EVENT = view("The record of an event that was handled.", {
+  id: z.int(),
+  source: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  version: version(),
+  status: z.enum(["processing", "completed"]),
+  result: object().nullable(),
+  created_at: time(),
+  processed_at: time().nullable(),
+});
 
-/** A failure without its encrypted body. */
-export const FAILURE = z
-  .strictObject({
-    id: z.int(),
-    source: z.string(),
-    event_id: z.string(),
-    event_type: z.string(),
-    version: version(),
-    state: z.enum(["waiting", "exhausted"]),
-    attempts: z.int(),
-    retries_done: z.int(),
-    code: z.string(),
-    error: z.string(),
-    first_failed_at: time(),
-    last_failed_at: time(),
-    next_attempt_at: time().nullable(),
-  })
-  .describe("A failed event, waiting for its retry or with retries exhausted.");
+export const FAILURE = view("A failed event, waiting for its retry or with retries exhausted.", {
+  id: z.int(),
+  source: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  version: version(),
+  state: z.enum(["waiting", "exhausted"]),
+  attempts: z.int(),
+  retries_done: z.int(),
+  code: z.string(),
+  error: z.string(),
+  first_failed_at: time(),
+  last_failed_at: time(),
+  next_attempt_at: time().nullable(),
+});
 
-/** How a replay ended; the handler's own failure is none of the request's. */
 export const REPLAY = z.strictObject({
   outcome: z.string().describe("`success`, `already_processed` or a code of docs/errors.md."),
   result: object().optional(),
@@ -186,47 +157,62 @@ export const NOTIFICATION = z.strictObject({
     .describe("One for each channel, and one for each recipient of mails; none in the first second."),
 });
 
-/** All that is known of one event. */
-export const EVENT_HISTORY = z
-  .strictObject({
-    source: z.string(),
-    event_id: z.string(),
-    event: EVENT.nullable().describe("Its record; null where it was not handled."),
-    failure: FAILURE.nullable().describe("Null where the event has no failure."),
-    timeline: z.array(TIMELINE_ENTRY).describe("Oldest first."),
-    timeline_cursor: z
-      .string()
-      .nullable()
-      .describe("Pass it as `cursor` for what came later; null where there is no more."),
-    notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
-  })
-  .describe("One event: what it came to, and everything that happened to it.");
+export const EVENT_HISTORY = view("One event: what it came to, and everything that happened to it.", {
+  source: z.string(),
+  event_id: z.string(),
+  event: EVENT.nullable().describe("Its record; null where it was not handled."),
+  failure: FAILURE.nullable().describe("Null where the event has no failure."),
+  timeline: z.array(TIMELINE_ENTRY).describe("Oldest first."),
+  timeline_cursor: z
+    .string()
+    .nullable()
+    .describe("Pass it as `cursor` for what came later; null where there is no more."),
+  notifications: z.array(NOTIFICATION).describe("Oldest first, at most 200."),
+});
+
+export const AUDIT_ENTRY = view("A row of the audit log.", {
+  id: z.int(),
+  timestamp: time(),
+  actor: z
+    .string()
+    .nullable()
+    .describe("`token`, a mail address, or `sub:` and the subject at the provider; null if unauthenticated."),
+  role: z.enum(["viewer", "operator"]).nullable(),
+  remote_address: z.string(),
+  action: z.string().describe("Such as `failure.replay`, `session.begin`, `session.refused`."),
+  target: z.string().nullable().describe("What it was done to, such as `platform/evt_1`."),
+  detail: object().nullable(),
+  outcome: z
+    .enum(["done", "refused", "failed"])
+    .nullable()
+    .describe("Null while it is under way, and for ever where the process ended before it could tell."),
+});
 
 export const ERROR = z.strictObject({ error: z.string() });
 
-/** By the names under which the description of the API has them. */
 export const SCHEMAS = {
   Callback: CALLBACK,
   Event: EVENT,
   Failure: FAILURE,
   Replay: REPLAY,
   Notification: NOTIFICATION,
-  Sources: SOURCES,
-  EndpointCheck: ENDPOINT_CHECK,
-  Sandbox: SANDBOX,
-  SandboxResult: SANDBOX_RESULT,
-  SandboxFlow: SANDBOX_FLOW,
+  Sources: page.SOURCES,
+  EndpointCheck: page.ENDPOINT_CHECK,
+  Sandbox: page.SANDBOX,
+  SandboxResult: page.SANDBOX_RESULT,
+  SandboxFlow: page.SANDBOX_FLOW,
   AuditEntry: AUDIT_ENTRY,
-  Session: SESSION,
-  SignIn: SIGN_IN,
+  Session: page.SESSION,
+  SignIn: page.SIGN_IN,
   EventHistory: EVENT_HISTORY,
   BulkReplay: BULK_REPLAY,
-  Overview: OVERVIEW,
-  Tally: TALLY,
-  Gap: GAP,
+  Overview: page.OVERVIEW,
+  Tally: page.TALLY,
+  Gap: page.GAP,
   Error: ERROR,
 } as const;
 
+export type AuditEntryView = z.infer<typeof AUDIT_ENTRY>;
 export type CallbackView = z.infer<typeof CALLBACK>;
 export type EventView = z.infer<typeof EVENT>;
 export type FailureView = z.infer<typeof FAILURE>;

@@ -1,51 +1,142 @@
 import type { FastifyInstance } from "fastify";
-import type { AdminDependencies } from "./admin-dependencies.ts";
-import { operation } from "./operation.ts";
+import { VERSIONS } from "../domain/index.ts";
+import {
+  SANDBOX_AUTHORIZE_PATH,
+  SANDBOX_TOKEN_PATH,
+  sandboxAuthorize,
+  sandboxToken,
+} from "../oauth/index.ts";
+import type { AdminDependencies, Sandbox, SandboxError } from "./admin-dependencies.ts";
+import { assertServing } from "./health-routes.ts";
+import { HttpError, operation, strictObject } from "./operation.ts";
+import { CALLBACK_PATHS, type SandboxRequest } from "./page-schemas.ts";
 import { NO_NUL } from "./request-parameters.ts";
 
-const PARAMS = {
-  type: "object",
-  properties: {
+const LIST = operation({
+  summary: "Endpoint URLs, secrets and event types",
+  responses: { 200: ["All of it.", "Sources"] },
+});
+const CHECK = operation<{ Params: { source: string } }>({
+  summary: "Check the registered addresses",
+  action: "source.check",
+  description:
+    "Sends an unsigned callback to each address of the source, below CALLBACK_BASE_URL, as a platform would, and looks whether it arrived at a receiver of this database. Its requests count against the rate limits.",
+  params: {
     source: {
       type: "string",
       pattern: NO_NUL,
       description: "One of the items of the list, or `oauth` for its redirect address.",
     },
   },
-} as const;
-
-const LIST = operation({
-  summary: "Endpoint URLs, secrets and event types",
-  responses: { 200: { description: "All of it.", content: "Sources" } },
-});
-const CHECK = operation({
-  summary: "Check the registered addresses",
-  action: "source.check",
-  description:
-    "Sends an unsigned callback to each address of the source, below CALLBACK_BASE_URL, as a platform would, and looks whether it arrived at a receiver of this database. Its requests count against the rate limits.",
-  params: PARAMS,
   responses: {
-    200: { description: "Checked; `reached` holds the result.", content: "EndpointCheck" },
-    404: { description: "There is no such source." },
-    409: { description: "A check is in progress." },
-    503: { description: "The receiver starts or drains." },
+    200: ["Checked; `reached` holds the result.", "EndpointCheck"],
+    404: "There is no such source.",
+    409: "A check is in progress.",
+    503: "The receiver starts or drains.",
   },
 });
 
-/** `GET /api/v1/sources` and `POST /api/v1/sources/:source/check`. */
-export function registerSources(app: FastifyInstance, { sources, isServing, log }: AdminDependencies): void {
-  app.get("/api/v1/sources", { schema: LIST }, async () => sources.list());
-  app.post<{ Params: { source: string } }>(
-    "/api/v1/sources/:source/check",
-    { schema: CHECK },
-    async ({ params: { source } }, reply) => {
-      if (!isServing()) return reply.code(503).send({ error: "starting or draining" });
-      const result = await sources.check(source);
-      if (result === "absent") return reply.code(404).send({ error: "there is no source of this name" });
-      if (result === "busy")
-        return reply.code(409).send({ error: "a check is in progress; try again in a few seconds" });
-      log.info({ source, reached: result.reached }, "an operator had the registered addresses checked");
-      return reply.send(result);
+export function registerSources(app: FastifyInstance, deps: AdminDependencies): void {
+  const { sources, log } = deps;
+  app.get("/api/v1/sources", LIST, async () => sources.list());
+  app.post("/api/v1/sources/:source/check", CHECK, async ({ params: { source } }) => {
+    assertServing(deps);
+    const result = await sources.check(source);
+    if (result === "absent") throw new HttpError(404, "there is no source of this name");
+    if (result === "busy") throw new HttpError(409, "a check is in progress; try again in a few seconds");
+    log.info({ source, reached: result.reached }, "an operator had the registered addresses checked");
+    return result;
+  });
+}
+
+/** Its text may be escaped, and longer than the body that it stands for; what is too long for the receiver shall be seen there. */
+const MAX_BYTES = 4_194_304;
+const IN_PRODUCTION = { 404: "This is production, where there is no sandbox." };
+const UNAVAILABLE = { 502: "The public listener did not answer.", 503: "The receiver starts or drains." };
+const SAMPLES = operation({
+  summary: "Outside production: an event of each type, to begin with",
+  responses: { 200: ["All of them.", "Sandbox"], ...IN_PRODUCTION },
+});
+const SEND = operation({
+  summary: "Outside production: sign a callback, send it to this receiver, see the answer",
+  action: "sandbox.send",
+  auditedFields: ["path", "version", "sign"],
+  description:
+    "Signed as AUTH_METHOD says with the receiver's own secrets, and sent over HTTP to the public listener, where it is a callback like any other: it is logged, it counts against the rate limits, and its event is handled.",
+  body: strictObject(
+    {
+      body: { type: "string", description: "Sent as it is; it need not be an event." },
+      path: { type: "string", enum: CALLBACK_PATHS, default: CALLBACK_PATHS[0] },
+      version: { type: "string", enum: VERSIONS, description: "Sent as X-API-Version." },
+      sign: {
+        type: "string",
+        enum: ["right", "wrong", "none"],
+        default: "right",
+        description: "`wrong`: with a random secret, to see the refusal.",
+      },
     },
+    ["body"],
+  ),
+  responses: {
+    200: ["It was answered; `response.status` says how.", "SandboxResult"],
+    ...IN_PRODUCTION,
+    409: "Only the platform, with its private key, can sign.",
+    ...UNAVAILABLE,
+  },
+});
+const RUN_OAUTH_FLOW = operation({
+  summary: "Outside production: sign in at the sandbox platform, step by step",
+  action: "sandbox.oauth",
+  description:
+    "As a browser with cookies of its own would: the start of a flow, the platform, the redirect. It stores the user `sandbox-user`.",
+  responses: {
+    200: ["It was walked; `signed_in` says how it ended.", "SandboxFlow"],
+    ...IN_PRODUCTION,
+    409: "An authorization server is configured, so that flows do not go to the sandbox platform.",
+    ...UNAVAILABLE,
+  },
+});
+
+export function registerSandboxRoutes(app: FastifyInstance, deps: AdminDependencies): void {
+  const sandbox = (): Sandbox => {
+    if (deps.sandbox === null) throw new HttpError(404, "there is no sandbox in production");
+    return deps.sandbox;
+  };
+  async function tried<View extends object>(attempt: (at: Sandbox) => Promise<View | SandboxError>) {
+    const at = sandbox();
+    assertServing(deps);
+    const ending = await attempt(at);
+    if ("error" in ending) throw new HttpError(ending.status, ending.error);
+    return ending;
+  }
+  app.get("/api/v1/sandbox", SAMPLES, async () => sandbox().samples());
+  app.post<{ Body: SandboxRequest }>(
+    "/api/v1/sandbox/events",
+    { ...SEND, bodyLimit: MAX_BYTES },
+    ({ body }) => tried((at) => at.send(body)),
   );
+  app.post("/api/v1/sandbox/oauth", RUN_OAUTH_FLOW, () => tried((at) => at.runOAuthFlow()));
+}
+
+/** They are a platform's, which has a client of its own, and no part of the admin API. */
+const PLATFORM_ROUTE = { schema: { hide: true, guard: { isPublic: true } } };
+
+/** The sandbox platform's endpoints; the token endpoint asks for its own client credentials, as a real one would. */
+export function registerSandboxPlatform(app: FastifyInstance, redirectUri: string): void {
+  app.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string" },
+    async (_request: unknown, body: string) => new URLSearchParams(body),
+  );
+  app.get(SANDBOX_AUTHORIZE_PATH, PLATFORM_ROUTE, async (request, reply) => {
+    const [, query = ""] = request.url.split("?", 2);
+    const location = sandboxAuthorize(new URLSearchParams(query), redirectUri);
+    if (location !== undefined) return reply.code(303).header("location", location).send();
+    throw new HttpError(400, `this is no start of a flow with PKCE that comes back to ${redirectUri}`);
+  });
+  app.post(SANDBOX_TOKEN_PATH, PLATFORM_ROUTE, async (request, reply) => {
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    const { status, body } = sandboxToken(form, request.headers.authorization);
+    return reply.code(status).send(body);
+  });
 }

@@ -87,7 +87,6 @@ function entryOfAttempt({ startedAt, trigger, outcome, error, durationMs }: Stor
   return { at: startedAt, kind: "attempt", by: trigger, ...nowhere, outcome, error, duration_ms: durationMs };
 }
 
-/** What happened once. */
 function singleEntries({ record, failure, notifications }: EventHistory): TimelineEntry[] {
   const entries: TimelineEntry[] = [];
   if (failure !== undefined) {
@@ -114,7 +113,6 @@ const attemptFields = {
   duration_ms: z.number(),
 };
 
-/** A callback that ran no handler. */
 const DELIVERY = z.strictObject({
   at: time(),
   kind: z.literal("delivery"),
@@ -150,7 +148,6 @@ const NOTIFIED = z.strictObject({
   channel: z.string().nullable().describe("The one that it was delivered through."),
 });
 
-/** One thing that happened to an event. */
 export const TIMELINE_ENTRY = z.discriminatedUnion("kind", [DELIVERY, ATTEMPT, FAILED, RECORDED, NOTIFIED]);
 
 type TimelineEntry = z.infer<typeof TIMELINE_ENTRY>;

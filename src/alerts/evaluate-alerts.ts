@@ -1,19 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock, JsonObject, Log } from "../domain/index.ts";
-import type { AlertKey, AlertKind, Alerts, OutcomeCount, StoredAlert } from "../store/index.ts";
+import { type Clock, createSourceCounts, type JsonObject, type Log } from "../domain/index.ts";
+import { createPoller, type Poller } from "../poller/index.ts";
+import type { AlertKey, AlertKind, Alerts, Arrival, OutcomeCount, StoredAlert } from "../store/index.ts";
+import * as policy from "./policy.ts";
 import {
   type AlertTransition,
-  comparedWith,
   DAY,
-  evaluateFailures,
-  evaluateSignatures,
-  isSilent,
   lastFullQuarter,
   QUARTER_SECONDS,
-  quarterOf,
   type SignatureCounts,
-  signatureOf,
-  silenceLimit,
 } from "./policy.ts";
 
 export interface AlertDependencies {
@@ -27,6 +22,90 @@ export interface AlertDependencies {
   readonly log: Log;
 }
 
+/** The authentic callbacks that a process counts by event type until it stores them. */
+export interface ArrivalCounts {
+  /** Counts one callback; without an event id it was not authentic. */
+  note(source: string, callback: { readonly [Name in "eventId" | "eventType"]?: string | undefined }): void;
+  take(): Arrival[];
+  putBack(arrivals: readonly Arrival[]): void;
+}
+
+/** @param types the only event types that are counted, which bounds the number of rows */
+export function createArrivalCounts(types: readonly string[]): ArrivalCounts {
+  const known = new Set(types);
+  const { add, take } = createSourceCounts<string>();
+  return {
+    note(source, { eventId, eventType }) {
+      if (eventId !== undefined && eventType !== undefined && known.has(eventType)) add(source, eventType);
+    },
+    take: () => take().map(({ source, subject, count }) => ({ source, eventType: subject, count })),
+    putBack(arrivals) {
+      for (const { source, eventType, count } of arrivals) add(source, eventType, count);
+    },
+  };
+}
+
+/** A round that runs a little early must not wait for the next one. */
+const CLAIM_TOLERANCE = 0.9;
+const DAY_MS = 86_400_000;
+/** Four times a gap of a week, and the week before it. */
+const KEPT_DAYS = 36;
+
+/**
+ * Stores what this process has counted, and evaluates the alerts that no other process has evaluated in this round. A change
+ * and its notification are one transaction, so that a process that dies leaves both or none.
+ */
+export function createAlertPoller(deps: AlertDependencies & { readonly arrivals: ArrivalCounts }): Poller {
+  const { store, arrivals, kinds, clock, log } = deps;
+  let everyMs = 0;
+  let deletedOn = 0;
+  let evaluatedQuarter: number | undefined;
+
+  async function round(): Promise<void> {
+    const now = clock.now();
+    if (kinds.has("silence")) await storeArrivals(now);
+    for (const kind of (Object.keys(EVALUATE) as AlertKind[]).filter((one) => kinds.has(one))) {
+      // Signatures are counted by quarter-hours: within one, nothing changes.
+      if (kind === "signatures" && evaluatedQuarter === lastFullQuarter(now)) continue;
+      const observedSince = await store.claimEvaluation(kind, now, everyMs * CLAIM_TOLERANCE);
+      if (observedSince === undefined) continue;
+      await evaluateAlerts(deps, kind, now, observedSince);
+      if (kind === "signatures") evaluatedQuarter = lastFullQuarter(now);
+    }
+  }
+
+  async function storeArrivals(now: Date): Promise<void> {
+    const taken = arrivals.take();
+    try {
+      await store.addArrivals(now, taken);
+    } catch (error) {
+      arrivals.putBack(taken);
+      throw error;
+    }
+    const today = Math.floor(now.getTime() / DAY_MS);
+    if (deletedOn === today) return;
+    await store.deleteArrivalsBefore(today - KEPT_DAYS);
+    deletedOn = today;
+  }
+
+  const poller = createPoller(round, (error) =>
+    log.error({ err: error }, "evaluating alerts failed; the next round repeats it"),
+  );
+  return {
+    start(intervalMs) {
+      everyMs = intervalMs;
+      poller.start(intervalMs);
+    },
+    async stop() {
+      await poller.stop();
+      if (!kinds.has("silence")) return;
+      await storeArrivals(clock.now()).catch((error: unknown) =>
+        log.warn({ err: error }, "the alert on silence misses the callbacks of the last minute"),
+      );
+    },
+  };
+}
+
 /** @param observedSince since when this kind has been evaluated without an interruption */
 export async function evaluateAlerts(
   deps: AlertDependencies,
@@ -34,17 +113,26 @@ export async function evaluateAlerts(
   now: Date,
   observedSince: Date,
 ): Promise<void> {
-  const alerts = await deps.store.list();
-  if (kind === "failures") await failures(deps, alerts, now);
-  else if (kind === "signatures") await signatures(deps, alerts, now);
-  else await silence(deps, alerts, now, observedSince);
+  await EVALUATE[kind]({ ...deps, alerts: await deps.store.list(), now, observedSince });
 }
+
+interface Evaluation extends AlertDependencies {
+  readonly alerts: readonly StoredAlert[];
+  readonly now: Date;
+  readonly observedSince: Date;
+}
+
+/** Signatures before silence: an open alert of theirs suppresses the silence of the same source. */
+const EVALUATE = { failures, signatures, silence } as const satisfies Readonly<
+  Record<AlertKind, (evaluation: Evaluation) => Promise<void>>
+>;
 
 /** At most so many exhausted failures are counted. */
 const MAX_FAILURES = 10_000;
 
-async function failures(deps: AlertDependencies, alerts: readonly StoredAlert[], now: Date): Promise<void> {
-  const { types, isComplete } = await deps.store.exhausted(MAX_FAILURES);
+async function failures(evaluation: Evaluation): Promise<void> {
+  const { store, alerts, now } = evaluation;
+  const { types, isComplete } = await store.exhausted(MAX_FAILURES);
   const found = types.map(({ source, eventType, count }) => ({ source, subject: eventType, count }));
   const gone = alerts
     .filter(({ kind, isOpen }) => kind === "failures" && isOpen)
@@ -52,29 +140,29 @@ async function failures(deps: AlertDependencies, alerts: readonly StoredAlert[],
     .map(({ source, subject }) => ({ source, subject, count: 0 }));
   for (const { source, subject, count } of [...found, ...gone]) {
     const key = { kind: "failures", source, subject } as const;
-    const alert = alertOf(alerts, key);
-    const notified = alert ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
-    await apply(deps, { key, alert, now, count }, evaluateFailures(notified, { count, isComplete }, now));
+    const notified = alertOf(alerts, key) ?? { isOpen: false, notifiedCount: 0, notifiedAt: now };
+    const transition = policy.evaluateFailures(notified, { count, isComplete }, now);
+    await apply(evaluation, key, transition, count);
   }
 }
 
-async function signatures(deps: AlertDependencies, alerts: readonly StoredAlert[], now: Date): Promise<void> {
-  const { store } = deps;
+async function signatures(evaluation: Evaluation): Promise<void> {
+  const { store, alerts, now } = evaluation;
   const last = lastFullQuarter(now);
   const sources = await signatureCounts(store, last + 1 - DAY, last + 1);
   const isOpen = alerts.some((alert) => alert.kind === "signatures" && alert.isOpen);
   const counts = [...sources.values()].flatMap((quarters) => [...quarters.values()]);
   if (!isOpen && counts.every(({ wrong, unsigned }) => wrong + unsigned === 0)) return;
   const first = Math.ceil(((await store.firstOutcomeSlot()) ?? 0) / QUARTER_SECONDS);
-  const shift = comparedWith(last, first);
+  const shift = policy.comparedWith(last, first);
   const earlier = await signatureCounts(store, last + 1 - DAY - shift, last + 1 - shift);
   for (const [source, quarters] of sources) {
     const key = { kind: "signatures", source, subject: "" } as const;
     const alert = alertOf(alerts, key);
     const known = new Map([...(earlier.get(source) ?? []), ...quarters]);
-    const changedIn = alert === undefined ? {} : { changedIn: quarterOf(alert.notifiedAt) };
+    const changedIn = alert === undefined ? {} : { changedIn: policy.quarterOf(alert.notifiedAt) };
     const history = { last, shift, quarters: known, isOpen: alert?.isOpen === true, ...changedIn };
-    await apply(deps, { key, alert, now }, evaluateSignatures(history));
+    await apply(evaluation, key, policy.evaluateSignatures(history));
   }
 }
 
@@ -95,7 +183,7 @@ async function signatureCounts(
     await nextTurn();
   }
   for (const { source, outcome, slot, count } of outcomes) {
-    const signature = signatureOf(outcome);
+    const signature = policy.signatureOf(outcome);
     // Requests to no source's address have an empty source.
     if (signature === undefined || source === "") continue;
     const quarters = sources.get(source) ?? new Map<number, SignatureCounts>();
@@ -107,54 +195,40 @@ async function signatureCounts(
 }
 
 /** While the signatures of a source fail, all its types are silent: one alert is enough. */
-async function silence(
-  deps: AlertDependencies,
-  alerts: readonly StoredAlert[],
-  now: Date,
-  observedSince: Date,
-): Promise<void> {
-  const types = Map.groupBy(await deps.store.listArrivals(), ({ source, eventType }) =>
-    JSON.stringify([source, eventType]),
-  );
+async function silence(evaluation: Evaluation): Promise<void> {
+  const { store, alerts, now, isHandled, silenceFloor, observedSince } = evaluation;
+  const arrivals = await store.listArrivals();
+  const types = Map.groupBy(arrivals, ({ source, eventType }) => JSON.stringify([source, eventType]));
   for (const days of types.values()) {
     const { source, eventType } = days[0] as (typeof days)[number];
     const key = { kind: "silence", source, subject: eventType } as const;
     const alert = alertOf(alerts, key);
     if (alert?.isOpen === true) {
-      const hasCome = days.some(({ lastAt }) => lastAt >= alert.since);
-      await apply(deps, { key, alert, now }, hasCome ? "resolves" : "unchanged");
+      if (days.some(({ lastAt }) => lastAt >= alert.since)) await apply(evaluation, key, "resolves");
       continue;
     }
-    if (!deps.isHandled(eventType)) continue;
-    if (alertOf(alerts, { kind: "signatures", source, subject: "" })?.isOpen === true) continue;
-    const limit = silenceLimit(days, deps.silenceFloor);
-    if (limit !== undefined && isSilent(limit, observedSince, now)) {
-      await apply(deps, { key, alert, now }, "starts");
-    }
+    const signatures = alertOf(alerts, { kind: "signatures", source, subject: "" });
+    if (!isHandled(eventType) || signatures?.isOpen === true) continue;
+    const limit = policy.silenceLimit(days, silenceFloor);
+    if (limit !== undefined && policy.isSilent(limit, observedSince, now))
+      await apply(evaluation, key, "starts");
   }
 }
 
-function alertOf(
-  alerts: readonly StoredAlert[],
-  { kind, source, subject }: AlertKey,
-): StoredAlert | undefined {
+function alertOf(alerts: readonly StoredAlert[], key: AlertKey): StoredAlert | undefined {
+  const { kind, source, subject } = key;
   return alerts.find((one) => one.kind === kind && one.source === source && one.subject === subject);
 }
 
-interface Evaluated {
-  readonly key: AlertKey;
-  readonly alert: StoredAlert | undefined;
-  readonly now: Date;
-  /** Of failures. */
-  readonly count?: number;
-}
-
+/** @param count of failures */
 async function apply(
-  { store, log }: AlertDependencies,
-  { key, alert, now, count = 0 }: Evaluated,
+  { store, log, alerts, now }: Evaluation,
+  key: AlertKey,
   transition: AlertTransition,
+  count = 0,
 ): Promise<void> {
   if (transition === "unchanged") return;
+  const alert = alertOf(alerts, key);
   const since = transition === "starts" ? now : (alert?.since ?? now);
   const state = STATES[transition];
   const change = {

@@ -1,1 +1,1 @@
-export { type ArrivalCounts, createAlertPoller, createArrivalCounts } from "./alert-poller.ts";
+export { type ArrivalCounts, createAlertPoller, createArrivalCounts } from "./evaluate-alerts.ts";

@@ -33,15 +33,11 @@ export function evaluateFailures(
   return count > notifiedCount && age >= HOUR_MS ? "grows" : "unchanged";
 }
 
-/** Callbacks by their signature: valid, wrong, or none at all. */
 export interface SignatureCounts {
   readonly authentic: number;
   readonly wrong: number;
   readonly unsigned: number;
 }
-
-/** By the quarter-hour, numbered from the epoch. */
-export type SignatureQuarters = ReadonlyMap<number, SignatureCounts>;
 
 export const QUARTER_SECONDS = 900;
 export const HOUR = 4;
@@ -65,13 +61,12 @@ const MIN_REFUSED = 10;
 const MIN_RETURNED = 3;
 
 export interface SignatureHistory {
-  /** The last full quarter-hour. */
   readonly last: number;
   /** How many quarter-hours earlier the usual number is found: see `comparedWith`. */
   readonly shift: number;
-  readonly quarters: SignatureQuarters;
+  /** By the quarter-hour, numbered from the epoch. */
+  readonly quarters: ReadonlyMap<number, SignatureCounts>;
   readonly isOpen: boolean;
-  /** The quarter-hour in which the alert started or resolved last. */
   readonly changedIn?: number;
 }
 
@@ -101,17 +96,13 @@ function windowOf({ last, shift, quarters, changedIn }: SignatureHistory, length
   const from = Math.max(last + 1 - length, after + 1);
   const sum = (member: keyof SignatureCounts, earlier = 0) => {
     let total = 0;
-    for (let quarter = from; quarter <= last; quarter += 1) {
+    for (let quarter = from; quarter <= last; quarter += 1)
       total += quarters.get(quarter - earlier)?.[member] ?? 0;
-    }
     return total;
   };
   const authentic = sum("authentic");
-  return {
-    authentic,
-    refused: sum("wrong") + (authentic === 0 ? sum("unsigned") : 0),
-    usual: sum("authentic", shift),
-  };
+  const refused = sum("wrong") + (authentic === 0 ? sum("unsigned") : 0);
+  return { authentic, refused, usual: sum("authentic", shift) };
 }
 
 function isFailing({ authentic, refused, usual }: Window): boolean {
@@ -158,7 +149,7 @@ export function signatureOf(outcome: string): keyof SignatureCounts | undefined 
 const DAYS = 7;
 const GAPS = 4;
 
-export interface SilenceLimit {
+interface SilenceLimit {
   readonly lastAt: Date;
   /** A silence of this length starts the alert. */
   readonly limitMs: number;

@@ -9,7 +9,6 @@ import { createReadOrigin, rateKey } from "../http/index.ts";
 import { createPlatform, createSignIn, type Identity, type Platform } from "../oauth/index.ts";
 import type { Role } from "../store/index.ts";
 
-/** Admin access as configured. */
 export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock): AdminAccess {
   const { admin, listen, encryptionKey } = config;
   const key = Buffer.from(hkdfSync("sha256", encryptionKey, new Uint8Array(), "oncehook/sessions", 32));
@@ -30,7 +29,6 @@ export function adminAccess(config: Config, encryptor: Encryptor, clock: Clock):
   };
 }
 
-/** The version of the package. */
 export async function packageVersion(): Promise<string> {
   const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
@@ -46,7 +44,6 @@ function allowedHosts({ host, baseUrl }: Config["admin"]): AdminAccess["isAllowe
   return (hostname) => hostname === given || isLoopbackHost(hostname);
 }
 
-/** The provider that signs operators in. */
 export function providerPlatform(
   { issuer, clientId, clientSecret, scope }: NonNullable<Config["admin"]["oidc"]>,
   environment: Config["environment"],

@@ -7,13 +7,8 @@ const MOST_CONNECTIONS = 512;
 /** A file of the dashboard over a slow line. */
 const WRITE_TIMEOUT_MS = 30_000;
 
-export interface AdminConnections {
-  readonly guard: (server: Server) => void;
-  close(): void;
-}
-
 /** Bounds the connections of the admin listener as those of the public one are bounded, without a bound for one address. */
-export function createAdminConnections(log: Log, most = MOST_CONNECTIONS): AdminConnections {
+export function createAdminConnections(log: Log, most = MOST_CONNECTIONS) {
   const unfinished = new Set<IncomingMessage>();
   const limit = createConnectionLimit({
     limits: { max: most, maxPerAddress: most, isProxy: () => true },
@@ -35,7 +30,7 @@ export function createAdminConnections(log: Log, most = MOST_CONNECTIONS): Admin
     log.warn({ closed }, `connections to the admin listener were closed: ${CLOSED_FOR[reason]}`);
 
   return {
-    guard(server) {
+    guard(server: Server): void {
       server.on("connection", limit.accepted);
       server.prependListener("request", (message: IncomingMessage) => {
         const { headers } = message;
@@ -46,7 +41,7 @@ export function createAdminConnections(log: Log, most = MOST_CONNECTIONS): Admin
       });
       guards.push(guardConnections(server, { limit, writeTimeoutMs: WRITE_TIMEOUT_MS, report }));
     },
-    close() {
+    close(): void {
       for (const guard of guards) guard.close();
     },
   };

@@ -2,41 +2,28 @@ import { createAlertPoller } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
 import type { RenewableTokens } from "../oauth/index.ts";
 import { type Channel, createOutboxPoller } from "../outbox/index.ts";
-import { createPoller, type Poller } from "../poller/index.ts";
+import { createPoller } from "../poller/index.ts";
 import { createBulkReplayPoller, createRetryPoller } from "../retry/index.ts";
 import type { Services } from "./services.ts";
 
 /** How often the loops look for work, in milliseconds. */
-export interface PollIntervals {
-  readonly retryPollMs?: number;
-  readonly bulkPollMs?: number;
-  readonly outboxPollMs?: number;
-  readonly refreshPollMs?: number;
-  readonly resealPollMs?: number;
-  readonly alertPollMs?: number;
-  readonly rollupPollMs?: number;
-}
-
-/** The work that goes on beside the listeners: retries, bulk replays, deliveries of notifications, tokens that expire soon. */
-export interface BackgroundWork {
-  start(polling: PollIntervals): void;
-  /** Does what is due now, once, and resolves when it has ended: retries, then deliveries and tokens. */
-  runDue(): Promise<void>;
-  /** Begins nothing new and waits for what is under way. */
-  stop(): Promise<void>;
-}
-
-const POLL_MS = 1_000;
-const REFRESH_POLL_MS = 10_000;
-const ALERT_POLL_MS = 60_000;
-const ROLLUP_POLL_MS = 5_000;
+export const POLL_INTERVALS = {
+  retryPollMs: 1_000,
+  bulkPollMs: 1_000,
+  outboxPollMs: 1_000,
+  refreshPollMs: 10_000,
+  resealPollMs: 3_600_000,
+  alertPollMs: 60_000,
+  rollupPollMs: 5_000,
+};
+export type PollIntervals = Partial<Readonly<typeof POLL_INTERVALS>>;
 
 export function createBackgroundWork(
   config: Config,
-  { receiver, metrics, describeError, arrivals, rollups }: Services,
+  { receiver, metrics, arrivals, rollups }: Services,
   tokens: RenewableTokens,
   channels: readonly Channel[],
-): BackgroundWork {
+) {
   const { store, clock, log } = receiver;
   const timing = leaseTiming(config);
   const retries = createRetryPoller(receiver, timing);
@@ -49,7 +36,7 @@ export function createBackgroundWork(
     clock,
     log,
     tracer: receiver.tracer,
-    describe: describeError,
+    describe: receiver.describe,
     attempted: metrics.delivery,
   });
   const tokenRefresh = createPoller(tokens.refreshDue, (error) =>
@@ -66,24 +53,24 @@ export function createBackgroundWork(
     clock,
     log,
   });
-  const alerting = kinds.size === 0 ? [] : [alerts];
-  const pollers: readonly Poller[] = [retries, bulkReplays, outbox, tokenRefresh, ...alerting];
   return {
-    start({ retryPollMs = POLL_MS, outboxPollMs = POLL_MS, ...others }) {
-      const { bulkPollMs = POLL_MS, refreshPollMs = REFRESH_POLL_MS, alertPollMs = ALERT_POLL_MS } = others;
-      rollups.start(others.rollupPollMs ?? ROLLUP_POLL_MS);
-      retries.start(retryPollMs);
-      bulkReplays.start(bulkPollMs);
-      outbox.start(outboxPollMs);
-      tokenRefresh.start(refreshPollMs);
-      if (kinds.size > 0) alerts.start(alertPollMs);
+    start(intervals: PollIntervals): void {
+      const ms = { ...POLL_INTERVALS, ...intervals };
+      rollups.start(ms.rollupPollMs);
+      retries.start(ms.retryPollMs);
+      bulkReplays.start(ms.bulkPollMs);
+      outbox.start(ms.outboxPollMs);
+      tokenRefresh.start(ms.refreshPollMs);
+      if (kinds.size > 0) alerts.start(ms.alertPollMs);
     },
-    async runDue() {
+    /** Does what is due now, once, and resolves when it has ended: retries, then deliveries and tokens. */
+    async runDue(): Promise<void> {
       while ((await retries.round()) > 0);
       await Promise.all([outbox.round(), tokens.refreshDue(() => false)]);
     },
-    async stop() {
-      await Promise.all([...pollers, rollups].map((loop) => loop.stop()));
+    async stop(): Promise<void> {
+      const loops = [rollups, retries, bulkReplays, outbox, tokenRefresh, alerts];
+      await Promise.all(loops.map((loop) => loop.stop()));
     },
   };
 }

@@ -12,14 +12,6 @@ const LATE_MS = 60_000;
 /** After so great a part of what refused requests may take in all, the oldest of them are looked for. */
 const REFUSED_SHARE = 8;
 
-export interface CallbackAppenderOptions {
-  readonly store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** What the rows of refused requests may take in all: `REFUSED_LOG_BYTES`. */
-  readonly refusedBytes: number;
-}
-
 /** Stores rows of the callback log, and notes first where they have waited long for it, as they do while a database is away. */
 export async function appendWithLateMark(
   store: Pick<Store, "appendCallbacks" | "callbacks">,
@@ -32,12 +24,12 @@ export async function appendWithLateMark(
 }
 
 /** The same, and keeps the rows of strangers within their bytes: each process counts what it has added itself. */
-export function createCallbackAppender({
-  store,
-  clock,
-  log,
-  refusedBytes,
-}: CallbackAppenderOptions): (rows: readonly CallbackLogEntry[]) => Promise<void> {
+export function createCallbackAppender(
+  store: Pick<Store, "appendCallbacks" | "callbacks" | "retention">,
+  refusedBytes: number,
+  clock: Clock,
+  log: Log,
+): (rows: readonly CallbackLogEntry[]) => Promise<void> {
   let added = 0;
 
   async function boundRefused(): Promise<void> {

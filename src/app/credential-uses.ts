@@ -8,12 +8,9 @@ import { pemKeysOf } from "./platform.ts";
 /** Once a minute is often enough to tell whether a secret is still in use, and costs the database nothing. */
 const RECORD_EVERY_MS = 60_000;
 
-/** A secret that authenticates callbacks, without the secret. */
 export interface ConfiguredSecret extends Credential {
   readonly fingerprint: string;
-  /** Whether it is on its way out. */
   readonly isPrevious: boolean;
-  /** How many of its method there are. */
   readonly count: number;
 }
 
@@ -78,9 +75,8 @@ const VARIABLES = { hmac: "SIGNING_SECRET", token: "CALLBACK_TOKEN", jwt: "JWT_S
 
 /** The variable, and the place in it where it holds several: never the value. */
 export function secretName({ method, index, count }: ConfiguredSecret, { authentication }: Config): string {
-  if (method === "jwt" && authentication.jwt?.keys.from === "pem") {
+  if (method === "jwt" && authentication.jwt?.keys.from === "pem")
     return `JWT_PUBLIC_KEY_FILE, key ${index + 1} of ${count}`;
-  }
   const variable = VARIABLES[method];
   if (index === 0) return variable;
   return count > 2 ? `${variable}_PREVIOUS, ${index} of ${count - 1}` : `${variable}_PREVIOUS`;

@@ -2,14 +2,6 @@ import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import type { IsEndpointCheck } from "../http/index.ts";
 
-/** Requests by which this receiver checks its own registered addresses. */
-export interface EndpointCheckProofs {
-  /** Headers for one request, by which any process with the same ENCRYPTION_KEY recognises it. */
-  issue(): Readonly<Record<string, string>>;
-  /** Whether a request carries such a proof, which is good for one request in this process. */
-  readonly accept: IsEndpointCheck;
-}
-
 const HEADER = "x-oncehook-endpoint-check";
 const CONTEXT = "endpoint-check";
 /** Longer than a check takes, with what the clocks of two machines may differ. */
@@ -19,8 +11,8 @@ const MAX_PROOF_LENGTH = 128;
 /** Only one check runs at a time in a process, with a request for each address. */
 const MAX_REMEMBERED = 1_024;
 
-/** A proof is the encrypted and authenticated time: it cannot be made without the key, and needs no storage. */
-export function createEndpointCheckProofs(encryptor: Encryptor, clock: Clock): EndpointCheckProofs {
+/** Recognises this receiver's requests to its own addresses. A proof is the encrypted and authenticated time: it cannot be made without the key, and needs no storage. */
+export function createEndpointCheckProofs(encryptor: Encryptor, clock: Clock) {
   /** Proofs that were used, each until it is invalid anyway. */
   const used = new Map<string, number>();
 
@@ -41,12 +33,14 @@ export function createEndpointCheckProofs(encryptor: Encryptor, clock: Clock): E
   }
 
   return {
-    issue() {
+    /** Headers for one request, by which any process with the same ENCRYPTION_KEY recognises it. */
+    issue(): Readonly<Record<string, string>> {
       const time = Buffer.alloc(TIME_BYTES);
       time.writeDoubleBE(clock.now().getTime());
       return { [HEADER]: Buffer.from(encryptor.encrypt(time, CONTEXT)).toString("base64url") };
     },
-    accept(headers) {
+    /** A proof is good for one request in this process. */
+    accept(headers: Parameters<IsEndpointCheck>[0]): boolean {
       const [text = "", ...others] = headers[HEADER] ?? [];
       if (text === "" || others.length > 0 || text.length > MAX_PROOF_LENGTH) return false;
       const encrypted = fromCanonicalBase64url(text);

@@ -1,7 +1,6 @@
 import { BUILT_IN_TYPES, type Config } from "../config/index.ts";
 import { errorReason, systemClock } from "../domain/index.ts";
-import type { Encryptor } from "../encryption/index.ts";
-import { createEncryptor } from "../encryption/index.ts";
+import { createEncryptor, type Encryptor } from "../encryption/index.ts";
 import {
   createRegistry,
   type ExchangeCode,
@@ -11,12 +10,16 @@ import {
   userAuthorized,
   webhookMessage,
 } from "../handlers/index.ts";
-import type { MigrationReport } from "../store/index.ts";
-import { CONFIGURATION, type HandlerMigration, type Migration } from "../store/index.ts";
+import {
+  CONFIGURATION,
+  type HandlerMigration,
+  type Migration,
+  type MigrationReport,
+  type Transaction,
+} from "../store/index.ts";
 import { connectStore } from "./open-store.ts";
 import { StartError } from "./start-error.ts";
 
-/** The built-in handlers that `HANDLERS` leaves on, and the user's own in front of them. */
 export function configuredHandlers(
   config: Config,
   own: readonly Handler[],
@@ -30,7 +33,6 @@ export function configuredHandlers(
   );
 }
 
-/** The tables that the built-in handlers make, by their types. */
 export const BUILT_IN_TABLES: Readonly<
   Record<string, { readonly table: string; readonly migration: string }>
 > = {
@@ -39,7 +41,6 @@ export const BUILT_IN_TABLES: Readonly<
   webhook_message: { table: "messages", migration: "built-in-messages" },
 };
 
-/** How to do without a built-in handler, or to keep its table apart. */
 export function handlerOptOutHint(type: string): string {
   const others = BUILT_IN_TYPES.filter((other) => other !== type).join(",");
   return (
@@ -48,22 +49,19 @@ export function handlerOptOutHint(type: string): string {
   );
 }
 
-/** Says what to do where a handler's migration meets a table that is there already. */
-function withTableHint(migration: Migration, handler: Handler): Migration {
-  return {
-    ...migration,
-    async up(tx) {
-      try {
-        await migration.up(tx);
-      } catch (cause) {
-        if (!isDuplicateTable(cause)) throw cause;
-        const isBuiltIn = BUILT_IN_TABLES[handler.type]?.migration === migration.name;
-        const remedy = isBuiltIn
-          ? handlerOptOutHint(handler.type)
-          : `the handler ${handler.type} would make it: give its table another name, or, on PostgreSQL, set DATABASE_SCHEMA`;
-        throw new Error(`${errorReason(cause)}; ${remedy}`, { cause });
-      }
-    },
+/** Says what to do where the migration meets a table that is there already. */
+function upWithTableHint(migration: Migration, { type }: Handler): Migration["up"] {
+  return async (tx) => {
+    try {
+      await migration.up(tx);
+    } catch (cause) {
+      if (!isDuplicateTable(cause)) throw cause;
+      const isBuiltIn = BUILT_IN_TABLES[type]?.migration === migration.name;
+      const remedy = isBuiltIn
+        ? handlerOptOutHint(type)
+        : `the handler ${type} would make it: give its table another name, or, on PostgreSQL, set DATABASE_SCHEMA`;
+      throw new Error(`${errorReason(cause)}; ${remedy}`, { cause });
+    }
   };
 }
 
@@ -82,32 +80,30 @@ function isDuplicateTable(error: unknown): boolean {
  * @throws StartError when two are named alike and cannot be told apart
  */
 export function migrationsOf(registry: Registry, own: readonly Migration[]): HandlerMigration[] {
-  const lists = registry.handlers.map((handler) => ({
-    owner: handler.type,
-    migrations: handler.migrations,
-    applying: (listed: Migration) => withTableHint(listed, handler),
+  const ofHandlers = registry.handlers.flatMap((handler) =>
+    handler.migrations.map((listed) => ({
+      owner: handler.type,
+      listed,
+      up: upWithTableHint(listed, handler),
+    })),
+  );
+  const ofFile = own.map((listed) => ({
+    owner: CONFIGURATION,
+    listed,
+    up: (tx: Transaction) => listed.up(tx),
   }));
-  const last = { owner: CONFIGURATION, migrations: own, applying: (listed: Migration) => listed };
   const all: (HandlerMigration & { handlers: string[]; listed: Migration })[] = [];
-  for (const { owner, migrations, applying } of [...lists, last]) {
-    for (const listed of migrations) {
-      const { name } = listed;
-      const same = all.find((known) => known.name === name && isSame(known.listed, listed));
-      const other = all.find(
-        (known) => known.name === name && known !== same && known.handlers.includes(owner),
-      );
-      if (other !== undefined) throw new StartError(duplicateNameMessage(name, owner, registry));
-      if (same === undefined)
-        all.push({ name, up: (tx) => applying(listed).up(tx), handlers: [owner], listed });
-      else if (!same.handlers.includes(owner)) same.handlers.push(owner);
-    }
+  for (const { owner, listed, up } of [...ofHandlers, ...ofFile]) {
+    const { name } = listed;
+    const named = all.filter((known) => known.name === name);
+    // One object in two lists, or two objects around one function.
+    const same = named.find((known) => known.listed === listed || known.listed.up === listed.up);
+    if (named.some((known) => known !== same && known.handlers.includes(owner)))
+      throw new StartError(duplicateNameMessage(name, owner, registry));
+    if (same === undefined) all.push({ name, up, handlers: [owner], listed });
+    else if (!same.handlers.includes(owner)) same.handlers.push(owner);
   }
   return all;
-}
-
-/** One object in two lists, or two objects around one function. */
-function isSame(one: Migration, other: Migration): boolean {
-  return one === other || one.up === other.up;
 }
 
 function duplicateNameMessage(name: string, owner: string, registry: Registry): string {
@@ -131,12 +127,8 @@ export async function migrate(
   own: readonly Migration[],
   options: { readonly acceptNewKey: boolean },
 ): Promise<MigrationReport> {
-  const { store, report } = await connectStore(
-    config,
-    allMigrations(config, handlers, own),
-    systemClock,
-    options,
-  );
+  const migrations = allMigrations(config, handlers, own);
+  const { store, report } = await connectStore(config, migrations, systemClock, options);
   await store.close();
   return report;
 }

@@ -1,5 +1,5 @@
 export { maxAttemptMs } from "./background-work.ts";
-export { type CopyReport, copyDatabase } from "./copy/copy-database.ts";
+export { type CopyReport, copyDatabase } from "./copy-database.ts";
 export type { Finding } from "./doctor/finding.ts";
 export { runDoctor } from "./doctor/run-doctor.ts";
 export { migrate } from "./handlers.ts";

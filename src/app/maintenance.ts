@@ -1,16 +1,12 @@
 import { resolve } from "node:path";
 import type { Config } from "../config/index.ts";
-import { systemClock } from "../domain/index.ts";
+import { errorReason, systemClock } from "../domain/index.ts";
 import { type IntegrityReport, MaintenanceError } from "../store/index.ts";
 import type { Restored } from "../store/sqlite/index.ts";
 
-/** All that looking after a database needs of the configuration. */
 export type DatabaseLocation = Pick<Config, "database" | "environment">;
 
-/**
- * Holds the configured database, or an SQLite file, against its invariants.
- * @throws MaintenanceError
- */
+/** Holds the configured database, or an SQLite file, against its invariants. @throws MaintenanceError */
 export function verifyDatabase({ database }: DatabaseLocation, file?: string): Promise<IntegrityReport> {
   return withMaintenanceError(`${databaseName(database, file)} cannot be read`, async () => {
     if (file === undefined && database.kind === "postgres") {
@@ -22,7 +18,6 @@ export function verifyDatabase({ database }: DatabaseLocation, file?: string): P
   });
 }
 
-/** Copies the embedded database while it may be in use. @throws MaintenanceError */
 export function backup({ database }: DatabaseLocation, to: string): Promise<IntegrityReport> {
   return withMaintenanceError(`${databaseName(database)} cannot be copied`, async () => {
     const path = sqlitePath(database);
@@ -31,7 +26,6 @@ export function backup({ database }: DatabaseLocation, to: string): Promise<Inte
   });
 }
 
-/** Puts a copy in the place of the embedded database. @throws MaintenanceError */
 export function restore({ database, environment }: DatabaseLocation, from: string): Promise<Restored> {
   return withMaintenanceError(`${from} cannot be put in the place of ${databaseName(database)}`, async () => {
     const path = sqlitePath(database);
@@ -67,9 +61,6 @@ export async function withMaintenanceError<T>(
     return await work();
   } catch (cause) {
     if (cause instanceof MaintenanceError) throw cause;
-    // Of several addresses that were tried, an error speaks only in its parts.
-    const errors = cause instanceof AggregateError ? (cause.errors as unknown[]) : [cause];
-    const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join("; ");
-    throw new MaintenanceError(`${variable}: ${what}: ${why}`, { cause });
+    throw new MaintenanceError(`${variable}: ${what}: ${errorReason(cause)}`, { cause });
   }
 }

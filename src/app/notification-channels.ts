@@ -29,7 +29,6 @@ export async function notificationChannels(config: Config, log: Log): Promise<Ch
   return [logChannel(log, createMask({ ...config.mask, secretValues: config.secretValues }).json)];
 }
 
-/** The destinations of the channels that are configured, which need not be opened for it. */
 export function configuredChannelNames({ notifications: { webhook, email } }: Config): string[] {
   const destinations = [
     ...(webhook === null ? [] : [WEBHOOK_DESTINATION]),

@@ -48,13 +48,11 @@ export async function openStore(
   return store;
 }
 
-/** @throws StartError in production */
 function refuseInProduction(warnings: readonly string[], { environment }: Config, log: Log): void {
   if (environment === "production" && warnings.length > 0) throw new StartError(warnings.join("\n"));
   for (const warning of warnings) log.warn({}, warning);
 }
 
-/** What to say aloud of the way to the database; in production `DATABASE_TLS=off` has allowed it. */
 export function networkWarnings(database: Config["database"]): string[] {
   if (database.kind === "sqlite" || database.unverifiedHost === null) return [];
   return [
@@ -104,7 +102,6 @@ export function baseUrlChanged(config: Config, previous: string | undefined): pr
   return config.isBaseUrlGiven || config.environment !== "development";
 }
 
-/** The configured encryption keys, as a database remembers the one it was last used with. */
 export function keyStamp({ encryptionKey, previousEncryptionKeys }: Config): KeyStamp {
   return { current: encryptionKeyId(encryptionKey), previous: previousEncryptionKeys.map(encryptionKeyId) };
 }

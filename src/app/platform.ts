@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Config } from "../config/index.ts";
-import { type AuthMethod, ConfigError, type JwtConfig } from "../config/index.ts";
-import type { Clock } from "../domain/index.ts";
+import { type AuthMethod, type Config, ConfigError, type JwtConfig } from "../config/index.ts";
+import { type Clock, errorReason } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import { createPlatform, type Platform, sandboxSettings } from "../oauth/index.ts";
@@ -21,7 +20,6 @@ import {
   secretKeys,
 } from "../sources/index.ts";
 
-/** The configured authorization server, or the sandbox platform, whose address is known once it listens. */
 export function configuredAuthorizationServer(
   { oauth, environment }: Config,
   adminOrigin: () => string,
@@ -82,13 +80,12 @@ async function keysOf({ keys, algorithm }: JwtConfig): Promise<JwtKeys> {
   return fixedKeys(await pemKeysOf(keys.file, algorithm));
 }
 
-/** The platform's keys in a file. @throws ConfigError when one of them cannot be used */
 export async function pemKeysOf(file: string, algorithm: JwtAlgorithm): Promise<KeyObject[]> {
   try {
     return pemKeys(await readFile(file, "utf8"), algorithm);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError([`JWT_PUBLIC_KEY_FILE: got ${JSON.stringify(file)}, which cannot be used: ${why}`]);
+    const got = `got ${JSON.stringify(file)}, which cannot be used: ${errorReason(cause)}`;
+    throw new ConfigError([`JWT_PUBLIC_KEY_FILE: ${got}`]);
   }
 }
 
@@ -105,21 +102,14 @@ export function unsignedBodyWarning({ authentication }: Config): string | undefi
   );
 }
 
-/** Such as `hmac and token, or by jwt`. */
 export function describeMethods({ authentication }: Config): string {
   return authentication.methods.map((all) => all.join(" and ")).join(", or by ");
 }
 
-type CallbackRoute = ReturnType<typeof endpointPaths>["callbacks"][number];
+export type RegisteredAddress = ReturnType<typeof registeredAddresses>[number];
 
-/** An address exactly as the platform registers it (SPEC 1.2). */
-export interface RegisteredAddress {
-  readonly url: string;
-  readonly version: CallbackRoute["version"];
-}
-
-/** The addresses of callbacks below a base address. */
-export function registeredAddresses(config: Config, baseUrl = config.baseUrl): RegisteredAddress[] {
+/** The addresses of callbacks, exactly as the platform registers them (SPEC 1.2). */
+export function registeredAddresses(config: Config, baseUrl = config.baseUrl) {
   const { callbacks } = endpointPaths("", config.redirect.scopePath);
   return callbacks.map(({ path, version }) => ({ url: `${baseUrl}${path}`, version }));
 }

@@ -21,23 +21,13 @@ import type { Store } from "../store/index.ts";
 import { SIGNED_IN, startsFlows, unhandledSignIn } from "./platform.ts";
 import type { Services } from "./services.ts";
 
-/** The public listener as the configuration describes it. */
 export function publicListener(
   config: Config,
   tls: TlsPair | null,
   { platform, tokenCheck }: { readonly platform: () => Platform; readonly tokenCheck: TokenCheck },
-  {
-    receiver,
-    source,
-    mask,
-    metrics,
-    callbackLog,
-    captureBuffer,
-    onResponse,
-    diagnosisSecrets,
-    endpointCheckProofs,
-  }: Services,
+  services: Services,
 ): Listener {
+  const { receiver, source, mask, metrics, callbackLog, captureBuffer } = services;
   const options = {
     addresses: endpointPaths(config.basePath, config.redirect.scopePath, startsFlows(config)),
     trustProxy: config.listen.trustProxy,
@@ -52,13 +42,7 @@ export function publicListener(
   const { uri: redirectUri, responseMode, successUrl } = config.redirect;
   const oauth = {
     redirect: { receiver, source, platform, redirectUri, sparing: createSparingLog(log, clock) },
-    start: {
-      platform,
-      encryptor: receiver.encryptor,
-      clock,
-      redirectUri,
-      responseMode,
-    },
+    start: { platform, encryptor: receiver.encryptor, clock, redirectUri, responseMode },
     // Refused before the user consents, and not when the browser comes back.
     startRefusal: unhandledSignIn(receiver.registry.find("v1", SIGNED_IN) !== undefined),
     successUrl: successUrl ?? options.addresses.done,
@@ -72,15 +56,15 @@ export function publicListener(
     metrics,
     callbackLog,
     diagnoser: createDiagnoser({
-      expected: diagnosisCandidates(config, diagnosisSecrets),
+      expected: diagnosisCandidates(config, services.diagnosisSecrets),
       clock,
       log,
       diagnosed: metrics.diagnosed,
     }),
-    isEndpointCheck: endpointCheckProofs.accept,
+    isEndpointCheck: services.endpointCheckProofs.accept,
     capture:
       captureBuffer === null ? null : { buffer: captureBuffer, checkToken: captureAuthorization(tokenCheck) },
-    onAnswered: onResponse,
+    onAnswered: services.onResponse,
     clock,
     log,
     tls: tls !== null,
@@ -99,7 +83,6 @@ function captureAuthorization({ check, recordRefusal }: TokenCheck): CaptureAcce
   };
 }
 
-/** What callbacks are compared with where they are refused; `named` are never accepted. */
 function diagnosisCandidates({ authentication }: Config, named: readonly NamedSecret[]): Expected {
   const { signing, token } = authentication;
   const { secrets: accepted, toleranceSeconds } = signing;

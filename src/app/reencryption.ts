@@ -7,19 +7,11 @@ import type { EncryptedKind, EncryptedValue, Store } from "../store/index.ts";
 
 const PAGE_SIZE = 100;
 
-/** What each kind was sealed for. */
 const CONTEXTS: Record<EncryptedKind, (key: EncryptedValue["key"]) => string> = {
   failure: ([eventId = "", source = ""]) => failureContext({ eventId, source }),
   preparation: ([eventId = "", source = ""]) => preparationContext({ eventId, source }),
   user_tokens: ([userId = ""]) => userTokensContext(userId),
 };
-
-export interface ReencryptionResult {
-  /** Encrypted again with the current key. */
-  reencrypted: number;
-  /** Encrypted under a key that is not configured. */
-  unreadable: number;
-}
 
 /**
  * Encrypts under the current key whatever an earlier one encrypted, so that ENCRYPTION_KEY_PREVIOUS can go in the end.
@@ -29,8 +21,8 @@ export async function reencryptAll(
   store: Store["encryptedValues"],
   encryptor: Encryptor,
   isStopping: () => boolean = () => false,
-): Promise<ReencryptionResult> {
-  const done: ReencryptionResult = { reencrypted: 0, unreadable: 0 };
+) {
+  const done = { reencrypted: 0, unreadable: 0 };
   for (const kind of Object.keys(CONTEXTS) as EncryptedKind[]) {
     let page: EncryptedValue[];
     let after: EncryptedValue["key"] | undefined;
@@ -38,7 +30,8 @@ export async function reencryptAll(
       page = await store.page(kind, after, PAGE_SIZE);
       for (const value of page) {
         if (isStopping()) return done;
-        await reencryptOne(kind, value, store, encryptor, done);
+        const result = await reencryptOne(kind, value, store, encryptor);
+        if (result !== undefined) done[result] += 1;
       }
       after = page.at(-1)?.key;
     } while (page.length === PAGE_SIZE);
@@ -51,31 +44,27 @@ async function reencryptOne(
   value: EncryptedValue,
   store: Store["encryptedValues"],
   encryptor: Encryptor,
-  done: ReencryptionResult,
-): Promise<void> {
-  if (encryptor.isCurrent(value.encrypted)) return;
+): Promise<"reencrypted" | "unreadable" | undefined> {
+  if (encryptor.isCurrent(value.encrypted)) return undefined;
   const context = CONTEXTS[kind](value.key);
   let plain: Uint8Array;
   try {
     plain = encryptor.decrypt(value.encrypted, context);
   } catch {
-    done.unreadable += 1;
-    return;
+    return "unreadable";
   }
-  if (await store.replace(kind, value, encryptor.encrypt(plain, context))) done.reencrypted += 1;
+  return (await store.replace(kind, value, encryptor.encrypt(plain, context))) ? "reencrypted" : undefined;
 }
 
-const EVERY_MS = 3_600_000;
-
 /**
- * A pass at the start and one every hour, while ENCRYPTION_KEY_PREVIOUS is set: processes that have the old key alone may
+ * A pass at the start and one after each interval, while ENCRYPTION_KEY_PREVIOUS is set: processes that have the old key alone may
  * still run beside this one. @returns stops it, waits for its end
  */
 export function startReencryption(
   store: Store["encryptedValues"],
   encryptor: Encryptor,
   log: Log,
-  everyMs = EVERY_MS,
+  everyMs: number,
 ): () => Promise<void> {
   let stopping = false;
   let isFirst = true;

@@ -18,42 +18,30 @@ export function startRetentionJob(
   log: Log,
   captureBuffer: CaptureBuffer | null,
 ): () => Promise<void> {
-  let currentSweep = Promise.resolve();
-  const sweep = (): void => {
-    currentSweep = sweepOnce(store, retention, clock, log, captureBuffer);
-  };
-  sweep();
-  const timer = setInterval(sweep, EVERY_MS);
+  const { logDays, recordDays, refusedBytes } = retention;
+
+  async function sweep(): Promise<void> {
+    const now = clock.now();
+    const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
+    const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
+    const limits = { callbacks: daysAgo(logDays), refusedRowsKept: MAX_REFUSED_ROWS, refusedBytes };
+    try {
+      const swept = await store.retention.sweep({ ...limits, ...records, now });
+      if (swept.callbacks + swept.records + swept.stale > 0)
+        log.info({ ...swept }, "the retention job deleted rows");
+      // Captured requests are deleted once CAPTURE is off.
+      await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());
+    } catch (error) {
+      log.warn({ err: error }, "the retention job failed; it runs again in an hour");
+    }
+  }
+
+  let currentSweep = sweep();
+  const timer = setInterval(() => {
+    currentSweep = sweep();
+  }, EVERY_MS);
   return async () => {
     clearInterval(timer);
     await currentSweep;
   };
-}
-
-async function sweepOnce(
-  store: Store,
-  retention: Config["retention"],
-  clock: Clock,
-  log: Log,
-  captureBuffer: CaptureBuffer | null,
-): Promise<void> {
-  const now = clock.now();
-  const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS);
-  const { logDays, recordDays, refusedBytes } = retention;
-  const records = recordDays === null ? {} : { records: daysAgo(recordDays + RECORD_MARGIN_DAYS) };
-  try {
-    const swept = await store.retention.sweep({
-      callbacks: daysAgo(logDays),
-      refusedRowsKept: MAX_REFUSED_ROWS,
-      refusedBytes,
-      now,
-      ...records,
-    });
-    if (swept.callbacks + swept.records + swept.stale > 0)
-      log.info({ ...swept }, "the retention job deleted rows");
-    // Captured requests are deleted once CAPTURE is off.
-    await (captureBuffer === null ? store.captures.clear() : captureBuffer.sweep());
-  } catch (error) {
-    log.warn({ err: error }, "the retention job failed; it runs again in an hour");
-  }
 }

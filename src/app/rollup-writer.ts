@@ -3,34 +3,15 @@ import type { RollupCounts } from "../observability/index.ts";
 import { createPoller } from "../poller/index.ts";
 import type { Rollups } from "../store/index.ts";
 
-/** Adds what this process has counted of its callbacks to the table that all processes share. */
-export interface RollupWriter {
-  start(intervalMs: number): void;
-  /** Writes down what was counted until now; never rejects. */
-  flush(): Promise<void>;
-  /** The last counts go into the table too. */
-  stop(): Promise<void>;
-}
-
 /** While the database is away, an hour of them; what is older is left out of the overview. */
 const MAX_PENDING = 720;
 
-interface PendingCounts {
-  readonly slot: number;
-  readonly counts: readonly RollupCount[];
-}
-
 /**
- * What was counted belongs to the minute in which it is taken, also where the database takes it later. A count whose commit
+ * Adds what this process has counted of its callbacks to the table that all processes share. What was counted belongs to the minute in which it is taken, also where the database takes it later. A count whose commit
  * was not answered may be added twice: an overview is no ledger.
  */
-export function createRollupWriter(
-  counts: RollupCounts,
-  store: Rollups,
-  clock: Clock,
-  log: Log,
-): RollupWriter {
-  const pending: PendingCounts[] = [];
+export function createRollupWriter(counts: RollupCounts, store: Rollups, clock: Clock, log: Log) {
+  const pending: { readonly slot: number; readonly counts: readonly RollupCount[] }[] = [];
   let writing: Promise<void> | undefined;
 
   function take(): void {
@@ -51,6 +32,7 @@ export function createRollupWriter(
     }
   }
 
+  /** Never rejects. */
   async function flush(): Promise<void> {
     take();
     writing ??= write()
@@ -65,7 +47,7 @@ export function createRollupWriter(
   return {
     start: loop.start,
     flush,
-    async stop() {
+    async stop(): Promise<void> {
       await loop.stop();
       await writing;
       await flush();

@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxError, SandboxFlowView, SandboxResultView } from "../admin/index.ts";
+import type { Sandbox, SandboxError, SandboxResultView } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
 import type { OwnListener, SentCallback } from "../dev/sandbox/index.ts";
 import { endpointPaths, readTlsPair } from "../http/index.ts";
@@ -19,7 +19,6 @@ const CONFIGURED =
   "an authorization server is configured (OAUTH_ISSUER or OAUTH_TOKEN_URL), so that flows go there; the sandbox platform stands in " +
   "where there is none";
 
-/** What a developer tries out; null in production. */
 export function createSandbox(
   config: Config,
   { receiver, mask }: Services,
@@ -31,18 +30,14 @@ export function createSandbox(
     redirectUri,
     async samples() {
       const { samplesOf } = await loadSandbox();
-      const samples = await samplesOf(receiver.registry, receiver.clock.now());
-      return { events: samples.map(({ eventType, ...rest }) => ({ event_type: eventType, ...rest })) };
+      return { events: await samplesOf(receiver.registry, receiver.clock.now()) };
     },
     send: ({ body, path = "/api/platform/callback", version, sign = "right" }) =>
       orSandboxError(async ({ sendEvent }) => {
         const composed = { body, sign, ...(version === undefined ? {} : { version }) };
         const listener = await ownListener(config, origins);
-        return sandboxResultView(
-          body,
-          await sendEvent(composed, config.basePath + path, config.authentication, listener),
-          mask,
-        );
+        const sent = await sendEvent(composed, config.basePath + path, config.authentication, listener);
+        return sandboxResultView(body, sent, mask);
       }),
     async runOAuthFlow() {
       if (config.oauth !== null) return { status: 409, error: CONFIGURED };
@@ -56,16 +51,12 @@ export function createSandbox(
           redirectUri,
           platformOrigin: origins.admin,
         });
-        const view: SandboxFlowView = {
-          signed_in: isSignedIn,
-          steps: steps.map(({ url, body, durationMs, ...step }) => ({
-            ...step,
-            url: mask.url(url),
-            body: body === "" ? "" : mask.body(Buffer.from(body)),
-            duration_ms: durationMs,
-          })),
-        };
-        return view;
+        const masked = steps.map((step) => ({
+          ...step,
+          url: mask.url(step.url),
+          body: step.body === "" ? "" : mask.body(Buffer.from(step.body)),
+        }));
+        return { signed_in: isSignedIn, steps: masked };
       });
     },
   };

@@ -1,30 +1,28 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type ArrivalCounts, createArrivalCounts } from "../alerts/index.ts";
+import { createArrivalCounts } from "../alerts/index.ts";
 import type { Config } from "../config/index.ts";
-import { type CaptureBuffer, createCaptureBuffer } from "../dev/capture/index.ts";
+import type { CaptureBuffer } from "../dev/capture/index.ts";
 import type { Clock, Log } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { type Registry, SharedTimeLimit, type UserTokens } from "../handlers/index.ts";
 import type { OnAnswered } from "../http/index.ts";
 import {
-  type CallbackLog,
   createCallbackLog,
   createMask,
   createMetrics,
   createRollupCounts,
   type Logger,
   lineWriter,
-  type Mask,
   type Metrics,
 } from "../observability/index.ts";
 import type { Tracer } from "../observability/tracing/index.ts";
-import type { Observer } from "../pipeline/index.ts";
 import {
   ConcurrencyLimit,
   createRunLock,
   EventLock,
   errorText,
+  type Observer,
   type PipelineSettings,
   type Receiver,
   type Source,
@@ -32,8 +30,8 @@ import {
 import type { Credential, NamedSecret, Scheme } from "../sources/index.ts";
 import type { Store } from "../store/index.ts";
 import { createCallbackAppender } from "./callback-appender.ts";
-import { createEndpointCheckProofs, type EndpointCheckProofs } from "./endpoint-check-proofs.ts";
-import { createRollupWriter, type RollupWriter } from "./rollup-writer.ts";
+import { createEndpointCheckProofs } from "./endpoint-check-proofs.ts";
+import { createRollupWriter } from "./rollup-writer.ts";
 
 interface Dependencies {
   readonly config: Config;
@@ -44,6 +42,8 @@ interface Dependencies {
   readonly noteCredential: (credential: Credential) => void;
   /** Used to diagnose refused callbacks, and never accepted; none when left out. */
   readonly namedSecrets?: readonly NamedSecret[];
+  /** Null where callbacks are not kept for listeners. */
+  readonly captureBuffer?: CaptureBuffer | null;
   readonly tokens: UserTokens;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -51,27 +51,12 @@ interface Dependencies {
 }
 
 /** Everything between the listeners and the store. */
-export interface Services {
-  readonly source: Source;
-  readonly receiver: Receiver;
-  readonly mask: Mask;
-  readonly metrics: Metrics;
-  readonly callbackLog: CallbackLog;
-  /** Null where callbacks are not kept for listeners. */
-  readonly captureBuffer: CaptureBuffer | null;
-  readonly describeError: (error: unknown) => string;
-  readonly arrivals: ArrivalCounts;
-  readonly diagnosisSecrets: readonly NamedSecret[];
-  readonly endpointCheckProofs: EndpointCheckProofs;
-  readonly rollups: RollupWriter;
-  readonly onResponse: OnAnswered;
-}
+export type Services = ReturnType<typeof createServices>;
 
-/** Puts the inner rooms together; made once at the start. */
-export function createServices(dependencies: Dependencies): Services {
+export function createServices(dependencies: Dependencies) {
   const { config, store, registry, encryptor, scheme, noteCredential, tokens, clock, logger, tracer } =
     dependencies;
-  const { namedSecrets = [] } = dependencies;
+  const { namedSecrets = [], captureBuffer = null } = dependencies;
   const secretValues = [...config.secretValues, ...namedSecrets.map(({ secret }) => secret)];
   const mask = createMask({ ...config.mask, secretValues });
   const concurrency = new ConcurrencyLimit(config.maxWaitingCallbacks);
@@ -87,20 +72,12 @@ export function createServices(dependencies: Dependencies): Services {
     },
   });
   const callbackLog = createCallbackLog({
-    append: createCallbackAppender({
-      store,
-      clock,
-      log: logger,
-      refusedBytes: config.retention.refusedBytes,
-    }),
+    append: createCallbackAppender(store, config.retention.refusedBytes, clock, logger),
     logger,
     write: lineWriter(logger),
     clock,
     metrics,
   });
-  const captureBuffer = config.captureEnabled
-    ? createCaptureBuffer({ store: store.captures, encryptor, clock, log: logger })
-    : null;
   const describe = (error: unknown) => mask.text(errorText(error));
   const source: Source = { name: "platform", scheme };
   const receiver: Receiver = {
@@ -120,8 +97,6 @@ export function createServices(dependencies: Dependencies): Services {
     unsavedPreparations: new Map(),
     tokens,
   };
-  const counted = createCounters(metrics, dependencies);
-  const endpointChecks = createEndpointCheckProofs(encryptor, clock);
   return {
     source,
     receiver,
@@ -129,10 +104,9 @@ export function createServices(dependencies: Dependencies): Services {
     metrics,
     callbackLog,
     captureBuffer,
-    describeError: describe,
     diagnosisSecrets: namedSecrets,
-    endpointCheckProofs: endpointChecks,
-    ...counted,
+    endpointCheckProofs: createEndpointCheckProofs(encryptor, clock),
+    ...createCounters(metrics, dependencies),
   };
 }
 
@@ -147,21 +121,15 @@ function rulesOf(config: Config): PipelineSettings {
 }
 
 /** A callback is counted in one place: for the metrics, the overview, and the alert on silence. */
-function createCounters(
-  metrics: Metrics,
-  { registry, store, clock, logger }: Dependencies,
-): Pick<Services, "arrivals" | "rollups" | "onResponse"> {
+function createCounters(metrics: Metrics, { registry, store, clock, logger }: Dependencies) {
   const arrivals = createArrivalCounts(registry.types);
   const rollupCounts = createRollupCounts();
-  return {
-    arrivals,
-    rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger),
-    onResponse(reception, status, ms, source) {
-      metrics.callback(reception, status, ms / 1_000);
-      rollupCounts.note(source ?? "", reception.outcome, ms);
-      if (source !== undefined) arrivals.note(source, reception);
-    },
+  const onResponse: OnAnswered = (reception, status, ms, source) => {
+    metrics.callback(reception, status, ms / 1_000);
+    rollupCounts.note(source ?? "", reception.outcome, ms);
+    if (source !== undefined) arrivals.note(source, reception);
   };
+  return { arrivals, rollups: createRollupWriter(rollupCounts, store.rollups, clock, logger), onResponse };
 }
 
 /** A database server's disk is its own business. */
@@ -175,7 +143,6 @@ function freeDiskSpace({ database }: Config): { freeBytes?: () => Promise<number
   };
 }
 
-/** What the receive sequence reports, as metrics and warnings. */
 function createObserver(
   metrics: Metrics,
   noteCredential: (credential: Credential) => void,

@@ -4,8 +4,7 @@ import type { CallbackLogReader, EndpointCheck } from "../dev/endpoint-check/ind
 import { VERSIONS } from "../domain/index.ts";
 import { endpointPaths } from "../http/index.ts";
 import type { StoredCredentialUse } from "../store/index.ts";
-import type { ConfiguredSecret } from "./credential-uses.ts";
-import { secretName } from "./credential-uses.ts";
+import { type ConfiguredSecret, secretName } from "./credential-uses.ts";
 import { rotationAdvice } from "./doctor/check-secrets.ts";
 import {
   describeMethods,
@@ -19,10 +18,8 @@ import type { Services } from "./services.ts";
 
 type SourceView = SourcesView["items"][number];
 
-/** The source under which OAuth redirects are logged. */
 const OAUTH = "oauth";
 
-/** What platforms register, and whether it leads here. */
 export function createSources(
   config: Config,
   { receiver, source, callbackLog, endpointCheckProofs }: Services,
@@ -63,9 +60,8 @@ export function createSources(
       try {
         // Loaded on first use, to keep the start fast.
         const { checkEndpoint } = await import("../dev/endpoint-check/index.ts");
-        return endpointCheckView(
-          await Promise.all(urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue()))),
-        );
+        const checks = urls.map((url) => checkEndpoint(url, log, endpointCheckProofs.issue()));
+        return endpointCheckView(await Promise.all(checks));
       } finally {
         isChecking = false;
       }
@@ -132,10 +128,8 @@ function authenticationOf(
   });
 }
 
-function endpointCheckView(reaches: readonly EndpointCheck[]): EndpointCheckView {
-  const addresses = reaches.map(({ durationMs, ...reach }) => ({ ...reach, duration_ms: durationMs }));
-  const [first] = addresses;
-  const shown = addresses.find(({ reached }) => !reached) ?? first;
+function endpointCheckView(addresses: EndpointCheck[]): EndpointCheckView {
+  const shown = addresses.find(({ reached }) => !reached) ?? addresses[0];
   if (shown === undefined) throw new TypeError("a source has at least one address");
   return { ...shown, addresses };
 }

@@ -2,22 +2,20 @@ import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { type AdminDependencies, createAdminListener, createTokenCheck } from "../admin/index.ts";
 import type { Config } from "../config/index.ts";
+import type { CaptureBuffer, CaptureBufferOptions } from "../dev/capture/index.ts";
 import { type Clock, systemClock } from "../domain/index.ts";
 import { createEncryptor } from "../encryption/index.ts";
-import type { Handler } from "../handlers/index.ts";
-import { isRejected } from "../handlers/index.ts";
+import { type Handler, isRejected } from "../handlers/index.ts";
 import { reloadOnChange } from "../http/index.ts";
 import { createCodeExchange, createUserTokens, type RenewableTokens } from "../oauth/index.ts";
-import type { Logger } from "../observability/index.ts";
-import { createMask, withTraceIds } from "../observability/index.ts";
-import type { Tracer } from "../observability/tracing/index.ts";
+import { createMask, type Logger, withTraceIds } from "../observability/index.ts";
 import { errorText, LATE_WORK_MS } from "../pipeline/index.ts";
 import { discard, dryRunReplay, replay } from "../retry/index.ts";
 import type { Migration, Store } from "../store/index.ts";
 import { adminAccess, packageVersion } from "./admin-access.ts";
 import { createAdminConnections } from "./admin-connections.ts";
-import { createBackgroundWork, leaseTiming, type PollIntervals } from "./background-work.ts";
-import { type ConfiguredSecret, configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
+import { createBackgroundWork, leaseTiming, POLL_INTERVALS, type PollIntervals } from "./background-work.ts";
+import { configuredSecrets, createCredentialUseRecorder } from "./credential-uses.ts";
 import { readDiagnosisSecrets } from "./diagnosis-secrets.ts";
 import { configuredHandlers, migrationsOf } from "./handlers.ts";
 import { closeListener, listen, originOf, stopAll, tlsPair, type UndoStep } from "./listeners.ts";
@@ -27,12 +25,11 @@ import { configuredAuthorizationServer, createPlatformScheme } from "./platform.
 import { publicListener } from "./public-listener.ts";
 import { startReencryption } from "./reencryption.ts";
 import { startRetentionJob } from "./retention-job.ts";
-import { createSandbox, type ListenerOrigins } from "./sandbox.ts";
+import { createSandbox } from "./sandbox.ts";
 import { createServices, type Services } from "./services.ts";
 import { createSources } from "./sources.ts";
 import { logStartupWarnings } from "./startup-warnings.ts";
 
-/** What a receiver is made of besides its configuration. */
 export interface StartOptions extends PollIntervals {
   readonly handlers?: readonly Handler[];
   readonly migrations?: readonly Migration[];
@@ -40,7 +37,6 @@ export interface StartOptions extends PollIntervals {
   readonly logger: Logger;
 }
 
-/** A receiver that serves. */
 export interface RunningReceiver {
   /** Where the public listener can be reached from this machine, without the base path. */
   readonly publicOrigin: string;
@@ -51,7 +47,6 @@ export interface RunningReceiver {
   stop(): Promise<void>;
 }
 
-/** A receiver into which a test can look. */
 export interface InspectableReceiver extends RunningReceiver {
   readonly store: Store;
   /** Does what is due by the clock now, once, and resolves when it has ended: retries, deliveries, tokens. */
@@ -70,7 +65,6 @@ export async function start(config: Config, options: StartOptions): Promise<Runn
 /** The stack of an error from a handler's helpers must reach the handler: Node keeps only ten frames by default. */
 const STACK_FRAMES = 25;
 
-/** The same, for `testing/`. @throws as `start` does */
 export async function startInspectableReceiver(
   config: Config,
   options: StartOptions,
@@ -78,7 +72,15 @@ export async function startInspectableReceiver(
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, STACK_FRAMES);
   const undo: UndoStep[] = [];
   try {
-    return await startSteps(config, options, undo);
+    const started = await startSteps(config, options, undo);
+    let stopped: Promise<void> | undefined;
+    return {
+      ...started,
+      stop() {
+        stopped ??= stopAll(undo);
+        return stopped;
+      },
+    };
   } catch (error) {
     await stopAll(undo);
     throw error;
@@ -89,7 +91,7 @@ async function startSteps(
   config: Config,
   options: StartOptions,
   undo: UndoStep[],
-): Promise<InspectableReceiver> {
+): Promise<Omit<InspectableReceiver, "stop">> {
   const { clock = systemClock } = options;
   const { logger, tracer } = await startTracing(config, options.logger, undo);
   const origins = { public: "", admin: "" };
@@ -106,17 +108,14 @@ async function startSteps(
   const scheme = await createPlatformScheme(config, clock);
   const namedSecrets = await readDiagnosisSecrets(config);
   const channels = await notificationChannels(config, logger);
-  const store = await openOwnStore(
-    config,
-    migrationsOf(registry, options.migrations ?? []),
-    clock,
-    logger,
-    undo,
-  );
+  const migrations = migrationsOf(registry, options.migrations ?? []);
+  const store = await openOwnStore(config, migrations, clock, logger, undo);
   const tokens = createUserTokens({ store: store.userTokens, platform, encryptor, clock, log: logger });
   const secrets = await configuredSecrets(config);
   const noteCredential = await createCredentialUseRecorder(secrets, store, clock, logger);
-  const parts = { config, store, registry, encryptor, scheme, noteCredential };
+  const captures = { store: store.captures, encryptor, clock, log: logger };
+  const captureBuffer = config.captureEnabled ? await openCaptureBuffer(captures) : null;
+  const parts = { config, store, registry, encryptor, scheme, noteCredential, captureBuffer };
   const services = createServices({ ...parts, tokens, clock, logger, tracer, namedSecrets });
   undo.push(
     () => services.callbackLog.close(),
@@ -127,18 +126,22 @@ async function startSteps(
   const destinations = configuredChannelNames(config);
   await logStartupWarnings(config, store, registry, destinations, logger);
   const state = { serving: false };
-  const tokenAccessChecks = tokenAccess(config, services);
+  const access = adminAccess(config, encryptor, clock);
+  const tokenCheck = createTokenCheck({ access, ...services.receiver });
   const adminConnections = createAdminConnections(logger);
   undo.push(async () => adminConnections.close());
-  const adminServices = { ...services, ...tokenAccessChecks, secrets, guard: adminConnections.guard };
-  const admin = await adminListener(config, adminServices, tokens, destinations, state, origins);
+  const sources = createSources(config, services, secrets, origins);
+  const guarded = { access, tokenCheck, guard: adminConnections.guard, isServing: () => state.serving };
+  const adminParts = { ...guarded, tokens, channelNames: destinations, sources };
+  const sandbox = createSandbox(config, services, origins);
+  const admin = await adminListener(config, services, sandbox, adminParts);
   undo.push(() => closeListener({ server: admin.server, close: () => admin.close() }));
   await listen(admin, config.admin, "ADMIN_");
   origins.admin = originOf(admin, "http");
 
   const background = createBackgroundWork(config, services, tokens, channels);
   undo.push(() => background.stop());
-  const listener = publicListener(config, tls, { platform, ...tokenAccessChecks }, services);
+  const listener = publicListener(config, tls, { platform, tokenCheck }, services);
   undo.push(() => closeListener(listener));
   await listen(listener, config.listen, "");
   origins.public = originOf(listener, tls === null ? "http" : "https");
@@ -149,8 +152,14 @@ async function startSteps(
   undo.push(async () => {
     state.serving = false;
   });
-  const addresses = { publicOrigin: origins.public, adminOrigin: origins.admin, broken: store.broken };
-  return runningReceiver({ ...addresses, store, runDue: background.runDue }, undo);
+  const addresses = { publicOrigin: origins.public, adminOrigin: origins.admin };
+  return { ...addresses, broken: store.broken, store, runDue: background.runDue };
+}
+
+/** Loaded where callbacks are kept for listeners, and only there. */
+async function openCaptureBuffer(options: CaptureBufferOptions): Promise<CaptureBuffer> {
+  const { createCaptureBuffer } = await import("../dev/capture/index.ts");
+  return createCaptureBuffer(options);
 }
 
 /** An SQLite file has one receiver: whatever is leased was left by one that has ended. */
@@ -176,7 +185,7 @@ function startUpkeep(
   undo: UndoStep[],
 ): void {
   const { store, encryptor, clock } = receiver;
-  const { logger, server, resealPollMs } = options;
+  const { logger, server, resealPollMs = POLL_INTERVALS.resealPollMs } = options;
   undo.push(startRetentionJob(store, config.retention, clock, logger, captureBuffer));
   if (config.previousEncryptionKeys.length > 0)
     undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
@@ -185,71 +194,36 @@ function startUpkeep(
   undo.push(async () => stopWatching());
 }
 
-function runningReceiver(receiver: Omit<InspectableReceiver, "stop">, undo: UndoStep[]): InspectableReceiver {
-  let stopped: Promise<void> | undefined;
-  return {
-    ...receiver,
-    stop() {
-      stopped ??= stopAll(undo);
-      return stopped;
-    },
-  };
-}
-
-/** The tokens of the admin API, and the one count of wrong ones. */
-function tokenAccess(
-  config: Config,
-  { receiver }: Services,
-): Pick<AdminDependencies, "access" | "tokenCheck"> {
-  const access = adminAccess(config, receiver.encryptor, receiver.clock);
-  return { access, tokenCheck: createTokenCheck({ access, ...receiver }) };
-}
+type OwnAdminParts = "access" | "tokenCheck" | "guard" | "channelNames" | "isServing" | "sources";
 
 async function adminListener(
   config: Config,
-  services: Services &
-    Pick<AdminDependencies, "access" | "tokenCheck" | "guard"> & {
-      readonly secrets: readonly ConfiguredSecret[];
-    },
-  tokens: RenewableTokens,
-  destinations: readonly string[],
-  state: { readonly serving: boolean },
-  origins: ListenerOrigins,
+  { receiver, metrics, callbackLog, mask, rollups }: Services,
+  sandbox: AdminDependencies["sandbox"],
+  { tokens, ...own }: Pick<AdminDependencies, OwnAdminParts> & { readonly tokens: RenewableTokens },
 ): Promise<FastifyInstance> {
-  const { receiver, metrics, callbackLog, describeError, mask, access, tokenCheck, guard } = services;
   const timing = leaseTiming(config);
   return createAdminListener({
-    guard,
-    access,
-    tokenCheck,
+    ...own,
     about: { environment: config.environment, version: await packageVersion() },
     store: receiver.store,
     metrics,
     callbackLog,
-    channelNames: destinations,
     clock: receiver.clock,
     log: receiver.log,
-    describeError,
+    describeError: receiver.describe,
     mask,
     replay: (key) => replay(key, timing, receiver),
     dryRun: (key) => dryRunReplay(key, timing, receiver),
     revoke: tokens.revoke,
     discard: (key) => discard(key, timing, receiver),
-    flushRollups: services.rollups.flush,
-    isServing: () => state.serving,
-    sources: createSources(config, services, services.secrets, origins),
-    sandbox: createSandbox(config, services, origins),
+    flushRollups: rollups.flush,
+    sandbox,
   });
 }
 
-interface StartedTracing {
-  readonly tracer: Tracer | undefined;
-  /** Its lines carry the ids of the trace in which they are written. */
-  readonly logger: Logger;
-}
-
 /** Loads OpenTelemetry where the environment asks for traces, and only there. */
-async function startTracing(config: Config, logger: Logger, undo: UndoStep[]): Promise<StartedTracing> {
+async function startTracing(config: Config, logger: Logger, undo: UndoStep[]) {
   if (config.tracing === null) return { tracer: undefined, logger };
   const { openTracing } = await import("../observability/tracing/opentelemetry/index.ts");
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });

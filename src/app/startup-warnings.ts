@@ -4,7 +4,6 @@ import type { Registry } from "../handlers/index.ts";
 import type { Failures, Store } from "../store/index.ts";
 import { SIGNED_IN, unhandledSignIn, unsignedBodyWarning } from "./platform.ts";
 
-/** Warnings for the operator at a start; they do not prevent it. */
 export async function logStartupWarnings(
   config: Config,
   store: Store,
@@ -32,22 +31,18 @@ async function warnUnhandled(failures: Failures, registry: Registry, log: Log): 
     const types = waiting
       .filter(({ version, eventType }) => registry.find(version as Version, eventType) === undefined)
       .map(({ eventType, version, count }) => `${eventType} (${version}): ${count}`);
-    if (types.length > 0) {
+    if (types.length > 0)
       log.warn(
         { types },
         "events wait for a retry without a handler for their types: configure the " +
           "handlers (HANDLERS, oncehook.config.ts), or discard the events",
       );
-    }
   } catch (error) {
     log.warn({ err: error }, "reading the types of waiting events failed");
   }
 }
 
-/**
- * Channels with waiting deliveries that are no longer configured.
- * @returns a sentence for each
- */
+/** Channels with waiting deliveries that are no longer configured. @returns a sentence for each */
 export function unconfiguredChannelWarnings(
   waiting: ReadonlyMap<string, number>,
   destinations: readonly string[],

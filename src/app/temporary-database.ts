@@ -5,9 +5,7 @@ import { errorReason } from "../domain/index.ts";
 import { StartError } from "./start-error.ts";
 
 export interface TemporaryDatabase {
-  /** As in DATABASE_URL. */
   readonly url: string;
-  /** Takes away what was made for it. */
   remove(): Promise<void>;
 }
 
@@ -18,8 +16,7 @@ export interface TemporaryDatabase {
  */
 export async function temporaryDatabase(given?: string): Promise<TemporaryDatabase> {
   if (given === undefined) return temporarySqliteFile();
-  if (given.startsWith("sqlite:")) return { url: given, remove: async () => {} };
-  // An address of another kind is the configuration's to refuse, in its words.
+  // A file that is named stays; an address of another kind is the configuration's to refuse.
   if (!/^postgres(ql)?:\/\//.test(given)) return { url: given, remove: async () => {} };
   const { createScratchDatabase } = await import("../store/postgres/index.ts");
   try {

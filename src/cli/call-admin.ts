@@ -1,18 +1,11 @@
-import { Command } from "commander";
-import {
-  type AdminClient,
-  AdminError,
-  createAdminClient,
-  type PageOf,
-  type PageParams,
-} from "../admin-client/index.ts";
+import { Command, InvalidArgumentError } from "commander";
+import { type AdminClient, AdminError, createAdminClient, type PageOf } from "../admin-client/index.ts";
 import type { Config } from "../config/index.ts";
 import { ENV_OPTION, loadConfiguration } from "./load-configuration.ts";
-import { parseCursor, wholeNumber } from "./option-parsers.ts";
 import { JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
 import { UsageError, UserError } from "./user-error.ts";
 
-export interface AdminOptions {
+export interface AdminOptions extends JsonOptions {
   readonly adminPort?: number;
   readonly env?: string;
 }
@@ -42,6 +35,18 @@ export async function callAdmin<Answer>(
   }
 }
 
+/** Asks, and prints the answer: as JSON where that was asked for, otherwise in words. */
+export async function printAnswer<Answer>(
+  options: AdminOptions,
+  ask: (client: AdminClient) => Promise<Answer>,
+  words: (answer: Answer) => string,
+  limitOf?: (config: Config) => number,
+): Promise<Answer> {
+  const answer = await callAdmin(options, ask, limitOf);
+  printResult(options, answer, () => words(answer));
+  return answer;
+}
+
 function originOf({ admin }: Config, port: number | undefined): string {
   const host = admin.host.includes(":") ? `[${admin.host}]` : admin.host;
   return `http://${host}:${port ?? admin.port}`;
@@ -58,14 +63,28 @@ function adminErrorMessage(cause: unknown, origin: string, timeLimitMs: number):
   return `${origin} did not answer. Is the receiver running (npm start), with these variables?`;
 }
 
-export interface ListOptions extends AdminOptions, JsonOptions {
+export interface ListOptions extends AdminOptions {
   readonly limit: number;
   readonly cursor?: string;
 }
 
 export const MAX_LIMIT = 200;
 
-/** Options of every command that asks the running receiver. */
+/** Reads the value of an option, for Commander: it names the option and exits with 2. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** The place at which a list continues, as the page before it printed it. */
+export function parseCursor(text: string): string {
+  if (/^[1-9]\d{0,15}(?:\.\d{1,15}){0,2}$/.test(text)) return text;
+  throw new InvalidArgumentError("Expected what the page before it printed after --cursor.");
+}
+
 export function adminCommand(name: string): Command {
   return new Command(name)
     .option(
@@ -81,10 +100,6 @@ export function listCommand(name: string): Command {
   return adminCommand(name)
     .option("--limit <count>", "how many, up to 200", wholeNumber(1, MAX_LIMIT), 20)
     .option("--cursor <cursor>", "the page after another, whose last line says this", parseCursor);
-}
-
-export function pagingOf({ limit, cursor }: ListOptions): PageParams {
-  return { limit, ...(cursor === undefined ? {} : { cursor }) };
 }
 
 export function printList(

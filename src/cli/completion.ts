@@ -27,7 +27,6 @@ export function completionCommand(): Command {
  */
 type Row = readonly [command: string, word: string, kind: string, description: string];
 
-/** The program and everything below it, as its help shows them. */
 function* rowsOf(command: Command, path: string): Generator<Row> {
   const help = command.createHelp();
   const subcommands = help.visibleCommands(command);
@@ -75,7 +74,6 @@ function firstSentence(text: string): string {
 const quoted = (table: string) => `'\n${table.replaceAll("'", "'\\''")}\n'`;
 const quotedForFish = (table: string) => `'${table.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-/** Sets `kind` to the kind of a word after a command. */
 const kindFunction = (table: string) => `_oncehook_table=${quoted(table)}
 _oncehook_kind() {
   kind="\${_oncehook_table#*$'\\n'"$1|$2|"}"

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type CopyReport, copyDatabase } from "../app/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import { brokenInvariants, databaseSummary, invariantLine, verifySummary } from "./database-commands.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { JSON_OPTION, type JsonOptions, printResult, table } from "./output.ts";
@@ -34,15 +33,16 @@ async function copyAll(options: CopyOptions): Promise<void> {
     throw new UsageError(`--to: got ${JSON.stringify(to)}, expected postgres://user@host/name`);
   // As if it were configured, so that it is checked and opened as the receiver will open it.
   if (to !== undefined) process.env.DATABASE_URL = to;
-  const { config, file } = await loadConfiguration(options);
+  const { config, handlers, migrations } = await loadConfiguration(options);
   if (config.database.kind !== "postgres")
     throw new UsageError("--to: not given, and DATABASE_URL is no PostgreSQL database; name the target");
+  const { skip = [] } = options;
   const report = await copyDatabase({
     from,
     config,
-    handlers: (file.handlers ?? []) as readonly Handler[],
-    migrations: file.migrations ?? [],
-    skip: options.skip ?? [],
+    handlers,
+    migrations,
+    skip,
     onProgress: progressLines(),
   });
   printResult(options, report, () => {

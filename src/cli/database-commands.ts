@@ -9,7 +9,6 @@ import {
   verifyDatabase,
 } from "../app/index.ts";
 import { loadDatabase } from "../config/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import type { IntegrityReport, InvariantResult } from "../store/index.ts";
 import {
   type ConfigurationOptions,
@@ -49,10 +48,6 @@ export function databaseSummary(
   return `${name}: environment ${environment ?? "not stamped yet"}, ${records} events${newest}`;
 }
 
-interface VerifyOptions extends DatabaseOptions {
-  readonly json?: true;
-}
-
 export function verifyCommand(): Command {
   return databaseCommand("verify")
     .description(
@@ -60,7 +55,7 @@ export function verifyCommand(): Command {
     )
     .argument("[file]", "an SQLite file, such as a backup, instead of DATABASE_URL")
     .option("--json", "print what was found as JSON, for scripts")
-    .action(async (file: string | undefined, options: VerifyOptions) => {
+    .action(async (file: string | undefined, options: DatabaseOptions & JsonOptions) => {
       const where = loadDatabaseLocation(options);
       const checked = await verifyDatabase(where, file);
       const database = databaseName(where.database, file);
@@ -81,7 +76,6 @@ export function brokenInvariants({ invariants }: IntegrityReport): readonly Inva
   return invariants.filter(({ violations }) => violations > 0);
 }
 
-/** The last line: how many hold, and where to read on. */
 export function verifySummary(checked: IntegrityReport): string {
   const broken = brokenInvariants(checked).length;
   const all = checked.invariants.length;
@@ -89,7 +83,6 @@ export function verifySummary(checked: IntegrityReport): string {
   return `${broken} of ${all} do not hold; docs/reliability.md, "What verify finds", says what each means and what to do`;
 }
 
-/** One invariant, and what breaks it. */
 export function invariantLine({ name, message, violations, examples }: InvariantResult): string {
   const line = `${name}: ${message}`;
   if (violations === 0) return `${styleText("green", "ok     ")} ${line}`;
@@ -147,11 +140,9 @@ export function migrateCommand(): Command {
     )
     .option(...JSON_OPTION)
     .action(async (options: ConfigurationOptions & JsonOptions & { acceptNewKey?: true }) => {
-      const { config, file } = await loadConfiguration(options);
-      const handlers = (file.handlers ?? []) as readonly Handler[];
-      const { applied } = await migrate(config, handlers, file.migrations ?? [], {
-        acceptNewKey: options.acceptNewKey ?? false,
-      });
+      const { config, handlers, migrations } = await loadConfiguration(options);
+      const acceptNewKey = options.acceptNewKey ?? false;
+      const { applied } = await migrate(config, handlers, migrations, { acceptNewKey });
       const done = applied.map((name) => `applied ${name}\n`).join("");
       printResult(options, { applied }, () => (done === "" ? "the database is up to date\n" : done));
     });

@@ -4,7 +4,6 @@ import type { Command } from "commander";
 import { type Finding, runDoctor } from "../app/index.ts";
 import type { EnvironmentFile } from "../config/index.ts";
 import { fileErrorText } from "../domain/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import { type ConfigurationOptions, configurationCommand, loadConfiguration } from "./load-configuration.ts";
 import { escapeLines, JSON_OPTION, type JsonOptions, printResult } from "./output.ts";
 import { UserError } from "./user-error.ts";
@@ -29,10 +28,9 @@ export function doctorCommand(): Command {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
-  const { config, file } = await loadConfiguration(options);
+  const { config, handlers } = await loadConfiguration(options);
   const files = await environmentFiles(options.compare);
-  const own = (file.handlers ?? []) as readonly Handler[];
-  const findings = await runDoctor(config, options.registered ?? [], files, own);
+  const findings = await runDoctor(config, options.registered ?? [], files, handlers);
   if (options.json === true) printResult(options, findings, () => "");
   else process.stdout.write(findings.map((finding) => `${lineOf(finding)}\n`).join(""));
   if (findings.some(({ level }) => level === "failure")) process.exitCode = 1;

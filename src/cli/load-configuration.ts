@@ -1,34 +1,21 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { Command } from "commander";
-import {
-  type Config,
-  type ConfigFile,
-  type ConfigUse,
-  loadConfigFile,
-  loadEnvironment,
-} from "../config/index.ts";
+import { type ConfigUse, loadConfigFile, loadEnvironment } from "../config/index.ts";
 import { fileErrorText } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import { UserError } from "./user-error.ts";
 
-export interface LoadedConfiguration {
-  readonly config: Config;
-  readonly file: ConfigFile;
-  /** The secrets that were generated just now, outside production, and where they lie. */
-  readonly generated: readonly string[];
-  readonly secretsFile: string | undefined;
-}
+export type LoadedConfiguration = Awaited<ReturnType<typeof loadConfiguration>>;
 
 /** The configuration of the process: the environment, an environment file where one is named, and oncehook.config.ts. */
-export async function loadConfiguration(
-  options: ConfigurationOptions = {},
-  use: ConfigUse = {},
-): Promise<LoadedConfiguration> {
+export async function loadConfiguration(options: ConfigurationOptions = {}, use: ConfigUse = {}) {
   if (options.env !== undefined) loadEnvFile(options.env);
   const cwd = process.cwd();
   const file = await loadConfigFile(cwd, options.config);
-  const { config, generated, secretsFile } = await loadEnvironment({ env: process.env, cwd, file, use });
-  return { config, file, generated, secretsFile };
+  const handlers = (file.handlers ?? []) as readonly Handler[];
+  const loaded = await loadEnvironment({ env: process.env, cwd, file, use });
+  return { ...loaded, handlers, migrations: file.migrations ?? [] };
 }
 
 export interface ConfigurationOptions {
@@ -36,7 +23,6 @@ export interface ConfigurationOptions {
   readonly config?: string;
 }
 
-/** What every command that takes `--env` says of it. */
 export const ENV_OPTION = [
   "--env <file>",
   "read variables from a file as well; the environment wins",

@@ -6,11 +6,12 @@ import {
   type ListOptions,
   listCommand,
   MAX_LIMIT,
-  pagingOf,
+  parseCursor,
+  printAnswer,
   printList,
+  wholeNumber,
 } from "./call-admin.ts";
-import { parseCursor, wholeNumber } from "./option-parsers.ts";
-import { escapeControls, printResult, table } from "./output.ts";
+import { escapeControls, table } from "./output.ts";
 
 interface EventListOptions extends ListOptions, FailureFilterOptions {
   readonly id?: string;
@@ -24,10 +25,8 @@ export function eventCommand(): Command {
     .option("--limit <count>", "how many callbacks and attempts, up to 200", wholeNumber(1, MAX_LIMIT), 100)
     .option("--cursor <cursor>", "the later part of a time line, whose last line says this", parseCursor)
     .action(async (eventId: string, options: ListOptions & { readonly source: string }) => {
-      const history = await callAdmin(options, ({ events }) =>
-        events.get(options.source, eventId, pagingOf(options)),
-      );
-      printResult(options, history, () => eventHistoryText(history));
+      const { source, limit, cursor } = options;
+      await printAnswer(options, ({ events }) => events.get(source, eventId, { limit, cursor }), historyText);
     });
 }
 
@@ -36,9 +35,8 @@ export function eventsCommand(): Command {
     .description("List the events that the running receiver has handled, newest first.")
     .option("--id <event_id>", "this event alone")
     .action(async (options: EventListOptions) => {
-      const { id } = options;
-      const query = { ...pagingOf(options), ...(id === undefined ? {} : { event_id: id }) };
-      const list = await callAdmin(options, ({ events }) => events.list(query));
+      const { id, limit, cursor } = options;
+      const list = await callAdmin(options, ({ events }) => events.list({ limit, cursor, event_id: id }));
       const rows = list.items.map(({ event_id, source, event_type, processed_at, result }) => [
         event_id,
         source,
@@ -57,9 +55,9 @@ export function failuresCommand(): Command {
     .option("--source <source>", "failures of events that came from it")
     .option("--id <event_id>", "the failure of this event alone")
     .action(async (options: EventListOptions) => {
-      const { id } = options;
-      const filter = { ...failureFilter(options), ...(id === undefined ? {} : { event_id: id }) };
-      const query = { ...pagingOf(options), ...filter };
+      const { id, limit, cursor } = options;
+      const filter = { ...failureFilter(options), event_id: id };
+      const query = { limit, cursor, ...filter };
       const list = await callAdmin(options, async ({ failures }) => {
         // A page without items that has a cursor is a look that has come to nothing yet.
         let page = await failures.list(query);
@@ -78,28 +76,20 @@ export function failuresCommand(): Command {
         firstLine(failure.error),
       ]);
       const head = ["event_id", "source", "type", "state", "attempts", "next retry", "code", "error"];
-      const none = Object.keys(filter).length === 0 ? "no event has failed" : "no such failure";
+      const none = isEmpty(filter) ? "no event has failed" : "no such failure";
       printList(list, options, head, rows, none);
     });
 }
 
-type TimelineEntry = EventHistoryView["timeline"][number];
-
-function eventHistoryText({
-  source,
-  event_id,
-  failure,
-  event,
-  timeline,
-  timeline_cursor,
-}: EventHistoryView): string {
+function historyText(history: EventHistoryView): string {
+  const { source, event_id, timeline, timeline_cursor } = history;
   const head = ["time", "what", "outcome", "status", "ms", "error"];
   const more = timeline_cursor === null ? "" : `later: --cursor ${timeline_cursor}\n`;
   const lines = table(head, timeline.map(timelineCells));
-  return `${escapeControls(event_id)} of ${source}: ${eventStatus({ failure, event })}\n\n${lines}\n${more}`;
+  return `${escapeControls(event_id)} of ${source}: ${eventStatus(history)}\n\n${lines}\n${more}`;
 }
 
-function eventStatus({ failure, event }: Pick<EventHistoryView, "failure" | "event">): string {
+function eventStatus({ failure, event }: EventHistoryView): string {
   if (event !== null) return `${event.event_type}, handled at ${event.processed_at}`;
   if (failure === null) return "no handler has handled it, and no retry waits";
   const { event_type, next_attempt_at } = failure;
@@ -113,20 +103,14 @@ const ATTEMPTS = {
   bulk: "bulk replay",
 } as const;
 
-function timelineCells(entry: TimelineEntry): string[] {
+function timelineCells(entry: EventHistoryView["timeline"][number]): string[] {
   switch (entry.kind) {
     case "delivery":
     case "attempt": {
-      const { at, outcome, response_status, duration_ms, error } = entry;
       const what = entry.kind === "delivery" ? "callback" : ATTEMPTS[entry.by];
-      return [
-        at,
-        what,
-        outcome,
-        String(response_status ?? ""),
-        duration_ms.toFixed(1),
-        firstLine(error ?? ""),
-      ];
+      const { response_status, duration_ms, error } = entry;
+      const details = [String(response_status ?? ""), duration_ms.toFixed(1), firstLine(error ?? "")];
+      return [entry.at, what, entry.outcome, ...details];
     }
     case "failure":
       return [entry.at, `failure, ${entry.state}`, entry.code, "", "", ""];
@@ -146,7 +130,6 @@ export function firstLine(text: string): string {
   return escapeControls(line);
 }
 
-/** Options that say which failures are meant. */
 export interface FailureFilterOptions {
   readonly state?: "waiting" | "exhausted";
   readonly source?: string;
@@ -162,10 +145,9 @@ export function withFailureFilter(command: Command): Command {
 }
 
 export function failureFilter({ state, source, type, code }: FailureFilterOptions): FailureFilter {
-  return {
-    ...(state === undefined ? {} : { state }),
-    ...(source === undefined ? {} : { source }),
-    ...(type === undefined ? {} : { event_type: type }),
-    ...(code === undefined ? {} : { code }),
-  };
+  return { state, source, event_type: type, code };
+}
+
+export function isEmpty(filter: FailureFilter): boolean {
+  return Object.values(filter).every((value) => value === undefined);
 }

@@ -51,14 +51,12 @@ export function table(head: readonly string[], given: readonly (readonly string[
   return [line(head), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)].join("\n");
 }
 
-/** What every command that takes `--json` says of it. */
 export const JSON_OPTION = ["--json", "print the result as JSON, for scripts"] as const;
 
 export interface JsonOptions {
   readonly json?: true;
 }
 
-/** Prints a result: as JSON where that was asked for, otherwise in words. */
 export function printResult({ json }: JsonOptions, result: unknown, words: () => string): void {
   process.stdout.write(json === true ? `${escapedJson(result, 2)}\n` : escapeLines(words()));
 }

@@ -15,5 +15,4 @@ export function packageManifest(): Manifest {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 }
 
-/** The version of the package this file was started from. */
 export const VERSION: string = packageManifest().version;

@@ -1,14 +1,13 @@
 import { Command } from "commander";
+import type { AdminClient } from "../admin-client/index.ts";
+import { type AdminOptions, adminCommand, printAnswer, wholeNumber } from "./call-admin.ts";
 import { completionCommand } from "./completion.ts";
 import { copyCommand } from "./copy-command.ts";
 import { backupCommand, migrateCommand, restoreCommand, verifyCommand } from "./database-commands.ts";
-import { demoCommand } from "./demo/demo-command.ts";
 import { doctorCommand } from "./doctor-command.ts";
-import { initCommand } from "./init/init-command.ts";
-import { listenCommand } from "./listen/listen-command.ts";
+import { listenCommand } from "./listen.ts";
 import { eventCommand, eventsCommand, failuresCommand } from "./look-up-commands.ts";
 import { notificationsCommand } from "./notifications-command.ts";
-import { oauthCommand } from "./oauth-command.ts";
 import { VERSION } from "./own-package.ts";
 import { discardCommand, replayCommand } from "./replay-commands.ts";
 import { sendCommand, signCommand } from "./send-commands.ts";
@@ -20,7 +19,6 @@ const EXIT_CODES = `
 Exit codes: 0 success, 1 failure (the message gives cause and remedy), 2 invalid usage.
 Configuration comes from the environment and from oncehook.config.ts; docs/configuration.md lists the variables.`;
 
-/** The command line, a file a command. */
 export function createProgram(): Command {
   const program = new Command("oncehook")
     .description("Receives callbacks from platforms and handles each event exactly once.")
@@ -51,10 +49,39 @@ export function createProgram(): Command {
     doctorCommand(),
     demoCommand(),
     completionCommand(),
-  ]) {
+  ])
     program.addCommand(withSettings(command, program));
-  }
   return program;
+}
+
+function oauthCommand(): Command {
+  const state = adminCommand("state")
+    .description("Register the state of an OAuth flow that the platform starts.")
+    .argument("<state>", "the state that the redirect will bring back, at least 16 characters")
+    .option("--expires-in <seconds>", "how long it is expected, up to a day", wholeNumber(1, 86_400), 600)
+    .action(async (state: string, options: AdminOptions & { readonly expiresIn: number }) => {
+      const ask = ({ oauth }: AdminClient) => oauth.expectState({ state, expires_in: options.expiresIn });
+      await printAnswer(options, ask, ({ expires_at }) => `the state is expected until ${expires_at}\n`);
+    });
+  return new Command("oauth").description("OAuth flows.").addCommand(state);
+}
+
+// What these two do is loaded when it is asked for: a receiver that starts has no use for it.
+function initCommand(): Command {
+  return new Command("init")
+    .description(
+      "Write the first files of a project: configuration, a handler, its test. Nothing is written over.",
+    )
+    .argument("[folder]", "the project's folder, made where there is none", ".")
+    .action(async (folder: string) => (await import("./init.ts")).init(folder));
+}
+
+function demoCommand(): Command {
+  return new Command("demo")
+    .description(
+      "Start a receiver on a temporary database, send it valid and invalid callbacks, and show the results.",
+    )
+    .action(async () => (await import("./demo.ts")).demo());
 }
 
 /** Commands below a command too: otherwise they would end the process themselves, with 1 for a wrong option. */

@@ -3,14 +3,12 @@ import type { Command } from "commander";
 import type { AdminClient, BulkReplayView, ReplayView } from "../admin-client/index.ts";
 import { maxAttemptMs } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
-import { type FailureFilterOptions, failureFilter, withFailureFilter } from "./look-up-commands.ts";
-import { wholeNumber } from "./option-parsers.ts";
-import { escapeControls, type JsonOptions, printResult } from "./output.ts";
+import { type AdminOptions, adminCommand, callAdmin, printAnswer, wholeNumber } from "./call-admin.ts";
+import { type FailureFilterOptions, failureFilter, isEmpty, withFailureFilter } from "./look-up-commands.ts";
+import { escapeControls, printResult } from "./output.ts";
 
 const MARGIN_MS = 5_000;
 const BULK_OPTIONS = ["all", "state", "type", "code", "perSecond", "wait"] as const;
-const SUCCESSFUL: readonly string[] = ["success", "already_processed"];
 
 export function replayCommand(): Command {
   return withFailureFilter(adminCommand("replay"))
@@ -30,13 +28,12 @@ export function replayCommand(): Command {
     .action(replay);
 }
 
-/** Removes a failure without running it. */
 export function discardCommand(): Command {
   return adminCommand("discard")
     .description("Delete a failed event without running it: no retry of it is left. Its log entries stay.")
     .argument("<event_id>", "the event, as `oncehook failures` lists it")
     .option("--source <source>", "where it came from", "platform")
-    .action(async (eventId: string, options: AdminOptions & JsonOptions & { readonly source: string }) => {
+    .action(async (eventId: string, options: AdminOptions & { readonly source: string }) => {
       const key = { source: options.source, event_id: eventId };
       await callAdmin(options, ({ failures }) => failures.discard(key));
       printResult(options, key, () => `the failure of ${escapeControls(eventId)} was discarded\n`);
@@ -50,13 +47,10 @@ async function replay(eventId: string | undefined, options: BulkOptions, command
     command.error(`error: --${dashed(ofMany)} is for many failures: leave it out, or the event_id`);
   const key = { source: options.source ?? "platform", event_id: eventId };
   const mode = { dry_run: options.dryRun ?? false };
-  const replayed = await callAdmin(options, ({ failures }) => failures.replay(key, mode), longestReplayMs);
-  printResult(options, replayed, () => replaySummary(replayed));
-  if (!SUCCESSFUL.includes(replayed.outcome)) process.exitCode = 1;
-}
-
-function longestReplayMs(config: Config): number {
-  return maxAttemptMs(config) + MARGIN_MS;
+  const longestMs = (config: Config) => maxAttemptMs(config) + MARGIN_MS;
+  const ask = ({ failures }: AdminClient) => failures.replay(key, mode);
+  const { outcome } = await printAnswer(options, ask, replaySummary, longestMs);
+  if (outcome !== "success" && outcome !== "already_processed") process.exitCode = 1;
 }
 
 function replaySummary(view: ReplayView): string {
@@ -66,7 +60,6 @@ function replaySummary(view: ReplayView): string {
   return `${dry_run ? "a dry run, rolled back" : "replayed"}: ${ending}\n${why}${dry_run ? dryRunLines(view) : ""}`;
 }
 
-/** What a dry run did, a line each. */
 function dryRunLines(view: ReplayView): string {
   const { statements = [], notifications = [], connection_used = false } = view;
   const lines = [
@@ -101,8 +94,7 @@ function dashed(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The options of `replay` that mean many failures. */
-interface BulkOptions extends AdminOptions, JsonOptions, FailureFilterOptions {
+interface BulkOptions extends AdminOptions, FailureFilterOptions {
   readonly all?: true;
   readonly perSecond?: number;
   readonly wait?: true;
@@ -117,14 +109,14 @@ const POLL_EVERY_MS = 500;
 async function bulkReplay(options: BulkOptions, command: Command): Promise<void> {
   const filter = failureFilter(options);
   if (options.dryRun === true) command.error("error: --dry-run is for one event: give its event_id");
-  if (options.all !== true && Object.keys(filter).length === 0) command.error(`error: ${MISSING_ARGUMENT}`);
+  if (options.all !== true && isEmpty(filter)) command.error(`error: ${MISSING_ARGUMENT}`);
   const { perSecond } = options;
   const asked = { filter, ...(perSecond === undefined ? {} : { per_second: perSecond }) };
-  const bulk = await callAdmin(options, async (client) => {
+  const start = async (client: AdminClient) => {
     const started = await client.bulkReplays.start(asked);
     return options.wait === true ? waitUntilEnded(client, started, options) : started;
-  });
-  printResult(options, bulk, () => bulkReplaySummary(bulk));
+  };
+  const bulk = await printAnswer(options, start, bulkReplaySummary);
   if (bulk.state === "cancelled" || bulk.failed > 0) process.exitCode = 1;
 }
 

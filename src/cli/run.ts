@@ -18,15 +18,7 @@ export async function run(argv: readonly string[]): Promise<NodeJS.Process["exit
 }
 
 /** The codes of a system that refuses something plain, such as a port that is taken. */
-const SYSTEM_ERROR_CODES = new Set([
-  "EADDRINUSE",
-  "EACCES",
-  "EADDRNOTAVAIL",
-  "ENOENT",
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EPERM",
-]);
+const SYSTEM_ERROR = /^(EADDRINUSE|EACCES|EADDRNOTAVAIL|ENOENT|ECONNREFUSED|ENOTFOUND|EPERM)$/;
 
 /** What they say is for the user. */
 const USER_ERRORS = [MaintenanceError, MigrationError, StartError, UserError];
@@ -44,7 +36,7 @@ function messageOf(error: unknown): string {
   if (error instanceof Error) {
     const cause = rootCause(error);
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    if (!SYSTEM_ERROR_CODES.has(code)) return error.stack ?? error.message;
+    if (!SYSTEM_ERROR.test(code)) return error.stack ?? error.message;
     return cause === error ? error.message : `${error.message} (${errorReason(cause)})`;
   }
   return String(error);

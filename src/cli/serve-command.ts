@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { type RunningReceiver, start } from "../app/index.ts";
-import type { Handler } from "../handlers/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
 import {
@@ -13,7 +12,6 @@ import {
   loadConfiguration,
 } from "./load-configuration.ts";
 import { PACKAGE_FOLDER } from "./own-package.ts";
-import { startStallWatchdog } from "./stall-watchdog.ts";
 
 /** Below the ten seconds after which supervisors commonly kill. */
 const DRAIN_LIMIT_MS = 9_500;
@@ -28,18 +26,14 @@ export function serveCommand(): Command {
 }
 
 async function serve(loaded: LoadedConfiguration): Promise<void> {
-  const { config, file } = loaded;
+  const { config, handlers, migrations } = loaded;
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });
   const logger = createLogger({ level: config.logLevel, mask });
   const signalled = Promise.withResolvers<NodeJS.Signals>();
   // Before the start, so that a signal during the start is handled too.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, signalled.resolve);
   handleProcessErrors(logger);
-  const running = await start(config, {
-    handlers: (file.handlers ?? []) as readonly Handler[],
-    migrations: file.migrations ?? [],
-    logger,
-  });
+  const running = await start(config, { handlers, migrations, logger });
   printStartup(loaded, running);
   // In development a debugger may halt this thread for any time.
   if (config.environment !== "development" && !startStallWatchdog(config.handlerTimeoutMs))
@@ -106,17 +100,15 @@ function handleProcessErrors(logger: Logger): void {
 }
 
 /** What a person wants to see first; on standard error, so that standard output is the log alone. */
-function printStartup(
-  { config, file, generated, secretsFile }: LoadedConfiguration,
-  { adminOrigin, publicOrigin }: RunningReceiver,
-): void {
+function printStartup(loaded: LoadedConfiguration, { adminOrigin, publicOrigin }: RunningReceiver): void {
+  const { config, generated, secretsFile } = loaded;
   const lines = [
     `Oncehook receives callbacks at ${config.baseUrl}/api/platform/callback (listening on ${publicOrigin})`,
     `Admin, health and metrics at ${adminOrigin}`,
   ];
   if (generated.length > 0)
     lines.push(`Generated for ${config.environment}: ${generated.join(", ")} in ${secretsFile}`);
-  if (config.environment === "development" && sampleIsHandled({ config, file }))
+  if (config.environment === "development" && sampleIsHandled(loaded))
     lines.push(`Try it: ${isClone() ? "npm run oncehook --" : "npx oncehook"} send payment_notify`);
   process.stderr.write(`${lines.join("\n")}\n`);
 }
@@ -127,7 +119,59 @@ function isClone(): boolean {
 }
 
 /** `send` has a sample for the built-in handler; one of the user's own may want other data. */
-function sampleIsHandled({ config, file }: Pick<LoadedConfiguration, "config" | "file">): boolean {
+function sampleIsHandled({ config, handlers }: LoadedConfiguration): boolean {
   const type = "payment_notify";
-  return config.builtInHandlers.includes(type) && !file.handlers?.some((handler) => handler.type === type);
+  return config.builtInHandlers.includes(type) && !handlers.some((handler) => handler.type === type);
 }
+
+const BEAT_MS = 1_000;
+const MIN_LIMIT_MS = 5_000;
+const HANDLER_LIMITS = 3;
+
+const STALLED =
+  "the main thread was blocked for longer than any handler may take, probably by an endless loop in a handler; " +
+  "this process ends, and what was under way comes again: let a service manager start it, and look at the handlers";
+
+/**
+ * No time limit of this thread comes to anything while a handler's loop has it: another thread counts the seconds in
+ * which this one does not answer, and ends the process. A process that was halted as a whole has missed none.
+ * @returns false under Node's permission model without --allow-worker, where nothing watches
+ */
+function startStallWatchdog(handlerTimeoutMs: number): boolean {
+  const beats = new Int32Array(new SharedArrayBuffer(4));
+  const missable = Math.ceil(Math.max(MIN_LIMIT_MS, HANDLER_LIMITS * handlerTimeoutMs) / BEAT_MS);
+  try {
+    const workerData = { beats, beatMs: BEAT_MS, missable, line: { level: 60, msg: STALLED } };
+    const worker = new Worker(WATCHDOG_CODE, { eval: true, workerData, resourceLimits: SMALL });
+    // It has failed to start, or run out of memory: nothing watches then, and nothing else is wrong.
+    worker.on("error", () => {});
+    worker.unref();
+  } catch {
+    return false;
+  }
+  setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
+  return true;
+}
+
+/** In mebibytes. */
+const SMALL = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 };
+
+/** The line is written by a thread of the pool, with a time limit: the output may not be read. */
+const WATCHDOG_CODE = `
+  const { workerData } = require("node:worker_threads");
+  const { write } = require("node:fs");
+  const { beats, beatMs, missable, line } = workerData;
+  const kill = () => process.kill(process.pid, "SIGKILL");
+  let seen = -1;
+  let missed = 0;
+  setInterval(() => {
+    const beat = Atomics.load(beats, 0);
+    missed = beat === seen ? missed + 1 : 0;
+    seen = beat;
+    if (missed !== missable) return;
+    const { level, ...rest } = line;
+    const text = JSON.stringify({ level, time: new Date().toISOString(), ...rest });
+    setTimeout(kill, beatMs);
+    write(1, text + "\\n", kill);
+  }, beatMs);
+`;

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import type { EndpointCheckView, SourcesView } from "../admin-client/index.ts";
+import type { AdminClient, EndpointCheckView, SourcesView } from "../admin-client/index.ts";
 import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
-import { escapeControls, type JsonOptions, printResult, table } from "./output.ts";
+import { escapeControls, printResult, table } from "./output.ts";
 
-interface SourcesOptions extends AdminOptions, JsonOptions {
+interface SourcesOptions extends AdminOptions {
   readonly check?: true;
 }
 
@@ -30,11 +30,8 @@ async function sources(options: SourcesOptions): Promise<void> {
   }
   const checks: Check[] = [];
   for (const source of sourceNames(list)) {
-    const reach = await callAdmin(
-      options,
-      (client) => client.sources.check(source),
-      () => CHECK_LIMIT_MS,
-    );
+    const ask = (client: AdminClient) => client.sources.check(source);
+    const reach = await callAdmin(options, ask, () => CHECK_LIMIT_MS);
     checks.push({ source, ...reach });
   }
   printResult(
@@ -71,12 +68,10 @@ function sourcesText({ items, oauth, handlers }: SourcesView): string {
   return `${items.map(sourceText).join("\n")}\n${flows}${table(["event type", "versions", "prepare"], types)}\n`;
 }
 
-const VERSION_WORDS: Readonly<Record<string, string>> = { by_header: "chosen by X-API-Version" };
-
 function sourceText({ source, addresses, authenticated_by, authentication }: Source): string {
   const rows = addresses.map(({ method, url, version }) => [
     `${method} ${url}`,
-    VERSION_WORDS[version] ?? version,
+    version === "by_header" ? "chosen by X-API-Version" : version,
   ]);
   const secrets = authentication.flatMap(({ method, header, secrets }) => {
     if (secrets.length === 0) return [["the platform's JWK Set", `${method}, in ${header}`, "", ""]];

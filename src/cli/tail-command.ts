@@ -1,12 +1,10 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { AdminClient, CallbackFilters, CallbackView } from "../admin-client/index.ts";
-import { type AdminOptions, adminCommand, callAdmin } from "./call-admin.ts";
-import { wholeNumber } from "./option-parsers.ts";
-import type { JsonOptions } from "./output.ts";
+import { type AdminOptions, adminCommand, callAdmin, wholeNumber } from "./call-admin.ts";
 import { coloredStatus, escapeControls, escapedJson, eventColumns, timeOfDay } from "./output.ts";
 
-interface TailOptions extends AdminOptions, JsonOptions {
+interface TailOptions extends AdminOptions {
   readonly last: number;
   readonly source?: string;
   readonly type?: string;
@@ -57,7 +55,6 @@ async function tail(client: AdminClient, options: TailOptions, signal: AbortSign
   }
 }
 
-/** @returns the ids of what was printed */
 async function printLast(
   { callbacks }: AdminClient,
   filters: CallbackFilters,
@@ -70,15 +67,7 @@ async function printLast(
 
 /** The receiver judges their values. */
 function callbackFilters({ source, type, status, outcome, address, id, text }: TailOptions): CallbackFilters {
-  return {
-    ...(source === undefined ? {} : { source }),
-    ...(type === undefined ? {} : { event_type: type }),
-    ...(status === undefined ? {} : { status }),
-    ...(outcome === undefined ? {} : { outcome }),
-    ...(address === undefined ? {} : { remote_address: address }),
-    ...(id === undefined ? {} : { event_id: id }),
-    ...(text === undefined ? {} : { text }),
-  };
+  return { source, event_type: type, status, outcome, remote_address: address, event_id: id, text };
 }
 
 async function print(callbacks: readonly CallbackView[], { json }: TailOptions): Promise<void> {

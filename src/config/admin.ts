@@ -1,4 +1,3 @@
-import type { Config } from "./config.ts";
 import { isLoopbackHost } from "./public-host.ts";
 import type { Reading } from "./read-variables.ts";
 import { flag, httpUrl, list, matching, port, text, type VariableTable, wholeNumber } from "./variable.ts";
@@ -8,7 +7,6 @@ const claimValues = list("")
   .refine((items) => items.length > 0)
   .describe("values of the claim, separated by commas");
 
-/** The admin listener, and access to it. */
 export const ADMIN_VARIABLES = {
   ADMIN_HOST: {
     schema: text("an address to listen on"),
@@ -77,8 +75,12 @@ export const ADMIN_VARIABLES = {
 
 type AdminReading = Reading<typeof ADMIN_VARIABLES>;
 
-/** The admin listener, without its token. */
-export function adminOf(reading: AdminReading, listen: Config["listen"]): Omit<Config["admin"], "token"> {
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export function adminOf(reading: AdminReading, listen: ListenAddress) {
   const { values } = reading;
   checkPort(reading, listen);
   checkProvider(reading);
@@ -88,13 +90,14 @@ export function adminOf(reading: AdminReading, listen: Config["listen"]): Omit<C
     host: values.ADMIN_HOST,
     port: values.ADMIN_PORT,
     viewerToken: values.ADMIN_VIEWER_TOKEN ?? null,
+    /** The origin that operators use; null where it is the listener's own. */
     baseUrl: baseUrl === undefined ? null : new URL(baseUrl).origin,
     sessionHours: values.ADMIN_SESSION_HOURS,
     oidc: oidcOf(values),
   };
 }
 
-function oidcOf(values: AdminReading["values"]): Config["admin"]["oidc"] {
+function oidcOf(values: AdminReading["values"]) {
   const { ADMIN_OIDC_ISSUER: issuer, ADMIN_OIDC_CLIENT_ID: clientId } = values;
   const { ADMIN_OIDC_CLIENT_SECRET: clientSecret } = values;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
@@ -112,7 +115,7 @@ function oidcOf(values: AdminReading["values"]): Config["admin"]["oidc"] {
 const EVERY_ADDRESS: readonly string[] = ["0.0.0.0", "::"];
 
 /** Two listeners cannot share a port of one address, nor of all addresses and one of them. */
-function checkPort({ values, problems }: AdminReading, listen: Config["listen"]): void {
+function checkPort({ values, problems }: AdminReading, listen: ListenAddress): void {
   const { ADMIN_HOST: host, ADMIN_PORT: number } = values;
   if (listen.port !== number || number === 0) return;
   if (listen.host !== host && ![listen.host, host].some((one) => EVERY_ADDRESS.includes(one))) return;

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import type { AuthMethod, Config } from "./config.ts";
 import type { Reading } from "./read-variables.ts";
 import { httpUrl, list, matching, oneOf, orOff, text, type VariableTable, wholeNumber } from "./variable.ts";
 
-const AUTH_METHODS: readonly string[] = ["hmac", "token", "jwt"] satisfies AuthMethod[];
+const AUTH_METHODS = ["hmac", "token", "jwt"] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
 
 const methods = z
   .string()
   .transform((raw) => raw.split(",").map((choice) => choice.split("+").map((name) => name.trim())))
-  .refine((choices) => choices.flat().every((name) => AUTH_METHODS.includes(name)))
+  .refine((choices) => choices.flat().every((name) => AUTH_METHODS.some((method) => method === name)))
   .refine((choices) => choices.every((all) => new Set(all).size === all.length))
   .transform((choices) => choices as AuthMethod[][])
   .describe("hmac, token or jwt; a+b: both, a,b: either");
@@ -32,7 +32,6 @@ const claim = (name: string) =>
     .refine((value) => value.trim() === value)
     .describe(`the claim ${name}, without white space around it`);
 
-/** How callbacks are authenticated (SPEC 5). */
 export const AUTHENTICATION_VARIABLES = {
   AUTH_METHOD: { schema: methods, default: "hmac", meaning: "How callbacks are authenticated" },
   SIGNING_SECRET: {
@@ -113,11 +112,12 @@ export const AUTHENTICATION_VARIABLES = {
 type AuthenticationReading = Reading<typeof AUTHENTICATION_VARIABLES>;
 
 /** How callbacks are authenticated; what is missing for a chosen method becomes a problem. */
-export function authenticationOf(reading: AuthenticationReading): Config["authentication"] {
+export function authenticationOf(reading: AuthenticationReading) {
   const { values } = reading;
   checkSecrets(reading);
   checkMethods(reading);
   return {
+    /** One of these combinations must succeed, with all of its methods. */
     methods: values.AUTH_METHOD,
     signing: {
       secrets: present([values.SIGNING_SECRET, values.SIGNING_SECRET_PREVIOUS]),
@@ -204,7 +204,7 @@ function checkKeySource({ values, problems }: AuthenticationReading): void {
   problems.add([`JWT_ALGORITHM=${algorithm}`], `got ${got}, expected ${allowed.join(" or ")} alone`);
 }
 
-function jwtOf({ values }: AuthenticationReading): Config["authentication"]["jwt"] {
+function jwtOf({ values }: AuthenticationReading) {
   const { JWT_ALGORITHM: algorithm, JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = values;
   if (algorithm === undefined || issuer === undefined || audience === undefined) return null;
   return {
@@ -218,9 +218,12 @@ function jwtOf({ values }: AuthenticationReading): Config["authentication"]["jwt
   };
 }
 
-function keysOf(
-  values: AuthenticationReading["values"],
-): NonNullable<Config["authentication"]["jwt"]>["keys"] {
+type JwtKeySource =
+  | { from: "secrets"; secrets: string[] }
+  | { from: "pem"; file: string }
+  | { from: "jwks"; url: string };
+
+function keysOf(values: AuthenticationReading["values"]): JwtKeySource {
   if (values.JWT_JWKS_URL !== undefined) return { from: "jwks", url: values.JWT_JWKS_URL };
   if (values.JWT_PUBLIC_KEY_FILE !== undefined) return { from: "pem", file: values.JWT_PUBLIC_KEY_FILE };
   return { from: "secrets", secrets: present([values.JWT_SECRET, values.JWT_SECRET_PREVIOUS]) };

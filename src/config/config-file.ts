@@ -4,8 +4,7 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Migration } from "../store/index.ts";
-import { ConfigError } from "./problems.ts";
-import { closestName } from "./read-variables.ts";
+import { ConfigError, closestName } from "./read-variables.ts";
 
 /** What `oncehook.config.ts` exports by default: code, where the environment holds values. */
 export interface ConfigFile {
@@ -20,7 +19,6 @@ export interface ConfiguredHandler {
   readonly handle: (context: never) => unknown;
 }
 
-/** Where the file is looked for, in this order. */
 export const CONFIG_FILE_NAMES = [
   "oncehook.config.ts",
   "oncehook.config.mts",
@@ -38,11 +36,10 @@ export function defineConfig(file: ConfigFile): ConfigFile {
 export async function loadConfigFile(cwd: string, named?: string): Promise<ConfigFile> {
   const file = named === undefined ? await find(cwd) : resolve(cwd, named);
   if (file === undefined) return {};
-  if (!(await exists(file))) {
+  if (!(await exists(file)))
     throw new ConfigError([
       `${file}: does not exist; --config names the configuration file, from the folder of the start`,
     ]);
-  }
   let module: { default?: unknown };
   try {
     module = await import(pathToFileURL(file).href);

@@ -1,8 +1,6 @@
 import { resolve } from "node:path";
-import type { Config } from "./config.ts";
-import { ConfigError } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
-import { type Environment, type Reading, readVariables } from "./read-variables.ts";
+import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
 import { SERVER_VARIABLES } from "./server.ts";
 import {
   key32,
@@ -64,34 +62,42 @@ export const ENCRYPTION_VARIABLES = {
 
 const MAINTENANCE_VARIABLES = { APP_ENV: SERVER_VARIABLES.APP_ENV, ...DATABASE_VARIABLES };
 
-/**
- * Reads only the database settings: maintenance commands need no secrets, and generate none.
- * @throws ConfigError
- */
-export function loadDatabase(env: Environment): Pick<Config, "database" | "environment"> {
+/** Reads only the database settings: maintenance commands need no secrets, and generate none. @throws ConfigError */
+export function loadDatabase(env: Environment) {
   const reading = readVariables(MAINTENANCE_VARIABLES, env);
   const database = databaseOf(reading, env);
   if (reading.problems.texts.length > 0) throw new ConfigError(reading.problems.texts);
   return { database, environment: reading.values.APP_ENV };
 }
 
+type DatabaseConfig =
+  | { kind: "sqlite"; path: string }
+  | {
+      kind: "postgres";
+      url: string;
+      poolSize: number;
+      /** Holds the tables; null: the server's own search path decides. */
+      schema: string | null;
+      /** A remote host whose certificate is not verified; null where it is verified, or local. */
+      unverifiedHost: string | null;
+    };
+
 export function databaseOf(
   { values, isProduction, problems }: Reading<typeof DATABASE_VARIABLES>,
   env: Environment,
-): Config["database"] {
+): DatabaseConfig {
   const { DATABASE_URL: url, DATABASE_SCHEMA: schema, POOL_SIZE: poolSize } = values;
   if (url.startsWith("sqlite:")) {
-    if (schema !== undefined) {
+    if (schema !== undefined)
       problems.add(
         ["DATABASE_SCHEMA"],
         "is set, but DATABASE_URL names SQLite, which has no schemas; remove it, or use a file of its own",
         ["DATABASE_URL"],
       );
-    }
     return { kind: "sqlite", path: resolve(url.slice("sqlite:".length)) };
   }
   const host = unverifiedHost(url, env);
-  if (isProduction && host !== null && values.DATABASE_TLS !== "off") {
+  if (isProduction && host !== null && values.DATABASE_TLS !== "off")
     problems.add(
       ["DATABASE_URL"],
       `leads over a network, to ${host}, without verified TLS: the password and every event could be read on the way, or ` +
@@ -99,7 +105,6 @@ export function databaseOf(
         "authority is not a public one; or set DATABASE_TLS=off on a private network",
       ["DATABASE_TLS", "APP_ENV"],
     );
-  }
   return { kind: "postgres", url, poolSize, schema: schema ?? null, unverifiedHost: host };
 }
 

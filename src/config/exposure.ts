@@ -1,19 +1,8 @@
 import ipaddr from "ipaddr.js";
-import type { Problems } from "./problems.ts";
 import { isLoopbackHost } from "./public-host.ts";
-import type { Environment } from "./read-variables.ts";
-import { weakSecrets } from "./secrets.ts";
+import type { Environment, Problems } from "./read-variables.ts";
+import { type Exposure, weakSecrets } from "./secrets.ts";
 import type { Values } from "./variables.ts";
-
-/** What is wrong with a variable, in words that follow its name. */
-interface Exposure {
-  readonly name: string;
-  readonly message: string;
-  /** `warn`: production starts with a warning. */
-  readonly production?: "warn";
-  /** `ignore`: a development machine has good reasons for it. */
-  readonly development?: "ignore";
-}
 
 /**
  * What leaves the receiver open: secrets that can be guessed, certificates that are not verified, networks that hold
@@ -22,7 +11,7 @@ interface Exposure {
 export function checkExposure(values: Values, env: Environment, problems: Problems): string[] {
   if (values.APP_ENV === "test") return [];
   const exposures: Exposure[] = [
-    ...weakSecretExposures(values),
+    ...weakSecrets(values),
     ...processExposures(env),
     ...networkExposures(values),
     ...plainHttpExposures(values),
@@ -38,15 +27,6 @@ export function checkExposure(values: Values, env: Environment, problems: Proble
   return warned.map(({ name, message }) => `${name}: ${message}`);
 }
 
-function weakSecretExposures(values: Values): Exposure[] {
-  return weakSecrets(values).map(({ name, message, isPrevious }) =>
-    isPrevious
-      ? { name, message: `${message}; remove it once it is rotated out`, production: "warn" }
-      : { name, message },
-  );
-}
-
-/** What Node itself reads from the environment. */
 function processExposures(env: Environment): Exposure[] {
   const exposures: Exposure[] = [];
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
@@ -63,21 +43,19 @@ function processExposures(env: Environment): Exposure[] {
   return exposures;
 }
 
-function networkExposures({ TRUST_PROXY, NOTIFY_ALLOW_ADDRESSES }: Values): Exposure[] {
-  const expected = {
-    TRUST_PROXY:
-      "your proxies' own addresses: a trusted proxy chooses " +
-      "the address that limits and IP_ALLOW_LIST see, and passes plain HTTP for HTTPS",
-    NOTIFY_ALLOW_ADDRESSES:
-      "the private networks that the webhook's receiver and the mail " +
-      "server are in: public addresses need no entry, and this allows loopback and cloud metadata addresses",
-  };
-  return Object.entries({ TRUST_PROXY, NOTIFY_ALLOW_ADDRESSES }).flatMap(([name, networks]) => {
-    const share = largeAddressShare(networks ?? []);
-    if (share === undefined) return [];
-    return [
-      { name, message: `got networks with ${share}, expected ${expected[name as keyof typeof expected]}` },
-    ];
+const EXPECTED_NETWORKS = {
+  TRUST_PROXY:
+    "your proxies' own addresses: a trusted proxy chooses " +
+    "the address that limits and IP_ALLOW_LIST see, and passes plain HTTP for HTTPS",
+  NOTIFY_ALLOW_ADDRESSES:
+    "the private networks that the webhook's receiver and the mail " +
+    "server are in: public addresses need no entry, and this allows loopback and cloud metadata addresses",
+};
+
+function networkExposures(values: Values): Exposure[] {
+  return Object.entries(EXPECTED_NETWORKS).flatMap(([name, expected]) => {
+    const share = largeAddressShare(values[name as keyof typeof EXPECTED_NETWORKS] ?? []);
+    return share === undefined ? [] : [{ name, message: `got networks with ${share}, expected ${expected}` }];
   });
 }
 

@@ -1,10 +1,8 @@
-import type { Config } from "./config.ts";
 import type { Reading } from "./read-variables.ts";
 import { flag, list, matching, oneOf, someOf, type VariableTable, wholeNumber } from "./variable.ts";
 
 export const BUILT_IN_TYPES = ["user_authorized", "payment_notify", "webhook_message"] as const;
 
-/** What happens to an accepted callback. */
 export const HANDLING_VARIABLES = {
   HANDLERS: {
     schema: someOf(BUILT_IN_TYPES, "none"),
@@ -37,7 +35,6 @@ export const HANDLING_VARIABLES = {
   },
 } satisfies VariableTable;
 
-/** What is logged and kept, and for how long. */
 export const LOG_VARIABLES = {
   LOG_LEVEL: {
     schema: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"),
@@ -101,7 +98,8 @@ export function handlingOf(
     retention: {
       logDays: values.LOG_RETENTION_DAYS,
       recordDays: values.RECORD_RETENTION_DAYS ?? null,
+      /** Bytes of all log entries of refused requests. */
       refusedBytes: values.REFUSED_LOG_BYTES,
     },
-  } satisfies Partial<Config>;
+  };
 }

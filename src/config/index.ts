@@ -1,10 +1,10 @@
-export type { AppEnvironment, AuthMethod, Config, JwtConfig, OAuthConfig } from "./config.ts";
+export type { AuthMethod } from "./authentication.ts";
 export { CONFIG_FILE_NAMES, type ConfigFile, defineConfig, loadConfigFile } from "./config-file.ts";
 export { loadDatabase } from "./database.ts";
 export { BUILT_IN_TYPES } from "./handling.ts";
-export { type ConfigUse, loadConfig } from "./load-config.ts";
-export { type LoadedEnvironment, loadEnvironment, savedAdminToken } from "./load-environment.ts";
-export { ConfigError } from "./problems.ts";
+export { type Config, type ConfigUse, type JwtConfig, loadConfig } from "./load-config.ts";
+export { loadEnvironment, savedAdminToken } from "./load-environment.ts";
 export { isLoopbackHost, isPublicHost } from "./public-host.ts";
+export { ConfigError } from "./read-variables.ts";
 export { compareEnvironments, type EnvironmentFile } from "./secrets.ts";
-export { describeVariables, type VariableDescription } from "./variables.ts";
+export { describeVariables } from "./variables.ts";

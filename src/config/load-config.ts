@@ -1,20 +1,25 @@
 import { adminOf } from "./admin.ts";
 import { authenticationOf } from "./authentication.ts";
-import type { Config } from "./config.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { databaseOf } from "./database.ts";
 import { checkExposure } from "./exposure.ts";
 import { handlingOf } from "./handling.ts";
 import { alertsOf, notificationsOf } from "./notifications.ts";
 import { oauthOf, redirectOf } from "./oauth.ts";
-import { ConfigError } from "./problems.ts";
-import { type Environment, type Reading, readVariables } from "./read-variables.ts";
+import { ConfigError, type Environment, type Reading, readVariables } from "./read-variables.ts";
 import { checkDistinct, secretTexts } from "./secrets.ts";
 import { serverOf } from "./server.ts";
 import { tracingOf } from "./tracing.ts";
 import { VARIABLES } from "./variables.ts";
 
-/** What a configuration is for. */
+type DeepReadonly<Value> = Value extends Uint8Array
+  ? Value
+  : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> };
+
+/** The whole configuration, validated and frozen. */
+export type Config = DeepReadonly<ReturnType<typeof readConfig>>;
+export type JwtConfig = NonNullable<Config["authentication"]["jwt"]>;
+
 export interface ConfigUse {
   /** False for a command that opens no listener: it needs nothing that only a listener needs. */
   readonly listens?: boolean;
@@ -31,6 +36,10 @@ export function loadConfig(
   file: Pick<ConfigFile, "handlers"> = {},
   { listens = true }: ConfigUse = {},
 ): Config {
+  return deepFreeze(readConfig(env, file, listens));
+}
+
+function readConfig(env: Environment, file: Pick<ConfigFile, "handlers">, listens: boolean) {
   const reading = readVariables(VARIABLES, env);
   const { values, problems, isSet } = reading;
   const server = serverOf(reading, listens);
@@ -51,6 +60,7 @@ export function loadConfig(
     ...handling,
     database: databaseOf(reading, env),
     authentication: authenticationOf(reading),
+    /** Null: the sandbox platform. */
     oauth: oauthOf(reading),
     redirect: redirectOf(reading, server.baseUrl),
     notifications,
@@ -58,18 +68,20 @@ export function loadConfig(
   };
   const admin = adminOf(reading, server.listen);
   if (problems.texts.length > 0) throw new ConfigError(problems.texts);
-  return deepFreeze({
+  return {
     ...parts,
     admin: { ...admin, token: required("ADMIN_TOKEN", values.ADMIN_TOKEN) },
     encryptionKey: required("ENCRYPTION_KEY", values.ENCRYPTION_KEY),
     previousEncryptionKeys: values.ENCRYPTION_KEY_PREVIOUS,
+    /** Null: off. */
     tracing: tracingOf(env),
+    /** The text of every secret, so that logs can mask it anywhere. */
     secretValues: secretTexts(env, values),
+    /** What production would refuse, or keeps for a rotation: for the log at start, and for `doctor`. */
     warnings,
-  });
+  };
 }
 
-/** The built-in handler that needs an authorization server. */
 function checkUserAuthorized(
   { values, isProduction, problems }: Reading<typeof VARIABLES>,
   handlers: readonly string[],

@@ -4,22 +4,14 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../domain/index.ts";
 import { makePrivateFolder } from "../files/index.ts";
-import type { Config } from "./config.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { type ConfigUse, loadConfig } from "./load-config.ts";
-import { ConfigError } from "./problems.ts";
-import type { Environment } from "./read-variables.ts";
+import { ConfigError, type Environment } from "./read-variables.ts";
 import { GENERATED } from "./variables.ts";
-
-export interface LoadedEnvironment {
-  readonly config: Config;
-  /** The names of the secrets that were generated just now. */
-  readonly generated: readonly string[];
-  readonly secretsFile: string | undefined;
-}
 
 /**
  * The configuration of these variables; outside production, secrets that are not set are generated and kept.
+ * @returns also the names of the secrets that were generated just now, and where they lie
  * @throws ConfigError
  */
 export async function loadEnvironment({
@@ -33,12 +25,11 @@ export async function loadEnvironment({
   /** The configuration file: one with handlers of its own decides which built-in ones are on. */
   readonly file?: ConfigFile;
   readonly use?: ConfigUse;
-}): Promise<LoadedEnvironment> {
+}) {
   const environment = env.APP_ENV || "development";
   const missing = GENERATED.filter((name) => env[name] === undefined || env[name] === "");
-  if (missing.length === 0 || !["development", "test"].includes(environment)) {
+  if (missing.length === 0 || !["development", "test"].includes(environment))
     return { config: loadConfig(env, file, use), generated: [], secretsFile: undefined };
-  }
   // Nothing is written for a configuration that is refused.
   const placeholders = missing.map((name, index) => [name, Buffer.alloc(32, index + 1).toString("base64")]);
   loadConfig({ ...env, ...Object.fromEntries(placeholders) }, file);
@@ -108,9 +99,8 @@ async function readSaved(file: string): Promise<Record<string, string> | undefin
   let text: string;
   try {
     const { mode } = await stat(file);
-    if ((mode & READABLE_BY_OTHERS) !== 0) {
+    if ((mode & READABLE_BY_OTHERS) !== 0)
       throw new ConfigError([`${file}: others can read the secrets in it; run: chmod 600 ${file}`]);
-    }
     text = await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -1,5 +1,4 @@
 import type { AlertKind } from "../store/index.ts";
-import type { Config } from "./config.ts";
 import type { Reading } from "./read-variables.ts";
 import {
   cidrs,
@@ -35,7 +34,6 @@ const ALERT_KINDS = ["failures", "signatures", "silence"] as const satisfies rea
 /** Retries exhausted need an operator's attention; without a channel no alert arrives. */
 const DEFAULT_ALERTS = ["failures", "signatures"] as const satisfies readonly AlertKind[];
 
-/** Where notifications and alerts are sent. */
 export const NOTIFICATION_VARIABLES = {
   NOTIFY_WEBHOOK_URL: {
     schema: httpUrl,
@@ -103,7 +101,7 @@ export const NOTIFICATION_VARIABLES = {
 type NotificationReading = Reading<typeof NOTIFICATION_VARIABLES>;
 
 /** @param host of the receiver, which mails name as their sender */
-export function notificationsOf({ values }: NotificationReading, host: string): Config["notifications"] {
+export function notificationsOf({ values }: NotificationReading, host: string) {
   const { NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret } = values;
   const { SMTP_URL: smtp, NOTIFY_EMAIL_TO: to, NOTIFY_EMAIL_FROM: from = `oncehook@${host}` } = values;
   return {
@@ -117,8 +115,8 @@ export function notificationsOf({ values }: NotificationReading, host: string): 
 
 export function alertsOf(
   { values }: NotificationReading,
-  { webhook, email }: Config["notifications"],
-): Config["alerts"] {
-  const usual = webhook === null && email === null ? [] : DEFAULT_ALERTS;
+  { webhook, email }: ReturnType<typeof notificationsOf>,
+) {
+  const usual: readonly AlertKind[] = webhook === null && email === null ? [] : DEFAULT_ALERTS;
   return { kinds: values.ALERTS ?? usual, silenceFloor: values.ALERT_SILENCE_FLOOR };
 }

@@ -1,8 +1,6 @@
-import type { Config } from "./config.ts";
 import type { Reading } from "./read-variables.ts";
 import { httpUrl, matching, oneOf, text, type VariableTable } from "./variable.ts";
 
-/** The authorization server (RFC 6749), and where flows end. */
 export const OAUTH_VARIABLES = {
   OAUTH_ISSUER: {
     schema: httpUrl,
@@ -75,7 +73,7 @@ export const OAUTH_VARIABLES = {
 type OAuthReading = Reading<typeof OAUTH_VARIABLES>;
 
 /** The authorization server; null where none is configured: the sandbox platform takes its place. */
-export function oauthOf(reading: OAuthReading): Config["oauth"] {
+export function oauthOf(reading: OAuthReading) {
   checkServer(reading);
   checkScope(reading);
   const { values } = reading;
@@ -85,6 +83,7 @@ export function oauthOf(reading: OAuthReading): Config["oauth"] {
   if (isWithoutServer || clientId === undefined || clientSecret === undefined) return null;
   const { OAUTH_USERINFO_URL: url, OAUTH_USERINFO_ID: idField } = values;
   return {
+    /** With it the endpoints are discovered; without it they are configured here. */
     issuer: issuer ?? null,
     authorizationUrl: values.OAUTH_AUTHORIZATION_URL ?? null,
     tokenUrl: tokenUrl ?? null,
@@ -96,11 +95,12 @@ export function oauthOf(reading: OAuthReading): Config["oauth"] {
   };
 }
 
-export function redirectOf({ values }: OAuthReading, baseUrl: string): Config["redirect"] {
+export function redirectOf({ values }: OAuthReading, baseUrl: string) {
   const scopePath = values.OAUTH_SCOPE_PATH;
   return {
     scopePath,
     uri: values.OAUTH_REDIRECT_URI ?? `${baseUrl}/api/${scopePath}/oauth-callback`,
+    /** Whether the exchange also sends it for flows that were not started here. */
     isUriGiven: values.OAUTH_REDIRECT_URI !== undefined,
     responseMode: values.OAUTH_RESPONSE_MODE,
     successUrl: values.OAUTH_SUCCESS_URL ?? null,

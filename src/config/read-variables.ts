@@ -1,5 +1,37 @@
-import { createProblems, type Problems } from "./problems.ts";
 import { expectation, type ValuesOf, type Variable, type VariableTable } from "./variable.ts";
+
+/** Every problem of a configuration at once; each names its variable and what is expected. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
+
+/** What is wrong with a configuration: one problem a variable, and none that only follows from another one. */
+export class Problems {
+  readonly texts: string[] = [];
+  readonly #reported = new Set<string>();
+
+  /** Unless one of `names` has a problem already, or one of `causes`: without that it might be none. */
+  add(names: readonly string[], message: string, causes: readonly string[] = []): void {
+    if ([...names, ...causes].some((name) => this.#reported.has(name))) return;
+    this.texts.push(`${names.join(", ")}: ${message}`);
+    for (const name of names) this.#reported.add(name);
+  }
+
+  /** Adds no further problem of a variable: another name reports it. */
+  suppress(name: string): void {
+    this.#reported.add(name);
+  }
+
+  has(name: string): boolean {
+    return this.#reported.has(name);
+  }
+}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,7 +46,7 @@ export interface Reading<Table extends VariableTable> {
 
 /** Reads a table's variables and checks what their rows ask for. An empty variable counts as not set. */
 export function readVariables<Table extends VariableTable>(table: Table, env: Environment): Reading<Table> {
-  const problems = createProblems();
+  const problems = new Problems();
   const rows = Object.entries<Variable>(table);
   checkNames(env, Object.keys(table), problems);
   const set = new Map<string, unknown>();
@@ -47,7 +79,6 @@ function defaultOf(row: Variable): unknown {
   return row.default === undefined ? undefined : row.schema.parse(row.default);
 }
 
-/** What a row asks for beyond its own schema. */
 function checkRow(
   [name, row]: readonly [string, Variable],
   set: ReadonlyMap<string, unknown>,
@@ -93,7 +124,6 @@ export function closestName(name: string, known: readonly string[]): string | un
   );
 }
 
-/** Whether two neighbouring letters are swapped: PROT for PORT. */
 function isSwapped(name: string, candidate: string): boolean {
   return [...name].some(
     (letter, at) => `${name.slice(0, at)}${name[at + 1] ?? ""}${letter}${name.slice(at + 2)}` === candidate,

@@ -1,5 +1,4 @@
-import type { Problems } from "./problems.ts";
-import type { Environment } from "./read-variables.ts";
+import type { Environment, Problems } from "./read-variables.ts";
 import { exporterSecrets } from "./tracing.ts";
 import { key32, percentDecoded } from "./variable.ts";
 import { secretNames, type Values } from "./variables.ts";
@@ -67,7 +66,6 @@ function canonicalSecret(secret: string | Uint8Array): string {
   return key.success ? Buffer.from(key.data).toString("base64") : text;
 }
 
-/** The variables of one environment, with the name it has in messages. */
 export interface EnvironmentFile {
   readonly name: string;
   readonly values: Readonly<Record<string, string | undefined>>;
@@ -107,23 +105,27 @@ const MIN_BYTES = 8;
 /** How many neighbours of a hundred count up or down by one in a sequence. */
 const SEQUENCE_PERCENT = 75;
 
-/** A secret that can be guessed. */
-export interface WeakSecret {
+/** What is wrong with a variable, in words that follow its name. */
+export interface Exposure {
   readonly name: string;
   readonly message: string;
-  readonly isPrevious: boolean;
+  /** `warn`: production starts with a warning. */
+  readonly production?: "warn";
+  /** `ignore`: a development machine has good reasons for it. */
+  readonly development?: "ignore";
 }
 
 /** Every configured secret that can be guessed, with the reason; none of its text. */
-export function weakSecrets(values: Values): WeakSecret[] {
+export function weakSecrets(values: Values): Exposure[] {
   const find = (kind: "own" | "previous") =>
-    secretNames(kind).flatMap((name) => {
+    secretNames(kind).flatMap((name): Exposure[] => {
       const secrets = [values[name]].flat().filter(isSecret);
       const weakness = secrets.map(weaknessOf).find((one) => one !== undefined);
       if (weakness === undefined) return [];
       const command = `openssl rand ${name.startsWith("ENCRYPTION_KEY") ? "-base64" : "-hex"} 32`;
       const message = `got ${weakness}, expected a random one, such as from: ${command}`;
-      return [{ name, message, isPrevious: kind === "previous" }];
+      if (kind === "own") return [{ name, message }];
+      return [{ name, message: `${message}; remove it once it is rotated out`, production: "warn" }];
     });
   // Platforms issue short secrets, but no placeholder.
   const issued = secretNames("issued")
@@ -131,7 +133,6 @@ export function weakSecrets(values: Values): WeakSecret[] {
     .map((name) => ({
       name,
       message: "got a placeholder, expected the secret that the platform has issued",
-      isPrevious: false,
     }));
   return [...find("own"), ...issued, ...find("previous")];
 }
@@ -159,7 +160,6 @@ function isPlaceholder(text: string): boolean {
   return /^<.*>$/.test(text) || PLACEHOLDERS.test(text.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
-/** Whether it is a shorter text at least twice; the last one may be cut off. */
 function isRepetition(text: string): boolean {
   const periods = Array.from(
     { length: Math.max(0, Math.floor(text.length / 2) - 1) },
@@ -168,7 +168,6 @@ function isRepetition(text: string): boolean {
   return periods.some((period) => text.startsWith(text.slice(period)));
 }
 
-/** Whether it counts up or down: `0123456789abcdef`, or the bytes 0 to 31. */
 function isSequence(bytes: Uint8Array): boolean {
   const steps = [...bytes.subarray(1)].map((byte, at) => byte - (bytes[at] ?? 0));
   const share = (step: number) => (100 * steps.filter((one) => one === step).length) / steps.length;

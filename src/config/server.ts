@@ -1,11 +1,9 @@
-import type { Config } from "./config.ts";
 import { isLoopbackHost, isPublicHost } from "./public-host.ts";
 import type { Reading } from "./read-variables.ts";
 import { cidrs, httpUrl, oneOf, port, rateLimit, text, type VariableTable, wholeNumber } from "./variable.ts";
 
 const address = text("an address to listen on");
 
-/** The environment, and the listener that platforms call. */
 export const SERVER_VARIABLES = {
   APP_ENV: {
     schema: oneOf("development", "test", "production"),
@@ -53,7 +51,6 @@ const rateHint = (raw: string) =>
     ? "a count of at least 1: 0 would refuse every request, and off switches the limit off"
     : undefined;
 
-/** Bounds on what senders can make the public listener do. */
 export const LIMIT_VARIABLES = {
   RATE_LIMIT_DEFAULT: {
     schema: rateLimit,
@@ -104,9 +101,15 @@ export const LIMIT_VARIABLES = {
   },
 } satisfies VariableTable;
 
+export interface Listen {
+  host: string;
+  port: number;
+  tls?: { certFile: string; keyFile: string };
+  trustProxy: string[];
+}
+
 type ServerReading = Reading<typeof SERVER_VARIABLES & typeof LIMIT_VARIABLES>;
 
-/** The public listener, its address and its limits. */
 export function serverOf(reading: ServerReading, listens: boolean) {
   const { values } = reading;
   const hasHttps = values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined;
@@ -116,11 +119,13 @@ export function serverOf(reading: ServerReading, listens: boolean) {
   checkBodyLimits(reading);
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = values;
   const tls = certFile !== undefined && keyFile !== undefined ? { tls: { certFile, keyFile } } : {};
-  const listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
+  const listen: Listen = { host, port: values.PORT, trustProxy: values.TRUST_PROXY ?? [], ...tls };
   const baseUrl = (values.CALLBACK_BASE_URL ?? originOf(listen)).replace(/\/+$/, "");
   return {
     environment: values.APP_ENV,
+    /** Without a slash at the end. */
     baseUrl,
+    /** False where it is the listener's own address, which changes with the port. */
     isBaseUrlGiven: values.CALLBACK_BASE_URL !== undefined,
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ""),
     captureEnabled: values.CAPTURE,
@@ -136,39 +141,36 @@ export function serverOf(reading: ServerReading, listens: boolean) {
     maxUnverifiedBytes: values.MAX_UNVERIFIED_BYTES,
     connections: { max: values.MAX_CONNECTIONS, maxPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS },
     ipAllowList: values.IP_ALLOW_LIST ?? null,
-  } satisfies Partial<Config>;
+  };
 }
 
-function originOf({ host, port: number, tls }: Config["listen"]): string {
+function originOf({ host, port: number, tls }: Listen): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `${tls === undefined ? "http" : "https"}://${name.includes(":") ? `[${name}]` : name}:${number}`;
 }
 
 function checkHttps({ values, isProduction, problems }: ServerReading, host: string, listens: boolean): void {
-  if (isProduction && values.CAPTURE) {
+  if (isProduction && values.CAPTURE)
     problems.add(
       ["CAPTURE"],
       "got on, expected off in production: callbacks would be stored and handed out with their credentials. Remove it " +
         "here, and listen to a receiver of another environment",
     );
-  }
   if (values.TLS_CERT_FILE !== undefined || values.TRUST_PROXY !== undefined) return;
-  if (isProduction && listens) {
+  if (isProduction && listens)
     problems.add(
       ["TLS_CERT_FILE", "TRUST_PROXY"],
       "neither is set; production needs HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, " +
         "or TRUST_PROXY to the addresses of the proxy that ends TLS",
     );
-  }
   // Production needs HTTPS whatever the host is.
-  if (!isProduction && !isLoopbackHost(host)) {
+  if (!isProduction && !isLoopbackHost(host))
     problems.add(
       ["HOST"],
       `got ${JSON.stringify(host)}, expected a loopback address: without TLS_CERT_FILE or TRUST_PROXY ` +
         "plain HTTP is served to this machine only",
       ["TLS_CERT_FILE", "TRUST_PROXY", "APP_ENV"],
     );
-  }
 }
 
 function checkBaseUrl({ values, isProduction, problems }: ServerReading): void {

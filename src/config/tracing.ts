@@ -60,7 +60,6 @@ export function tracingOf(env: Environment): TracingOptions | null {
 /** Shorter ones are words, which must stay readable in the log. */
 const SHORTEST_SECRET = 8;
 
-/** Credentials for the collector. */
 export function exporterSecrets(env: Environment): string[] {
   const values = HEADERS.flatMap((name) => (env[name] ?? "").split(","))
     .map((pair) => percentDecoded(pair.slice(pair.indexOf("=") + 1).trim()) ?? "")

@@ -46,7 +46,6 @@ export function expectation({ schema, httpsInProduction }: Variable): string {
   return `${schema.description ?? "a text"}${httpsInProduction ? "; in production https" : ""}`;
 }
 
-/** Any text. */
 export const text = (words: string) => z.string().describe(words);
 
 export const matching = (pattern: RegExp, words: string) => z.string().regex(pattern).describe(words);
@@ -74,7 +73,6 @@ export function orOff<Value>(schema: z.ZodType<Value, string>, words: string) {
   return z.union([z.literal("off").transform(() => null), schema]).describe(words);
 }
 
-/** Items separated by commas. */
 export function list(words: string, isItem: (item: string) => boolean = () => true) {
   return z
     .string()

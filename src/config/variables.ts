@@ -32,16 +32,13 @@ export type Values = ValuesOf<typeof VARIABLES>;
 
 const ROWS = Object.entries<Variable>(VARIABLES) as [VariableName, Variable][];
 
-/** The variables that hold a secret of one of these kinds. */
 export function secretNames(...kinds: readonly SecretKind[]): VariableName[] {
   return ROWS.flatMap(([name, { secret }]) => (secret !== undefined && kinds.includes(secret) ? [name] : []));
 }
 
-/** The secrets that are generated outside production. */
 export const GENERATED = ROWS.flatMap(([name, { generated }]) => (generated ? [name] : []));
 
-/** The sections of docs/configuration.md. */
-const SECTIONS: readonly (readonly [string, VariableTable])[] = [
+const SECTIONS: readonly (readonly [heading: string, VariableTable])[] = [
   ["Public listener", SERVER_VARIABLES],
   ["Database", DATABASE_VARIABLES],
   ["Authentication of callbacks", AUTHENTICATION_VARIABLES],
@@ -54,17 +51,8 @@ const SECTIONS: readonly (readonly [string, VariableTable])[] = [
   ["Admin access", ADMIN_VARIABLES],
 ];
 
-export interface VariableDescription {
-  readonly name: string;
-  readonly expects: string;
-  readonly default: string;
-  readonly meaning: string;
-  /** The heading of docs/configuration.md above it. */
-  readonly section: string;
-}
-
-/** The variables, as docs/configuration.md shows them. */
-export function describeVariables(): VariableDescription[] {
+/** The variables as docs/configuration.md shows them, each with the heading above it. */
+export function describeVariables() {
   return SECTIONS.flatMap(([section, table]) =>
     Object.entries(table).map(([name, row]) => ({
       name,

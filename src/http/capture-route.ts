@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type CaptureBuffer, parsePosition, type StartPosition } from "../dev/capture/index.ts";
+import type { CaptureBuffer, StartPosition } from "../dev/capture/index.ts";
 import type { Log } from "../domain/index.ts";
 import type { CaptureAccess } from "./public-dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -29,7 +29,7 @@ export function captureRoute({ buffer, checkToken }: CaptureAccess, log: Log): R
   return async (request) => {
     const stop = accessError(request, checkToken);
     if (stop !== undefined) return respondInTurn(request, stop);
-    const beginning = startPositionOf(request.url);
+    const beginning = startPositionOf(request.url, buffer);
     if (beginning === undefined) return respondInTurn(request, MALFORMED);
     const { response, address } = request;
     log.info({ address }, "a listener has connected: it gets every callback as it came");
@@ -72,13 +72,13 @@ function accessError(
   }
 }
 
-function startPositionOf(url: string): StartPosition | undefined {
+function startPositionOf(url: string, buffer: CaptureBuffer): StartPosition | undefined {
   const mark = url.indexOf("?");
   const query = new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1));
   const [after, since] = [query.get("after"), query.get("since")];
   if (query.size > 1) return undefined;
   if (after !== null) {
-    const place = parsePosition(after);
+    const place = buffer.parsePosition(after);
     return place === undefined ? undefined : { from: "position", position: place };
   }
   if (since !== null) {

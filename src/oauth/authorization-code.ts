@@ -1,16 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import * as oauth from "oauth4webapi";
-import type { Log } from "../domain/index.ts";
+import { isJsonObject, type JsonObject, type Log } from "../domain/index.ts";
 import {
   type CodeGrant,
   type ExchangeCode,
   Rejected,
+  storableId,
   type TokenResponse,
   userIdOf,
 } from "../handlers/index.ts";
-import { normalizedTokenResponse } from "./normalized-token-response.ts";
-import type { Platform } from "./platform.ts";
-import { isInvalidGrant, PlatformError, withLoggableErrors } from "./platform.ts";
-import { userIdFromUserInfo } from "./user-info.ts";
+import { isInvalidGrant, type Platform, PlatformError, withLoggableErrors } from "./platform.ts";
 
 export interface ExchangeOptions {
   /** Sent also with the codes of flows that were not started here, where the platform wants it. */
@@ -34,10 +33,13 @@ export function createCodeExchange(
     const server = await at.server();
     if (server.token_endpoint === undefined)
       throw new PlatformError(`${server.issuer} names no token_endpoint: check OAUTH_ISSUER`);
-    const answer = await rejectInvalidGrant(async () => {
+    const answer = await withLoggableErrors(async () => {
       const tokens = await requestTokens(at, server, grant, redirectUri, signal);
-      const subject = oauth.getValidatedIdTokenClaims(tokens)?.sub;
-      return { ...tokens, ...(subject === undefined ? {} : { sub: subject }) } as unknown as TokenResponse;
+      const { sub } = oauth.getValidatedIdTokenClaims(tokens) ?? {};
+      return { ...tokens, ...(sub === undefined ? {} : { sub }) } as unknown as TokenResponse;
+    }).catch((cause: unknown) => {
+      if (!isInvalidGrant(cause)) throw cause;
+      throw new Rejected("data.code: the platform does not accept this authorization code", { cause });
     });
     // From here on the code is spent: whatever fails, the tokens are returned.
     if (grant.isUserKnown === true || userIdOf(answer) !== undefined) return answer;
@@ -46,7 +48,7 @@ export function createCodeExchange(
   };
 }
 
-/** The exchange itself. @throws what the library does; `asking` makes of it what may be logged */
+/** The exchange itself. @throws what the library does; `withLoggableErrors` makes of it what may be logged */
 export async function requestTokens(
   { client, clientAuth, options, settings }: Platform,
   server: oauth.AuthorizationServer,
@@ -54,14 +56,10 @@ export async function requestTokens(
   redirectUri: string | undefined,
   signal: AbortSignal,
 ): Promise<oauth.TokenEndpointResponse> {
-  const raw = await oauth.genericTokenEndpointRequest(
-    server,
-    client,
-    clientAuth,
-    "authorization_code",
-    parametersOf(grant, redirectUri),
-    options(signal),
-  );
+  const grantType = "authorization_code";
+  const asked = parametersOf(grant, redirectUri);
+  const limits = options(signal);
+  const raw = await oauth.genericTokenEndpointRequest(server, client, clientAuth, grantType, asked, limits);
   const isOpenId = speaksOpenId(settings.scope);
   const response = await normalizedTokenResponse(raw, isOpenId);
   const tokens =
@@ -78,7 +76,7 @@ export async function requestTokens(
   return tokens;
 }
 
-export function speaksOpenId(scope: string | null): boolean {
+function speaksOpenId(scope: string | null): boolean {
   return scope?.split(" ").includes("openid") ?? false;
 }
 
@@ -87,16 +85,6 @@ function parametersOf({ code, flow }: CodeGrant, redirectUri: string | undefined
   return redirectUri === undefined ? { code } : { code, redirect_uri: redirectUri };
 }
 
-async function rejectInvalidGrant<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await withLoggableErrors(run);
-  } catch (error) {
-    if (!isInvalidGrant(error)) throw error;
-    throw new Rejected("data.code: the platform does not accept this authorization code", { cause: error });
-  }
-}
-
-/** The parameters that start a flow. */
 interface AuthorizationParameters {
   readonly redirectUri: string;
   readonly state: string;
@@ -128,4 +116,124 @@ export async function authorizationUrl(
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
+}
+
+/** GitHub's name for RFC 6749's `invalid_grant`. */
+const OTHER_NAMES = new Map([["bad_verification_code", "invalid_grant"]]);
+const ID_NAMES: ReadonlySet<string> = new Set(["user_id", "sub"]);
+
+/**
+ * A token endpoint's answer as RFC 6749 §5 has it, where platforms depart from it: an error under status 200, a user's id
+ * in numbers, which may be larger than JavaScript counts and is kept digit by digit; no `token_type`, scopes as a list, empty
+ * fields, another content type. The code is spent, and its tokens must not be lost for that.
+ * @param keepIdToken false where none was asked for, so that none is there to be checked
+ */
+export async function normalizedTokenResponse(response: Response, keepIdToken: boolean): Promise<Response> {
+  const text = await response.text();
+  const answer = parse(text, (name, digits) => ID_NAMES.has(name) && /^\d+$/.test(digits));
+  const headers = new Headers(response.headers);
+  if (!isJsonObject(answer)) return new Response(text, { status: response.status, headers });
+  if (!keepIdToken) delete answer.id_token;
+  const isError = response.status === 200 && typeof answer.error === "string";
+  if (typeof answer.error === "string") answer.error = OTHER_NAMES.get(answer.error) ?? answer.error;
+  const status = isError ? 400 : response.status;
+  if (status === 200) complete(answer);
+  headers.set("content-type", "application/json");
+  return new Response(JSON.stringify(answer), { status, headers });
+}
+
+function complete(answer: JsonObject): void {
+  for (const [name, value] of Object.entries(answer)) if (value === null || value === "") delete answer[name];
+  answer.token_type ??= "Bearer";
+  if (Array.isArray(answer.scope)) answer.scope = answer.scope.join(" ");
+}
+
+/** The code is spent meanwhile, and a browser waits. */
+const USER_INFO_LIMIT_MS = 3_000;
+const PAUSES_MS = [250, 750];
+/** OpenID Connect's name first; a login can pass to another person, so that it is the last one. */
+const ID_FIELDS = ["sub", "id", "user_id", "login"];
+
+/**
+ * Asks `OAUTH_USERINFO_URL`, or the endpoint that a discovery names, to whom tokens belong, up to three times within three seconds.
+ * @returns undefined where there is no such endpoint, and where it names no user: the tokens are kept all the same
+ */
+async function userIdFromUserInfo(
+  at: Platform,
+  server: oauth.AuthorizationServer,
+  tokens: TokenResponse,
+  given: { readonly signal: AbortSignal; readonly log: Log },
+): Promise<string | undefined> {
+  const { url = server.userinfo_endpoint, idField } = at.settings.userInfo ?? {};
+  if (url === undefined) return undefined;
+  const signal = AbortSignal.any([given.signal, AbortSignal.timeout(USER_INFO_LIMIT_MS)]);
+  const fields = idField === undefined ? ID_FIELDS : [idField];
+  try {
+    const answer = await ask(at, new URL(url), tokens.access_token, signal);
+    const id = idIn(answer, fields);
+    if (id !== undefined) return id;
+    given.log.warn({ fields }, "the userinfo endpoint answered without a user's id; check OAUTH_USERINFO_ID");
+  } catch (error) {
+    // The library's errors hold whole answers; their own words say what was wrong.
+    const why = error instanceof Error ? error.message : String(error);
+    given.log.warn({ why }, "the userinfo endpoint did not say whose tokens these are");
+  }
+  return undefined;
+}
+
+/** @throws Error when it does not answer with JSON in time */
+async function ask(at: Platform, url: URL, accessToken: string, signal: AbortSignal): Promise<unknown> {
+  for (let asked = 0; ; asked += 1) {
+    const pause = PAUSES_MS[asked];
+    try {
+      const headers = new Headers({ accept: "application/json" });
+      const options = at.options(signal);
+      const response = await oauth.protectedResourceRequest(accessToken, "GET", url, headers, null, options);
+      if (response.ok) return parse(await response.text(), (_name, digits) => /^[1-9]\d*$/.test(digits));
+      throw new UserInfoError(response.status);
+    } catch (error) {
+      const mayPass =
+        error instanceof UserInfoError
+          ? error.isTransient
+          : !(error instanceof oauth.WWWAuthenticateChallengeError);
+      if (!mayPass || pause === undefined || signal.aborted) throw error;
+    }
+    await sleep(pause, undefined, { signal });
+  }
+}
+
+class UserInfoError extends Error {
+  override readonly name = "Unanswered";
+  readonly isTransient: boolean;
+
+  constructor(status: number) {
+    super(`it answered ${status}`);
+    this.isTransient = status >= 500 || status === 429;
+  }
+}
+
+/**
+ * Undefined for what is no JSON: the error of JSON.parse shows a part of the text.
+ * @param isId whether a number is an id, kept digit by digit: it may be larger than JavaScript counts
+ */
+function parse(text: string, isId: (name: string, digits: string) => boolean): unknown {
+  // JSON.parse tells how a number was written, which TypeScript does not know yet.
+  const reviver = (name: string, value: unknown, { source = "" }: { readonly source?: string } = {}) =>
+    typeof value === "number" && isId(name, source) ? source : value;
+  try {
+    return JSON.parse(text, reviver);
+  } catch {
+    return undefined;
+  }
+}
+
+function idIn(answer: unknown, fields: readonly string[]): string | undefined {
+  for (const field of fields) {
+    const value = field
+      .split(".")
+      .reduce((part: unknown, name) => (isJsonObject(part) ? part[name] : undefined), answer);
+    const id = storableId(value);
+    if (id !== undefined) return id;
+  }
+  return undefined;
 }

@@ -1,6 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../domain/index.ts";
-import { fromCanonicalBase64url } from "../domain/index.ts";
+import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import { DecryptionError, type Encryptor } from "../encryption/index.ts";
 import type { DistinctHeaders } from "../sources/index.ts";
 import { authorizationUrl } from "./authorization-code.ts";
@@ -131,17 +130,12 @@ export interface StartFlowDependencies {
   readonly responseMode: "query" | "form_post";
 }
 
-interface StartedFlow {
-  readonly location: string;
-  readonly cookie: string;
-}
-
 /**
  * The start of the authorization code flow (RFC 6749 §4.1.1) with PKCE (RFC 7636), a state that works once and in this browser
  * only (RFC 9700 §4.7.1), and a nonce where OpenID Connect is spoken. It writes nothing: any client can start flows.
  * @throws Error when the platform cannot be discovered, or has no address to start at
  */
-export async function startFlow(headers: DistinctHeaders, deps: StartFlowDependencies): Promise<StartedFlow> {
+export async function startFlow(headers: DistinctHeaders, deps: StartFlowDependencies) {
   const { encryptor, clock, redirectUri, responseMode } = deps;
   const platform = deps.platform();
   const { authorization_endpoint: endpoint } = await platform.server();

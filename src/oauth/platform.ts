@@ -1,6 +1,8 @@
 import * as oauth from "oauth4webapi";
 import { boundedFetch } from "../http-client/index.ts";
 
+type Server = oauth.AuthorizationServer;
+
 /** The authorization server, as it is configured. */
 export interface PlatformSettings {
   /** With it the addresses are discovered (OpenID Connect Discovery 1.0, RFC 8414); without it they stand here. */
@@ -21,7 +23,7 @@ export interface Platform {
   readonly client: oauth.Client;
   readonly clientAuth: oauth.ClientAuth;
   /** @throws Error when it cannot be discovered just now */
-  server(): Promise<oauth.AuthorizationServer>;
+  server(): Promise<Server>;
   /** Options of a request: no redirects, a bound on the answer, and the caller's time limit. */
   options(signal: AbortSignal): RequestOptions;
 }
@@ -59,16 +61,10 @@ export function createPlatform(settings: PlatformSettings, requireHttps: boolean
   };
 }
 
-const ENDPOINTS = [
-  "authorization_endpoint",
-  "token_endpoint",
-  "revocation_endpoint",
-  "userinfo_endpoint",
-] as const;
-
 /** Codes and tokens go there, and the ID token is believed because of the connection that it came over. */
-function assertHttps(server: oauth.AuthorizationServer): void {
-  for (const name of ENDPOINTS) {
+function assertHttps(server: Server): void {
+  for (const kind of ["authorization", "token", "revocation", "userinfo"] as const) {
+    const name = `${kind}_endpoint` as const;
     const url = server[name];
     if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
       throw new Error(`${server.issuer}: its discovery names a ${name} that is not https: ${url}`);
@@ -76,11 +72,7 @@ function assertHttps(server: oauth.AuthorizationServer): void {
   }
 }
 
-function configured({
-  authorizationUrl,
-  tokenUrl,
-  revocationUrl,
-}: PlatformSettings): oauth.AuthorizationServer {
+function configured({ authorizationUrl, tokenUrl, revocationUrl }: PlatformSettings): Server {
   const endpoints = {
     ...(authorizationUrl === null ? {} : { authorization_endpoint: authorizationUrl }),
     ...(tokenUrl === null ? {} : { token_endpoint: tokenUrl }),
@@ -92,9 +84,6 @@ function configured({
 const FRESH_MS = 3_600_000;
 /** An unreachable server is not asked again for this long, since any client may start a flow. */
 const AGAIN_MS = 5_000;
-const NOT_FOUND = 404;
-
-type Server = oauth.AuthorizationServer;
 
 /**
  * A discovered authorization server: looked up at its first use, once for all concurrent callers, and kept for an
@@ -108,10 +97,9 @@ export function createDiscovery(look: () => Promise<Server>): () => Promise<Serv
 
   async function find(): Promise<Server> {
     try {
-      const server = await look();
-      known = { server, at: performance.now() };
+      known = { server: await look(), at: performance.now() };
       failure = undefined;
-      return server;
+      return known.server;
     } catch (error) {
       failure = { error, at: performance.now() };
       throw error;
@@ -120,31 +108,27 @@ export function createDiscovery(look: () => Promise<Server>): () => Promise<Serv
     }
   }
 
-  function shared(): Promise<Server> {
-    inFlight ??= find();
-    return inFlight;
-  }
-
   return async () => {
     const now = performance.now();
     const isAway = failure !== undefined && now - failure.at < AGAIN_MS;
     if (known === undefined) {
       if (isAway) throw failure?.error;
-      return shared();
+      inFlight ??= find();
+      return inFlight;
     }
-    if (now - known.at >= FRESH_MS && !isAway) shared().catch(() => {});
+    if (now - known.at >= FRESH_MS && !isAway) {
+      inFlight ??= find();
+      inFlight.catch(() => {});
+    }
     return known.server;
   };
 }
 
 /** OpenID Connect Discovery 1.0, and for a server that does not speak it the metadata of RFC 8414. */
-async function discover(
-  issuer: string,
-  options: oauth.DiscoveryRequestOptions,
-): Promise<oauth.AuthorizationServer> {
+async function discover(issuer: string, options: oauth.DiscoveryRequestOptions): Promise<Server> {
   const identifier = new URL(issuer);
   let response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oidc" });
-  if (response.status === NOT_FOUND) {
+  if (response.status === 404) {
     response = await oauth.discoveryRequest(identifier, { ...options, algorithm: "oauth2" });
   }
   return oauth.processDiscoveryResponse(identifier, response);
@@ -159,9 +143,9 @@ export class PlatformError extends Error {
   /** The `error` of RFC 6749 §5.2, where the platform gave one. */
   readonly oauthError: string | undefined;
 
-  constructor(message: string, verdict?: string) {
+  constructor(message: string, oauthError?: string) {
     super(message);
-    this.oauthError = verdict;
+    this.oauthError = oauthError;
   }
 }
 

@@ -1,30 +1,31 @@
 import { AsyncResource } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import type { SparingLog } from "../domain/index.ts";
-import { type Failed, failed, isRefused, type JsonObject, type Refused, refused } from "../domain/index.ts";
+import {
+  type Failed,
+  failed,
+  isRefused,
+  type JsonObject,
+  type JsonValue,
+  type Refused,
+  refused,
+  type SparingLog,
+} from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
-import type { Source } from "../pipeline/index.ts";
 import {
   type BuildLogEntry,
   type CallbackResult,
   type Delivery,
   type HeldBytes,
+  parseObject,
   processDelivery,
   type Receiver,
+  type Source,
   sha256Hex,
 } from "../pipeline/index.ts";
 import { type DistinctHeaders, isCredentialMissing } from "../sources/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
-import type { Flow } from "./flow.ts";
-import { browserOf, openFlow } from "./flow.ts";
+import { browserOf, type Flow, openFlow } from "./flow.ts";
 import type { Platform } from "./platform.ts";
-import {
-  invalid,
-  knownIn,
-  parametersOf,
-  type RedirectParameters,
-  unreadBody,
-} from "./redirect-parameters.ts";
 
 /** A redirect as it arrived: its parameters stand in the query, a form body or a JSON body. */
 export interface Redirect {
@@ -35,6 +36,18 @@ export interface Redirect {
   readonly deadline: Deadline;
   /** Released once its authentication is known, whatever came of it. */
   readonly held?: HeldBytes | undefined;
+}
+
+export interface RedirectDependencies {
+  readonly receiver: Receiver;
+  /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
+  readonly source: Source;
+  /** The authorization server. */
+  readonly platform: () => Platform;
+  /** Of the flows that are started here. */
+  readonly redirectUri: string;
+  /** For errors that any client that starts a flow can cause. */
+  readonly sparing: SparingLog;
 }
 
 /** What an authentic redirect is: the flow of a browser, or a delivery of the platform's own. */
@@ -98,23 +111,21 @@ async function authenticate(
   parameters: RedirectParameters,
   deps: RedirectDependencies,
 ): Promise<RedirectAuthentication | Refused | Failed> {
-  const state = parameters.get("state") ?? "";
-  const stateSha256 = sha256Hex(Buffer.from(state));
+  const stateSha256 = sha256Hex(Buffer.from(parameters.get("state") ?? ""));
   const verdict = redirect.method === "POST" ? await deps.source.scheme.verify(redirect) : undefined;
   if (verdict !== undefined && "verified" in verdict) {
     deps.receiver.observer.credentialsUsed(verdict.verified);
     const unread = unreadBody(redirect.body);
     if (unread !== undefined) return unread;
     // A signature covers only the body: any client could have added the query.
-    const added = knownIn(redirect.query);
+    const added = [...new URLSearchParams(redirect.query).keys()].find((name) => KNOWN.has(name));
     return added === undefined
       ? { by: "platform" }
       : invalid(`${added}: must stand in the signed body, not in the query`);
   }
-  const brought = verdict !== undefined && !isCredentialMissing(verdict);
-  if (brought) return verdict;
+  if (verdict !== undefined && !isCredentialMissing(verdict)) return verdict;
   try {
-    const flow = await expectedFlow(state, stateSha256, parameters.get("iss"), redirect, deps);
+    const flow = await expectedFlow(parameters, stateSha256, redirect, deps);
     return flow !== undefined && "kind" in flow ? flow : { by: "state", stateSha256, flow };
   } catch (error) {
     return failed(error instanceof StoreError ? "store_unavailable" : "internal", error);
@@ -128,16 +139,13 @@ async function consume(
   if (authentic.by !== "state") return;
   const { stateSha256, flow } = authentic;
   const { redirectStates } = store;
-  const ending =
-    flow === undefined
-      ? redirectStates.consume(stateSha256)
-      : redirectStates.spend(stateSha256, flow.endsAt, clock.now());
-  await ending.catch((error: unknown) =>
-    sparing("warn", {
-      fields: { err: error },
-      message: "a used OAuth state could not be marked as spent; it expires",
-    }),
-  );
+  try {
+    if (flow === undefined) await redirectStates.consume(stateSha256);
+    else await redirectStates.spend(stateSha256, flow.endsAt, clock.now());
+  } catch (error) {
+    const message = "a used OAuth state could not be marked as spent; it expires";
+    sparing("warn", { fields: { err: error }, message });
+  }
 }
 
 /** A failure of another code is kept: any client may have sent a made-up code. */
@@ -147,22 +155,16 @@ async function forgetFailure(
 ): Promise<void> {
   const { store, clock } = receiver;
   const now = clock.now();
-  const lease = {
-    owner: randomUUID(),
-    now,
-    until: new Date(now.getTime() + REMOVAL_LEASE_MS),
-    kind: "removal",
-  } as const;
+  const until = new Date(now.getTime() + REMOVAL_LEASE_MS);
+  const lease = { owner: randomUUID(), now, until, kind: "removal" } as const;
   try {
     const failure = await store.failureLeases.leaseOne(key, lease);
     if (typeof failure === "string") return;
     if (failure.bodySha256 === bodySha256) await store.failures.remove(key);
     else await store.failureLeases.release(key, lease.owner);
   } catch (error) {
-    sparing("warn", {
-      fields: { err: error, event_id: key.eventId },
-      message: "the failure of a refused code could not be removed",
-    });
+    const message = "the failure of a refused code could not be removed";
+    sparing("warn", { fields: { err: error, event_id: key.eventId }, message });
   }
 }
 
@@ -176,19 +178,13 @@ function eventOf(
 ): Omit<Delivery, "context" | "buildLogEntry" | "end"> {
   const eventId = `state:${sha256Hex(Buffer.from(state))}`;
   const flow = authentic.by === "state" ? authentic.flow : undefined;
-  const data: JsonObject =
-    flow === undefined
-      ? { code }
-      : {
-          code,
-          flow: { code_verifier: flow.codeVerifier, nonce: flow.nonce, redirect_uri: flow.redirectUri },
-        };
-  const json: JsonObject = {
-    event_id: eventId,
-    event_type: EVENT_TYPE,
-    timestamp: Math.floor(clock.now().getTime() / 1000),
-    data,
-  };
+  const data: Record<string, JsonValue> = { code };
+  if (flow !== undefined) {
+    const { codeVerifier: code_verifier, nonce, redirectUri: redirect_uri } = flow;
+    data.flow = { code_verifier, nonce, redirect_uri };
+  }
+  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const json: JsonObject = { event_id: eventId, event_type: EVENT_TYPE, timestamp, data };
   return {
     key: { source: SOURCE, eventId },
     json,
@@ -218,32 +214,21 @@ function quoted(text: string): string {
   return JSON.stringify(text.toWellFormed().slice(0, LONGEST_TOLD));
 }
 
-export interface RedirectDependencies {
-  readonly receiver: Receiver;
-  /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
-  readonly source: Source;
-  /** The authorization server. */
-  readonly platform: () => Platform;
-  /** Of the flows that are started here. */
-  readonly redirectUri: string;
-  /** For errors that any client that starts a flow can cause. */
-  readonly sparing: SparingLog;
-}
-
 /**
  * The flow that a state belongs to: one that was started here, in this browser; undefined for one that the platform
  * started and that was registered. A state that was not made here, or for another browser, changes nothing.
  */
 async function expectedFlow(
-  state: string,
+  parameters: RedirectParameters,
   stateSha256: string,
-  iss: string | undefined,
-  { headers, deadline }: { readonly headers: DistinctHeaders; readonly deadline: Deadline },
-  { receiver, platform, redirectUri }: Pick<RedirectDependencies, "receiver" | "platform" | "redirectUri">,
+  { headers, deadline }: Redirect,
+  { receiver, platform, redirectUri }: RedirectDependencies,
 ): Promise<Flow | undefined | Refused | Failed> {
   const { store, clock, encryptor } = receiver;
   const now = clock.now();
-  const flow = openFlow(state, redirectUri, browserOf(headers), { now, encryptor: encryptor });
+  const state = parameters.get("state") ?? "";
+  const iss = parameters.get("iss");
+  const flow = openFlow(state, redirectUri, browserOf(headers), { now, encryptor });
   if (flow === "of another browser") return refused("state_of_another_browser");
   if (flow === "unknown") {
     const isExpected = state !== "" && (await store.redirectStates.isRegistered(stateSha256, now, deadline));
@@ -256,10 +241,7 @@ async function expectedFlow(
 }
 
 /** RFC 9207 §2.4: compared as it is, also on errors, and required where the platform says that it sends it. */
-async function issuerFault(
-  iss: string | undefined,
-  platform: Platform,
-): Promise<Refused | Failed | undefined> {
+async function issuerFault(iss: string | undefined, platform: Platform) {
   if (platform.settings.issuer === null) return undefined;
   try {
     const server = await platform.server();
@@ -271,4 +253,49 @@ async function issuerFault(
   } catch (error) {
     return failed("platform_unavailable", error);
   }
+}
+
+type RedirectParameters = ReadonlyMap<string, string>;
+
+const KNOWN: ReadonlySet<string> = new Set(["code", "state", "iss", "error", "error_description"]);
+
+/**
+ * RFC 6749 §3.1: unknown parameters are ignored, a known one may not stand twice. They come in the query, a form
+ * (`response_mode=form_post`) or a JSON object.
+ */
+function parametersOf(query: string, body: Uint8Array): RedirectParameters | Refused {
+  const parameters = new Map<string, string>();
+  const inBody = pairsOf(body);
+  if (isRefused(inBody)) return inBody;
+  for (const pairs of [new URLSearchParams(query), inBody]) {
+    for (const [name, value] of pairs) {
+      if (!KNOWN.has(name) || typeof value !== "string") continue;
+      if (parameters.has(name)) return invalid(`${name}: stands more than once`);
+      parameters.set(name, value);
+    }
+  }
+  return parameters;
+}
+
+function invalid(message: string): Refused {
+  return refused("redirect_invalid", { message });
+}
+
+/** As long as the head of a request may be. A stranger's body is read before anything is authentic. */
+const LONGEST_BODY = 16_384;
+
+/** Whether the parameters of a body are left unread, with what to answer a sender that has signed it. */
+function unreadBody(body: Uint8Array): Refused | undefined {
+  return body.length > LONGEST_BODY
+    ? invalid(`body: ${body.length} bytes; a redirect's body has ${LONGEST_BODY} bytes at most`)
+    : undefined;
+}
+
+/** None of a longer body: without a signature, its redirect is refused like any other without a state. */
+function pairsOf(body: Uint8Array): Iterable<[string, unknown]> | Refused {
+  if (unreadBody(body) !== undefined) return [];
+  const text = Buffer.from(body).toString("utf8");
+  if (!text.trimStart().startsWith("{")) return new URLSearchParams(text);
+  const parsed = parseObject(body);
+  return isRefused(parsed) ? parsed : Object.entries(parsed.object);
 }

@@ -3,8 +3,7 @@ import { type Clock, fromCanonicalBase64url } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
 import { authorizationUrl, requestTokens } from "./authorization-code.ts";
 import { randomSecret } from "./flow.ts";
-import type { Platform } from "./platform.ts";
-import { PlatformError, withLoggableErrors } from "./platform.ts";
+import { isInvalidGrant, type Platform, withLoggableErrors } from "./platform.ts";
 
 export interface SignInDependencies {
   readonly platform: Platform;
@@ -24,7 +23,6 @@ export interface Identity {
   readonly values: readonly string[];
 }
 
-/** The result of a completed sign-in. */
 export interface SignInResult {
   readonly identity: Identity;
   /** What `begin` was given. */
@@ -89,13 +87,10 @@ export function createSignIn(deps: SignInDependencies): SignIn {
         codeVerifier: oauth.generateRandomCodeVerifier(),
         nonce: randomSecret(),
         endsAt: clock.now().getTime() + SIGN_IN_SECONDS * 1000,
-        returnTo: returnTo,
+        returnTo,
       };
-      const location = await authorizationUrl(endpoint, platform, {
-        ...flow,
-        redirectUri,
-        responseMode: "query",
-      });
+      const parameters = { ...flow, redirectUri, responseMode: "query" } as const;
+      const location = await authorizationUrl(endpoint, platform, parameters);
       const encrypted = encryptor.encrypt(Buffer.from(JSON.stringify(flow)), CONTEXT);
       return { location, flow: Buffer.from(encrypted).toString("base64url") };
     },
@@ -110,11 +105,9 @@ function decryptedFlow(flow: string | undefined, encryptor: Encryptor, clock: Cl
   if (flow === undefined) throw new FlowMissing("the browser brought none");
   const encrypted = fromCanonicalBase64url(flow);
   if (encrypted === undefined) throw new FlowMissing("the flow was not started here");
-  const read = (): SignInFlow =>
-    JSON.parse(Buffer.from(encryptor.decrypt(encrypted, CONTEXT)).toString("utf8"));
   let found: SignInFlow;
   try {
-    found = read();
+    found = JSON.parse(Buffer.from(encryptor.decrypt(encrypted, CONTEXT)).toString("utf8"));
   } catch (cause) {
     throw new FlowMissing("the flow was not started here", { cause });
   }
@@ -132,10 +125,18 @@ async function end(query: URLSearchParams, flow: SignInFlow, deps: SignInDepende
   try {
     return await withLoggableErrors(async () => {
       const tokens = await requestTokens(platform, server, grant, redirectUri, signal);
-      return identityOf(await documentsOf(platform, server, tokens, claim, signal), claim);
+      const idToken = oauth.getValidatedIdTokenClaims(tokens);
+      if (idToken === undefined) throw new Error("the provider has sent no ID token");
+      if (has(idToken, claim) || server.userinfo_endpoint === undefined) return identityOf([idToken], claim);
+      // The claim is there alone (OpenID Connect Core §5.4). The library compares the two subjects (§5.3.2).
+      const { client } = platform;
+      const options = platform.options(signal);
+      const response = await oauth.userInfoRequest(server, client, tokens.access_token, options);
+      const userInfo = await oauth.processUserInfoResponse(server, client, idToken.sub, response);
+      return identityOf([idToken, userInfo], claim);
     });
   } catch (error) {
-    if (error instanceof PlatformError && error.oauthError === "invalid_grant")
+    if (isInvalidGrant(error))
       throw new SignInRefused("the provider does not accept the code", { cause: error });
     throw error;
   }
@@ -166,34 +167,12 @@ function validCode(
   throw new SignInRefused("no answer to this flow: it has no code");
 }
 
-/**
- * The ID token, and the answer of the userinfo endpoint where the claim is there alone (OpenID Connect Core §5.4). The library holds
- * the subject of the second against that of the first (§5.3.2).
- */
-async function documentsOf(
-  platform: Platform,
-  server: oauth.AuthorizationServer,
-  tokens: oauth.TokenEndpointResponse,
-  claim: string,
-  signal: AbortSignal,
-): Promise<readonly [idToken: oauth.IDToken, userInfo?: Claims]> {
-  const idToken = oauth.getValidatedIdTokenClaims(tokens);
-  if (idToken === undefined) throw new Error("the provider has sent no ID token");
-  if (has(idToken, claim) || server.userinfo_endpoint === undefined) return [idToken];
-  const options = platform.options(signal);
-  const response = await oauth.userInfoRequest(server, platform.client, tokens.access_token, options);
-  return [idToken, await oauth.processUserInfoResponse(server, platform.client, idToken.sub, response)];
-}
-
 /** An address and the word that it is verified count together, from one document: each may be of another time or account. */
 function has(claims: Claims, claim: string): boolean {
   return claims[claim] !== undefined && (claim !== "email" || claims.email_verified !== undefined);
 }
 
-function identityOf(
-  documents: readonly [idToken: oauth.IDToken, userInfo?: Claims],
-  claim: string,
-): Identity {
+function identityOf(documents: readonly [oauth.IDToken, Claims?], claim: string): Identity {
   const [{ sub: subject }] = documents;
   const claimsWith = (name: string): Claims =>
     documents.find((claims) => claims !== undefined && has(claims, name)) ?? {};

@@ -4,9 +4,8 @@ import type { EventKey } from "../domain/index.ts";
 import type { Receiver } from "../pipeline/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { BulkReplayProgress, DueReplay, StoredBulkReplay } from "../store/index.ts";
-import { leaseTimes, type RetryTiming, recoverInterrupted } from "./lease.ts";
 import { type ReplayResult, replay } from "./replay.ts";
-import { isTransient } from "./run-failure.ts";
+import { isTransient, leaseTimes, type RetryTiming, recoverInterrupted } from "./run-failure.ts";
 
 /** How many replays of one bulk are at work at a time. */
 const MAX_CONCURRENT_REPLAYS = 8;
@@ -16,7 +15,7 @@ const BATCHES_PER_SECOND = 4;
 const IDLE_PAUSE_MS = 500;
 
 /** One process's work on one bulk replay, under its lease. */
-export interface BulkWork {
+interface BulkWork {
   readonly owner: string;
   readonly timing: RetryTiming;
   readonly receiver: Receiver;
@@ -25,7 +24,7 @@ export interface BulkWork {
 }
 
 /** Continues a leased bulk replay until it ends, an operator stops it, or the lease is lost. */
-export async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
+async function runBulkReplay(leased: StoredBulkReplay, work: BulkWork): Promise<void> {
   const { owner, receiver, stopping } = work;
   const { bulkReplays } = receiver.store;
   let bulk: StoredBulkReplay | undefined = leased;
@@ -61,12 +60,11 @@ function pauseMs({ perSecond }: StoredBulkReplay, ran: number, startedAt: number
   return Math.max(0, startedAt + least - performance.now());
 }
 
-interface Batch {
-  readonly progress: BulkReplayProgress;
-  readonly ran: number;
-}
-
-async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work: BulkWork): Promise<Batch> {
+async function runBatch(
+  bulk: StoredBulkReplay,
+  due: readonly DueReplay[],
+  work: BulkWork,
+): Promise<{ readonly progress: BulkReplayProgress; readonly ran: number }> {
   const ends = new Array<ReplayState>(due.length).fill("later");
   const run = async (failure: DueReplay, index: number) => {
     ends[index] = await runOne(bulk, failure, work);
@@ -74,8 +72,7 @@ async function runBatch(bulk: StoredBulkReplay, due: readonly DueReplay[], work:
   await Promise.all(due.map((failure, index) => (failure.isSuspect ? undefined : run(failure, index))));
   // One suspect a batch, after the others: all of them could take longer than the lease of the bulk.
   const suspect = due.findIndex(({ isSuspect }) => isSuspect);
-  const [first] = due.slice(suspect, suspect + 1);
-  if (suspect >= 0 && first !== undefined) await run(first, suspect);
+  if (suspect >= 0) await run(due[suspect] as DueReplay, suspect);
   const count = (end: ReplayState) => ends.filter((one) => one === end).length;
   // The delivery at work on one ends, or loses its lease: the next batch tries it again, and the others go on.
   const later = due.find((_, index) => ends[index] === "later");

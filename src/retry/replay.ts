@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { EventKey, Outcome } from "../domain/index.ts";
 import { DryRun, type Receiver } from "../pipeline/index.ts";
-import { leaseTimes, type RetryTiming, recoverInterrupted } from "./lease.ts";
-import { runFailure, runStored } from "./run-failure.ts";
+import { leaseTimes, type RetryTiming, recoverInterrupted, runFailure, runStored } from "./run-failure.ts";
 
 export type ReplayResult =
   /** There is no failure under this key. */
@@ -73,5 +72,5 @@ export async function dryRunReplay(
   if (failure === undefined) return "absent";
   const dryRun = new DryRun();
   const how = { kind: "replay", mode: "dry-run", dryRun } as const;
-  return { outcome: await runStored(failure, how, timing.timeLimitMs, receiver), dryRun: dryRun };
+  return { outcome: await runStored(failure, how, timing.timeLimitMs, receiver), dryRun };
 }

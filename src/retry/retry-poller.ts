@@ -3,8 +3,7 @@ import type { Outcome } from "../domain/index.ts";
 import { isInconclusive, type Receiver } from "../pipeline/index.ts";
 import { createPoller, type Poller } from "../poller/index.ts";
 import type { StoredFailure } from "../store/index.ts";
-import { leaseEnd, leaseTimes, type RetryTiming, recoverInterrupted } from "./lease.ts";
-import { runFailure } from "./run-failure.ts";
+import { leaseTimes, type RetryTiming, recoverInterrupted, runFailure } from "./run-failure.ts";
 
 /** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
 const MAX_CONCURRENT_RETRIES = 8;
@@ -22,11 +21,11 @@ export interface RetryPoller extends Poller {
 export function createRetryPoller(receiver: Receiver, timing: RetryTiming): RetryPoller {
   const { runLock } = receiver;
   const { failureLeases } = receiver.store;
-  const newLease = () => ({
-    owner: randomUUID(),
-    ends: leaseEnd(timing),
-    ...leaseTimes(receiver.clock, timing),
-  });
+  /** `ends` is on the scale of `performance.now()`. */
+  const newLease = () => {
+    const ends = performance.now() + timing.leaseMs;
+    return { owner: randomUUID(), ends, ...leaseTimes(receiver.clock, timing) };
+  };
   const stopping = new AbortController();
 
   async function round(): Promise<number> {
@@ -42,34 +41,24 @@ export function createRetryPoller(receiver: Receiver, timing: RetryTiming): Retr
 
   /** After the others, one by one: what ends the process takes nothing else with it, and its next turn comes after theirs. */
   async function runSuspects(): Promise<number> {
-    let ran = 0;
-    while (
-      ran < MAX_CONCURRENT_RETRIES &&
-      !stopping.signal.aborted &&
-      (await failureLeases.isSuspectDue(receiver.clock.now()))
-    ) {
+    for (let ran = 0; ran < MAX_CONCURRENT_RETRIES; ran += 1) {
+      if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(receiver.clock.now()))) return ran;
       const found = await runLock.exclusive(async () => {
         const lease = newLease();
         const suspect = await failureLeases.leaseSuspect(lease);
         if (suspect !== undefined) await runOne(suspect, lease);
         return suspect !== undefined;
       });
-      if (!found) break;
-      ran += 1;
+      if (!found) return ran;
     }
-    return ran;
+    return MAX_CONCURRENT_RETRIES;
   }
 
   async function runOne(failure: StoredFailure, { owner, ends }: ReturnType<typeof newLease>): Promise<void> {
     const fields = { source: failure.source, event_id: failure.eventId, retry: failure.retriesDone };
     try {
-      const run = {
-        failure,
-        owner,
-        kind: "retry",
-        timeLimitMs: timing.timeLimitMs,
-        leaseEndsAt: ends,
-      } as const;
+      const { timeLimitMs } = timing;
+      const run = { failure, owner, kind: "retry", timeLimitMs, leaseEndsAt: ends } as const;
       report(receiver, fields, await runFailure({ ...run, stopping: stopping.signal }, receiver));
     } catch (error) {
       receiver.log.error(
@@ -93,16 +82,15 @@ export function createRetryPoller(receiver: Receiver, timing: RetryTiming): Retr
 }
 
 function report({ log }: Receiver, fields: object, outcome: Outcome): void {
+  if (outcome.kind !== "refused" && outcome.kind !== "failed")
+    return log.info({ ...fields, outcome: outcome.kind }, "retry ended");
+  const { code } = outcome;
+  const isPutOff = isInconclusive(outcome);
+  if (outcome.kind === "failed") {
+    const message = isPutOff ? "retry put off; it cost the event none of its retries" : "retry failed";
+    log.warn({ ...fields, code, err: outcome.cause }, message);
+  }
   // The start has named the types without a handler; one line a minute and event would say no more.
-  if (outcome.kind === "refused" && isInconclusive(outcome))
-    log.debug({ ...fields, code: outcome.code }, "retry put off");
-  else if (outcome.kind === "failed" && isInconclusive(outcome))
-    log.warn(
-      { ...fields, code: outcome.code, err: outcome.cause },
-      "retry put off; it cost the event none of its retries",
-    );
-  else if (outcome.kind === "failed")
-    log.warn({ ...fields, code: outcome.code, err: outcome.cause }, "retry failed");
-  else if (outcome.kind === "refused") log.warn({ ...fields, code: outcome.code }, "retry was refused");
-  else log.info({ ...fields, outcome: outcome.kind }, "retry ended");
+  else if (isPutOff) log.debug({ ...fields, code }, "retry put off");
+  else log.warn({ ...fields, code }, "retry was refused");
 }

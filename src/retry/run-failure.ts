@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type Clock,
   type EventKey,
   type Failed,
   failed,
@@ -19,7 +20,7 @@ import {
   type Receiver,
   runEvent,
 } from "../pipeline/index.ts";
-import type { AttemptTrigger, StoredFailure } from "../store/index.ts";
+import type { NewAttempt, StoredFailure } from "../store/index.ts";
 
 export interface FailureRun {
   readonly failure: StoredFailure;
@@ -41,12 +42,16 @@ export async function runFailure(run: FailureRun, receiver: Receiver): Promise<O
   const startedAt = receiver.clock.now();
   const startTick = performance.now();
   const outcome = await runStored(failure, { kind, mode: "commit" }, run.timeLimitMs, receiver);
-  const durationMs = performance.now() - startTick;
-  const key = { source: failure.source, eventId: failure.eventId };
-  const by = bulkReplayId === undefined ? kind : "bulk";
+  const attempt = {
+    source: failure.source,
+    eventId: failure.eventId,
+    trigger: bulkReplayId === undefined ? kind : "bulk",
+    startedAt,
+    durationMs: performance.now() - startTick,
+  } as const;
   await Promise.all([
     settleUntilLeaseEnds(run, outcome, receiver),
-    recordAttempt({ key, trigger: by, startedAt, durationMs, outcome }, receiver),
+    recordAttempt(attempt, outcome, receiver),
   ]);
   return outcome;
 }
@@ -68,11 +73,11 @@ export async function runStored(
       const parsed = parseEvent(body);
       if (isRefused(parsed))
         return failed("internal", new Error(`the stored body of ${keyText(key)} does not parse`));
+      const { bodySha256, eventType } = failure;
       const version = failure.version as Version;
-      const { eventType } = failure;
-      const event = { key, json: parsed.object, body, bodySha256: failure.bodySha256, version, eventType };
+      const event = { key, json: parsed.object, body, bodySha256, version, eventType, deadline };
       const watched = dryRun === undefined ? {} : { dryRun };
-      return runEvent({ ...event, deadline, kind, mode, ...watched }, receiver);
+      return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
   return inSpan(phase, run);
 }
@@ -130,26 +135,16 @@ async function settle(
     return;
   }
   const now = receiver.clock.now();
-  // What a handler rejects will be rejected again, so such a failure waits for a person at once.
-  const next =
-    outcome.kind === "failed" ? nextAttemptAt(receiver.settings.retry, failure.retriesDone, now) : undefined;
-  const error = outcome.kind === "failed" ? receiver.describe(outcome.cause) : outcome.message;
-  await failureLeases.reschedule(key, owner, {
-    kind,
-    code: outcome.code,
-    error,
-    now,
-    nextAttemptAt: next ?? null,
-    ...(bulkReplayId === undefined ? {} : { bulkReplayId }),
-  });
-}
-
-interface FinishedAttempt {
-  readonly key: EventKey;
-  readonly trigger: AttemptTrigger;
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  readonly outcome: Outcome;
+  const { code } = outcome;
+  const bulk = bulkReplayId === undefined ? {} : { bulkReplayId };
+  if (outcome.kind === "refused") {
+    // What a handler rejects will be rejected again, so such a failure waits for a person at once.
+    const exhausted = { kind, code, error: outcome.message, now, nextAttemptAt: null };
+    return failureLeases.reschedule(key, owner, { ...exhausted, ...bulk });
+  }
+  const next = nextAttemptAt(receiver.settings.retry, failure.retriesDone, now) ?? null;
+  const error = receiver.describe(outcome.cause);
+  await failureLeases.reschedule(key, owner, { kind, code, error, now, nextAttemptAt: next, ...bulk });
 }
 
 /**
@@ -157,26 +152,42 @@ interface FinishedAttempt {
  * that a history that could not be written is no reason for anything else to fail.
  */
 async function recordAttempt(
-  { key, trigger, startedAt, durationMs, outcome }: FinishedAttempt,
-  receiver: Receiver,
-) {
-  if (outcome.kind === "already_processed" || isInconclusive(outcome)) return;
-  const { store, log } = receiver;
-  const ended = {
-    outcome: "code" in outcome ? outcome.code : outcome.kind,
-    error: errorOf(outcome, receiver),
-  };
+  attempt: Omit<NewAttempt, "outcome" | "error">,
+  ended: Outcome,
+  { store, log, describe }: Receiver,
+): Promise<void> {
+  if (ended.kind === "already_processed" || isInconclusive(ended)) return;
+  const outcome = ended.kind === "success" ? ended.kind : ended.code;
+  let error: string | null = null;
+  if (ended.kind === "failed") error = describe(ended.cause);
+  else if (ended.kind === "refused") error = describe(ended.detail ?? ended.message);
   try {
-    await store.attempts.append({ ...key, trigger, startedAt, durationMs, ...ended });
-  } catch (error) {
-    log.warn(
-      { err: error, source: key.source, event_id: key.eventId, outcome: ended.outcome },
-      "an attempt could not be written down; the time line of its event lacks it",
-    );
+    await store.attempts.append({ ...attempt, outcome, error });
+  } catch (err) {
+    const { source, eventId: event_id } = attempt;
+    const message = "an attempt could not be written down; the time line of its event lacks it";
+    log.warn({ err, source, event_id, outcome }, message);
   }
 }
 
-function errorOf(outcome: Outcome, { describe }: Receiver): string | null {
-  if (outcome.kind === "failed") return describe(outcome.cause);
-  return outcome.kind === "refused" ? describe(outcome.detail ?? outcome.message) : null;
+export interface RetryTiming {
+  /** How long one run may wait for the database and for its turn; the handler's own limit comes on top. */
+  readonly timeLimitMs: number;
+  /** How long a run may take in all; after that the process that held the lease counts as dead. */
+  readonly leaseMs: number;
+}
+
+export function leaseTimes(clock: Clock, { leaseMs }: RetryTiming): { now: Date; until: Date } {
+  const now = clock.now();
+  return { now, until: new Date(now.getTime() + leaseMs) };
+}
+
+/** Settles the attempts of processes that have ended, and says which failures are suspect for it. */
+export async function recoverInterrupted(receiver: Receiver, { leaseMs }: RetryTiming): Promise<void> {
+  const { store, clock, log, settings } = receiver;
+  const settled = await store.failureRecovery.recover({ now: clock.now(), leaseMs, policy: settings.retry });
+  for (const { source, eventId, kind, isAlone, state, crashes } of settled) {
+    const fields = { source, event_id: eventId, kind, alone: isAlone, state, process_ends: crashes };
+    log.warn(fields, "the process ended during an attempt of this event; the next attempt runs alone");
+  }
 }

@@ -1,9 +1,15 @@
 export { diagnose, type Expected, isDiagnosable } from "./diagnose/diagnose.ts";
 export type { NamedSecret } from "./diagnose/diagnose-signature.ts";
 export { createHmacScheme, type HmacOptions, signHmac } from "./schemes/hmac.ts";
-export { jwksKeys } from "./schemes/jwks-keys.ts";
 export { createJwtScheme, type JwtOptions } from "./schemes/jwt.ts";
-export { fixedKeys, type JwtAlgorithm, type JwtKeys, pemKeys, secretKeys } from "./schemes/jwt-keys.ts";
+export {
+  fixedKeys,
+  type JwtAlgorithm,
+  type JwtKeys,
+  jwksKeys,
+  pemKeys,
+  secretKeys,
+} from "./schemes/jwt-keys.ts";
 export {
   allOf,
   anyOf,
@@ -15,4 +21,4 @@ export {
   type VerificationResult,
   type Verified,
 } from "./schemes/scheme.ts";
-export { createBearerCheck, createTokenScheme, type TokenOptions } from "./schemes/token.ts";
+export { createTokenScheme, type TokenOptions } from "./schemes/token.ts";

@@ -1,7 +1,6 @@
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import { type JsonObject, OVERVIEW_RANGES } from "../domain/index.ts";
-import { Area, type Database } from "./database.ts";
-import type { AlertRow } from "./tables.ts";
+import { Area, assign, insert, run } from "./database.ts";
 
 export type AlertKind = "failures" | "signatures" | "silence";
 
@@ -23,13 +22,9 @@ export interface StoredAlert extends AlertKey {
   readonly notifiedAt: Date;
 }
 
-export interface AlertChange extends AlertKey {
+export interface AlertChange extends Omit<StoredAlert, "number"> {
   /** The number of the state that was evaluated; 0 if there was none. */
   readonly from: number;
-  readonly isOpen: boolean;
-  readonly since: Date;
-  readonly notifiedCount: number;
-  readonly notifiedAt: Date;
   /** Written to the outbox in the same transaction. */
   readonly message?: { readonly topic: string; readonly payload: JsonObject };
 }
@@ -60,7 +55,7 @@ export interface OutcomeCount {
 }
 
 export interface ExhaustedCounts {
-  readonly types: readonly { readonly source: string; readonly eventType: string; readonly count: number }[];
+  readonly types: readonly Arrival[];
   /** False if there are more than `limit`, so that a type that is missing may still have some. */
   readonly isComplete: boolean;
 }
@@ -82,7 +77,7 @@ export class Alerts extends Area {
   async claimEvaluation(kind: AlertKind, at: Date, everyMs: number): Promise<Date | undefined> {
     const now = at.getTime();
     // A due time far ahead was written before the clock was set back.
-    const { rows } = await sql<{ since_ms: number | string }>`
+    const { rows } = await this.write<{ sinceMs: number }>`
       INSERT INTO oncehook_alert_turns (name, next_at_ms, since_ms) VALUES (${kind}, ${now + everyMs}, ${now})
       ON CONFLICT (name) DO UPDATE SET next_at_ms = excluded.next_at_ms,
         since_ms = CASE
@@ -90,8 +85,8 @@ export class Alerts extends Area {
           THEN excluded.since_ms ELSE oncehook_alert_turns.since_ms END
       WHERE oncehook_alert_turns.next_at_ms <= ${now}
         OR oncehook_alert_turns.next_at_ms > ${now + 2 * everyMs}
-      RETURNING since_ms`.execute(this.database.write);
-    return rows[0] === undefined ? undefined : new Date(Number(rows[0].since_ms));
+      RETURNING since_ms`;
+    return rows[0] && new Date(rows[0].sinceMs);
   }
 
   /** Adds callbacks that came just before `at`, all of them or none. */
@@ -103,7 +98,8 @@ export class Alerts extends Area {
     await this.database.transact(async (query) => {
       for (const { source, eventType, count } of sorted) {
         // Without a condition SQLite would read ON as part of a join.
-        await sql`INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
+        const statement = sql`
+          INSERT INTO oncehook_arrival_days AS stored (source, event_type, day, count, longest_gap_ms, last_ms)
           SELECT ${source}, ${eventType}, ${Math.floor(now / DAY_MS)}, ${count},
             ${now} - coalesce(max(last_ms), ${now}), ${now}
           FROM oncehook_arrival_days WHERE source = ${source} AND event_type = ${eventType}
@@ -111,133 +107,74 @@ export class Alerts extends Area {
             count = stored.count + excluded.count,
             longest_gap_ms = CASE WHEN excluded.longest_gap_ms > stored.longest_gap_ms
               THEN excluded.longest_gap_ms ELSE stored.longest_gap_ms END,
-            last_ms = excluded.last_ms`.execute(query);
+            last_ms = excluded.last_ms`;
+        await run(query, statement);
       }
     });
   }
 
   async listArrivals(): Promise<ArrivalDay[]> {
-    const rows = await this.database.read.selectFrom("oncehook_arrival_days").selectAll().execute();
-    return rows.map((row) => ({
-      source: row.source,
-      eventType: row.event_type,
-      day: Number(row.day),
-      count: Number(row.count),
-      longestGapMs: Number(row.longest_gap_ms),
-      lastAt: new Date(Number(row.last_ms)),
-    }));
+    const rows = await this.read<Omit<ArrivalDay, "lastAt"> & { readonly lastMs: number }>`
+      SELECT source, event_type, day, count, longest_gap_ms, last_ms FROM oncehook_arrival_days`;
+    return rows.map(({ lastMs, ...day }) => ({ ...day, lastAt: new Date(lastMs) }));
   }
 
-  /** Deletes the days before one. */
   async deleteArrivalsBefore(day: number): Promise<void> {
-    await this.database.write.deleteFrom("oncehook_arrival_days").where("day", "<", day).execute();
+    await this.write`DELETE FROM oncehook_arrival_days WHERE day < ${day}`;
   }
 
   /** When the oldest quarter-hour began of which outcomes are kept, in seconds since the epoch. */
   async firstOutcomeSlot(): Promise<number | undefined> {
-    const row = await this.database.read
-      .selectFrom("oncehook_rollups")
-      .select("slot")
-      .where("step_seconds", "=", STEP_SECONDS)
-      .orderBy("slot")
-      .limit(1)
-      .executeTakeFirst();
-    return row === undefined ? undefined : Number(row.slot);
+    const [first] = await this.read<{ slot: number }>`SELECT slot FROM oncehook_rollups
+      WHERE step_seconds = ${STEP_SECONDS} ORDER BY slot LIMIT 1`;
+    return first?.slot;
   }
 
   /** The outcomes of the quarter-hours that begin at `from` or later and before `to`, in seconds since the epoch. */
-  async outcomes(from: number, to: number): Promise<OutcomeCount[]> {
-    const rows = await this.database.read
-      .selectFrom("oncehook_rollups")
-      .select(({ fn }) => ["source", "outcome", "slot", fn.sum<number | string>("count").as("count")])
-      .where("step_seconds", "=", STEP_SECONDS)
-      .where("slot", ">=", from)
-      .where("slot", "<", to)
-      .groupBy(["slot", "source", "outcome"])
-      .execute();
-    return rows.map((row) => ({ ...row, slot: Number(row.slot), count: Number(row.count) }));
+  outcomes(from: number, to: number): Promise<readonly OutcomeCount[]> {
+    return this.read`SELECT source, outcome, slot, sum(count) AS count FROM oncehook_rollups
+      WHERE step_seconds = ${STEP_SECONDS} AND slot >= ${from} AND slot < ${to} GROUP BY slot, source, outcome`;
   }
 
   /** How many exhausted failures there are by type, among `limit` of them. */
   async exhausted(limit: number): Promise<ExhaustedCounts> {
-    const { rows } = await sql<{ source: string; event_type: string; count: number | string }>`
-      SELECT source, event_type, count(*) AS count FROM (
+    const types = await this.read<Arrival>`SELECT source, event_type, count(*) AS count FROM (
         SELECT source, event_type FROM oncehook_failures WHERE state = 'exhausted' LIMIT ${limit}
-      ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`.execute(this.database.read);
-    const types = rows.map((row) => ({
-      source: row.source,
-      eventType: row.event_type,
-      count: Number(row.count),
-    }));
+      ) AS looked_at GROUP BY source, event_type ORDER BY source, event_type`;
     return { types, isComplete: types.reduce((sum, { count }) => sum + count, 0) < limit };
   }
 
   async list(): Promise<StoredAlert[]> {
-    const rows = await this.database.read.selectFrom("oncehook_alerts").selectAll().execute();
-    return rows.map(toAlert);
+    const rows = await this
+      .read<StoredAlert>`SELECT kind, source, subject, is_open, number, since, notified_count,
+      notified_at FROM oncehook_alerts`;
+    return rows.map(({ isOpen, since, notifiedAt, ...row }) => {
+      return { ...row, isOpen: Boolean(isOpen), since: new Date(since), notifiedAt: new Date(notifiedAt) };
+    });
   }
 
   /** Returns false and writes nothing if another process changed the alert since it was evaluated. */
-  change(change: AlertChange): Promise<boolean> {
-    return this.database.transact((query) => changeIn(query, change));
+  change({ kind, source, subject, from, message, ...change }: AlertChange): Promise<boolean> {
+    const { isOpen, since, notifiedCount, notifiedAt } = change;
+    const number = from + 1;
+    const values = { isOpen: isOpen ? 1 : 0, number, since, notifiedCount, notifiedAt };
+    return this.database.transact(async (query) => {
+      const alert = insert("oncehook_alerts", { kind, source, subject, ...values });
+      const { changes } = await run(
+        query,
+        sql`${alert} ON CONFLICT (kind, source, subject) DO UPDATE SET ${assign(values)}
+          WHERE oncehook_alerts.number = ${from}`,
+      );
+      if (changes === 0) return false;
+      if (message !== undefined) {
+        const { topic, payload } = message;
+        const eventId = ["alert", kind, source, subject, number].join("/");
+        const row = { source: OWN_SOURCE, eventId, position: 0, topic, payload: JSON.stringify(payload) };
+        await run(query, insert("oncehook_notifications", { ...row, createdAt: notifiedAt }));
+      }
+      return true;
+    });
   }
 }
 
 const sortKey = ({ source, eventType }: Arrival) => JSON.stringify([source, eventType]);
-
-async function changeIn(query: Database["write"], change: AlertChange): Promise<boolean> {
-  const { kind, source, subject, from, message } = change;
-  const at = change.notifiedAt.toISOString();
-  const number = from + 1;
-  const values = {
-    is_open: change.isOpen ? (1 as const) : (0 as const),
-    number,
-    since: change.since.toISOString(),
-    notified_count: change.notifiedCount,
-    notified_at: at,
-  };
-  if (!(await isFirst())) return false;
-  if (message !== undefined) {
-    const event_id = ["alert", kind, source, subject, number].join("/");
-    const { topic, payload } = message;
-    const row = { source: OWN_SOURCE, event_id, position: 0, topic, payload: JSON.stringify(payload) };
-    await query
-      .insertInto("oncehook_notifications")
-      .values({ ...row, created_at: at })
-      .execute();
-  }
-  return true;
-
-  async function isFirst(): Promise<boolean> {
-    if (from === 0) {
-      const { numInsertedOrUpdatedRows = 0n } = await query
-        .insertInto("oncehook_alerts")
-        .values({ kind, source, subject, ...values })
-        .onConflict((conflict) => conflict.columns(["kind", "source", "subject"]).doNothing())
-        .executeTakeFirstOrThrow();
-      return numInsertedOrUpdatedRows > 0n;
-    }
-    const { numUpdatedRows } = await query
-      .updateTable("oncehook_alerts")
-      .set(values)
-      .where("kind", "=", kind)
-      .where("source", "=", source)
-      .where("subject", "=", subject)
-      .where("number", "=", from)
-      .executeTakeFirstOrThrow();
-    return numUpdatedRows > 0n;
-  }
-}
-
-function toAlert(row: Selectable<AlertRow>): StoredAlert {
-  return {
-    kind: row.kind as AlertKind,
-    source: row.source,
-    subject: row.subject,
-    isOpen: row.is_open === 1,
-    number: row.number,
-    since: new Date(row.since),
-    notifiedCount: row.notified_count,
-    notifiedAt: new Date(row.notified_at),
-  };
-}

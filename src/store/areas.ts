@@ -1,28 +1,22 @@
+import { Audit, CredentialUses, RateCounters, Sessions } from "./access.ts";
 import { Alerts } from "./alerts.ts";
-import { Attempts } from "./attempts.ts";
-import { Audit } from "./audit.ts";
 import { BulkReplays } from "./bulk-replays.ts";
 import { Callbacks } from "./callback-log.ts";
 import { Captures } from "./captures.ts";
-import { CredentialUses } from "./credential-uses.ts";
 import type { Database } from "./database.ts";
 import { Deliveries } from "./deliveries.ts";
 import { EncryptedValues } from "./encrypted-values.ts";
-import { FailureLeases } from "./failure-leases.ts";
-import { FailureRecovery } from "./failure-recovery.ts";
-import { Failures } from "./failures.ts";
+import { FailureLeases, FailureRecovery } from "./failure-leases.ts";
+import { Attempts, Failures } from "./failures.ts";
 import { Leases } from "./lease.ts";
 import { Notifications } from "./notifications.ts";
+import { RedirectStates, UserTokens } from "./oauth.ts";
 import { Outbox } from "./outbox.ts";
 import { Preparations } from "./preparations.ts";
-import { RateCounters } from "./rate-counters.ts";
 import { Records } from "./records.ts";
-import { RedirectStates } from "./redirect-states.ts";
 import { Retention } from "./retention.ts";
 import { Rollups } from "./rollups.ts";
-import { Sessions } from "./sessions.ts";
 import { Settings } from "./settings.ts";
-import { UserTokens } from "./user-tokens.ts";
 
 /** The areas of a store: each is one class with its SQL, the same for both databases (decision 0062). */
 export function createAreas(database: Database) {

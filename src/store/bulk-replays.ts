@@ -1,11 +1,9 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { EventKey } from "../domain/index.ts";
-import { isoTime } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
+import { Area, assign, equal } from "./database.ts";
 import { type FailureFilter, matching, statesOf } from "./failures.ts";
 import { cutLeases, isUnleased, type Lease, NO_LEASE } from "./lease.ts";
-import type { Page } from "./paging.ts";
-import type { BulkReplayRow } from "./tables.ts";
+import { NEWEST, type Page } from "./paging.ts";
 
 export type BulkReplayState = "running" | "paused" | "cancelled" | "done";
 
@@ -13,11 +11,9 @@ export interface NewBulkReplay {
   readonly filter: FailureFilter;
   /** How many replays may start in a second. */
   readonly perSecond: number;
-  /** The operator that started it. */
   readonly createdBy: string;
 }
 
-/** How its replays ended. */
 export interface BulkReplayCounts {
   readonly succeeded: number;
   /** Handled, discarded or deleted before they were replayed. */
@@ -40,7 +36,6 @@ export interface StoredBulkReplay extends NewBulkReplay, BulkReplayCounts {
   readonly endedAt: string | null;
 }
 
-/** The next failure to replay. */
 export interface DueReplay extends EventKey {
   /** Of the failure. */
   readonly id: number;
@@ -53,43 +48,32 @@ export interface BulkReplayProgress extends Omit<BulkReplayCounts, "failed"> {
   readonly afterId: number;
 }
 
-const TABLE = "oncehook_bulk_replays";
+const COLUMNS = sql`id, filter, per_second, created_by, state, total, succeeded, already_handled, failed, up_to_id, after_id,
+  started_at, ended_at`;
 /** The condition of the index, word for word. */
-const RUNNING = sql<boolean>`state = 'running'`;
+const RUNNING = sql`state = 'running'`;
 
 export class BulkReplays extends Area {
-  async create(bulk: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
-    const { upToId, total } = await countFailures(this.database, bulk.filter);
-    const row = await this.database.write
-      .insertInto(TABLE)
-      .values({
-        filter: JSON.stringify(bulk.filter),
-        per_second: bulk.perSecond,
-        created_by: bulk.createdBy,
-        state: "running",
-        total,
-        succeeded: 0,
-        already_handled: 0,
-        failed: 0,
-        after_id: 0,
-        up_to_id: upToId,
-        started_at: now.toISOString(),
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    return toBulkReplay(row);
+  async create({ filter, perSecond, createdBy }: NewBulkReplay, now: Date): Promise<StoredBulkReplay> {
+    const { upToId, total } = await this.countFailures(filter);
+    const { rows } = await this
+      .write<BulkReplayRow>`INSERT INTO oncehook_bulk_replays (filter, per_second, created_by,
+        state, total, succeeded, already_handled, failed, after_id, up_to_id, started_at)
+      VALUES (${JSON.stringify(filter)}, ${perSecond}, ${createdBy},
+        'running', ${total}, 0, 0, 0, 0, ${upToId}, ${now}) RETURNING ${COLUMNS}`;
+    return toBulkReplay(rows[0] as BulkReplayRow);
   }
 
   async get(id: number): Promise<StoredBulkReplay | undefined> {
-    const query = this.database.read.selectFrom(TABLE).selectAll().where("id", "=", id);
-    const row = await query.executeTakeFirst();
-    return row === undefined ? undefined : toBulkReplay(row);
+    const [row] = await this.read<BulkReplayRow>`SELECT ${COLUMNS} FROM oncehook_bulk_replays
+      WHERE id = ${id}`;
+    return row && toBulkReplay(row);
   }
 
-  async list(page: Page): Promise<StoredBulkReplay[]> {
-    let query = this.database.read.selectFrom(TABLE).selectAll().orderBy("id", "desc").limit(page.limit);
-    if (page.before !== undefined) query = query.where("id", "<", page.before);
-    return (await query.execute()).map(toBulkReplay);
+  async list({ limit, before = NEWEST }: Page): Promise<StoredBulkReplay[]> {
+    const rows = await this.read<BulkReplayRow>`SELECT ${COLUMNS} FROM oncehook_bulk_replays
+      WHERE id < ${before} ORDER BY id DESC LIMIT ${limit}`;
+    return rows.map(toBulkReplay);
   }
 
   /** Pauses, resumes or cancels it; `ended` when it is over already. */
@@ -98,41 +82,22 @@ export class BulkReplays extends Area {
     to: Exclude<BulkReplayState, "done">,
     now: Date,
   ): Promise<StoredBulkReplay | "absent" | "ended"> {
-    const row = await this.database.write
-      .updateTable(TABLE)
-      .set({ state: to, ended_at: to === "cancelled" ? now.toISOString() : null })
-      .where("id", "=", id)
-      .where("state", "in", ["running", "paused"])
-      .returningAll()
-      .executeTakeFirst();
-    if (row !== undefined) return toBulkReplay(row);
-    return (await this.get(id)) === undefined ? "absent" : "ended";
+    const changes = assign({ state: to, endedAt: to === "cancelled" ? now : null });
+    const changed = await this.update(changes, sql`id = ${id} AND state IN ('running', 'paused')`);
+    return changed ?? ((await this.get(id)) === undefined ? "absent" : "ended");
   }
 
   /** Leases the oldest running bulk replay that no process holds. A round that finds none writes nothing. */
   async lease({ owner, now, until }: Lease): Promise<StoredBulkReplay | undefined> {
-    const oldest = await this.database.read
-      .selectFrom(TABLE)
-      .select("id")
-      .where(RUNNING)
-      .where(isUnleased(now))
-      .orderBy("id")
-      .limit(1)
-      .executeTakeFirst();
+    const free = sql`${RUNNING} AND ${isUnleased(now)}`;
+    const [oldest] = await this.read<{ id: number }>`SELECT id FROM oncehook_bulk_replays
+      WHERE ${free} ORDER BY id LIMIT 1`;
     if (oldest === undefined) {
       const leaseMs = until.getTime() - now.getTime();
-      await cutLeases(this.database, { table: TABLE, where: RUNNING }, leaseMs, now);
+      await cutLeases(this.database, { table: "oncehook_bulk_replays", where: RUNNING }, leaseMs, now);
       return undefined;
     }
-    const row = await this.database.write
-      .updateTable(TABLE)
-      .set({ lease_owner: owner, leased_until: until.toISOString() })
-      .where("id", "=", oldest.id)
-      .where(RUNNING)
-      .where(isUnleased(now))
-      .returningAll()
-      .executeTakeFirst();
-    return row === undefined ? undefined : toBulkReplay(row);
+    return this.update(assign({ leaseOwner: owner, leasedUntil: until }), sql`id = ${oldest.id} AND ${free}`);
   }
 
   /**
@@ -141,121 +106,72 @@ export class BulkReplays extends Area {
    */
   async next(bulk: StoredBulkReplay, limit: number): Promise<DueReplay[]> {
     const { id, filter, afterId, upToId, startedAt } = bulk;
+    // Once the row of the highest id is gone, SQLite gives that id to a later failure.
+    const isFromBefore =
+      this.database.dialect === "sqlite" ? sql`first_failed_at <= ${startedAt}` : sql`true`;
     const found = await Promise.all(
-      statesOf(filter).map((state) => {
-        const query = matching(this.database, state, filter)
-          .select(["id", "source", "event_id", "crashes"])
-          .where("id", ">", afterId)
-          .where("id", "<=", upToId)
-          .where((eb) => eb.or([eb("bulk_replay_id", "is", null), eb("bulk_replay_id", "<", id)]))
-          .orderBy("id")
-          .limit(limit);
-        // Once the row of the highest id is gone, SQLite gives that id to a later failure.
-        const mayReuseIds = this.database.dialect === "sqlite";
-        return (mayReuseIds ? query.where("first_failed_at", "<=", startedAt) : query).execute();
-      }),
+      statesOf(filter).map(
+        (state) => this.read<DueReplay & { readonly crashes: number }>`SELECT id, source, event_id, crashes
+          FROM oncehook_failures WHERE ${matching(state, filter)} AND id > ${afterId} AND id <= ${upToId}
+          AND (bulk_replay_id IS NULL OR bulk_replay_id < ${id}) AND ${isFromBefore} ORDER BY id LIMIT ${limit}`,
+      ),
     );
     return found
       .flat()
-      .map((row) => ({
-        id: Number(row.id),
-        source: row.source,
-        eventId: row.event_id,
-        isSuspect: row.crashes > 0,
-      }))
+      .map(({ crashes, ...failure }) => ({ ...failure, isSuspect: crashes > 0 }))
       .sort((one, other) => one.id - other.id)
       .slice(0, limit);
   }
 
   /** Adds to its counts and extends the lease; undefined where that was lost, and then nothing is counted. */
-  async advance(
+  advance(
     id: number,
     owner: string,
     { afterId, succeeded, alreadyHandled }: BulkReplayProgress,
     until: Date,
   ): Promise<StoredBulkReplay | undefined> {
-    const row = await this.database.write
-      .updateTable(TABLE)
-      .set((eb) => ({
-        after_id: afterId,
-        succeeded: eb("succeeded", "+", succeeded),
-        already_handled: eb("already_handled", "+", alreadyHandled),
-        leased_until: until.toISOString(),
-      }))
-      .where("id", "=", id)
-      .where("lease_owner", "=", owner)
-      .returningAll()
-      .executeTakeFirst();
-    return row === undefined ? undefined : toBulkReplay(row);
+    const changes = sql`after_id = ${afterId}, succeeded = succeeded + ${succeeded},
+      already_handled = already_handled + ${alreadyHandled}, leased_until = ${until}`;
+    return this.update(changes, equal({ id, leaseOwner: owner }));
   }
 
   /** Ends it unless it was paused or cancelled meanwhile. Failures that were gone before their replay count as handled. */
-  async finish(id: number, owner: string, now: Date): Promise<StoredBulkReplay | undefined> {
-    const row = await this.database.write
-      .updateTable(TABLE)
-      .set({
-        state: "done",
-        ended_at: now.toISOString(),
-        already_handled: sql<number>`CASE WHEN total > succeeded + already_handled + failed
-          THEN total - succeeded - failed ELSE already_handled END`,
-        ...NO_LEASE,
-      })
-      .where("id", "=", id)
-      .where("lease_owner", "=", owner)
-      .where(RUNNING)
-      .returningAll()
-      .executeTakeFirst();
-    return row === undefined ? undefined : toBulkReplay(row);
+  finish(id: number, owner: string, now: Date): Promise<StoredBulkReplay | undefined> {
+    const changes = sql`state = 'done', ended_at = ${now}, ${NO_LEASE},
+      already_handled = CASE WHEN total > succeeded + already_handled + failed
+        THEN total - succeeded - failed ELSE already_handled END`;
+    return this.update(changes, sql`${equal({ id, leaseOwner: owner })} AND ${RUNNING}`);
   }
 
   async release(id: number, owner: string): Promise<void> {
-    await this.database.write
-      .updateTable(TABLE)
-      .set(NO_LEASE)
-      .where("id", "=", id)
-      .where("lease_owner", "=", owner)
-      .execute();
+    await this.update(NO_LEASE, equal({ id, leaseOwner: owner }));
+  }
+
+  private async update(
+    changes: RawBuilder<unknown>,
+    where: RawBuilder<unknown>,
+  ): Promise<StoredBulkReplay | undefined> {
+    const { rows } = await this.write<BulkReplayRow>`UPDATE oncehook_bulk_replays SET ${changes}
+      WHERE ${where} RETURNING ${COLUMNS}`;
+    return rows[0] && toBulkReplay(rows[0]);
+  }
+
+  private async countFailures(filter: FailureFilter): Promise<{ upToId: number; total: number }> {
+    const [newest] = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
+      WHERE id > 0 ORDER BY id DESC LIMIT 1`;
+    const upToId = newest?.id ?? 0;
+    const counts = await Promise.all(
+      statesOf(filter).map(
+        (state) => this.read<{ count: number }>`SELECT count(*) AS count FROM oncehook_failures
+          WHERE ${matching(state, filter)} AND id <= ${upToId}`,
+      ),
+    );
+    return { upToId, total: counts.reduce((sum, [row]) => sum + (row?.count ?? 0), 0) };
   }
 }
 
-/** How many failures match, up to the highest id. */
-async function countFailures(
-  database: Database,
-  filter: FailureFilter,
-): Promise<{ readonly upToId: number; readonly total: number }> {
-  const newest = await database.read
-    .selectFrom("oncehook_failures")
-    .select("id")
-    .where("id", ">", 0)
-    .orderBy("id", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  const upToId = Number(newest?.id ?? 0);
-  const counts = await Promise.all(
-    statesOf(filter).map((state) =>
-      matching(database, state, filter)
-        .select((eb) => eb.fn.countAll().as("count"))
-        .where("id", "<=", upToId)
-        .executeTakeFirst(),
-    ),
-  );
-  return { upToId, total: counts.reduce((sum, row) => sum + Number(row?.count ?? 0), 0) };
-}
+type BulkReplayRow = Omit<StoredBulkReplay, "filter"> & { readonly filter: string };
 
-function toBulkReplay(row: Selectable<BulkReplayRow>): StoredBulkReplay {
-  return {
-    id: Number(row.id),
-    filter: JSON.parse(row.filter),
-    perSecond: row.per_second,
-    createdBy: row.created_by,
-    state: row.state,
-    total: Number(row.total),
-    succeeded: Number(row.succeeded),
-    alreadyHandled: Number(row.already_handled),
-    failed: Number(row.failed),
-    afterId: Number(row.after_id),
-    upToId: Number(row.up_to_id),
-    startedAt: isoTime(row.started_at),
-    endedAt: row.ended_at === null ? null : isoTime(row.ended_at),
-  };
+function toBulkReplay(row: BulkReplayRow): StoredBulkReplay {
+  return { ...row, filter: JSON.parse(row.filter) };
 }

@@ -1,13 +1,10 @@
 import { type RawBuilder, type Selectable, sql } from "kysely";
 import { type CallbackFilter, indexedOutcomes } from "../domain/index.ts";
-import { isoTime } from "./column-values.ts";
 import type { Database } from "./database.ts";
 import { firstIdSince, type IdRange, idRange, type SearchStep } from "./paging.ts";
 import { longestRunMs } from "./settings.ts";
-import type { CallbackRow, StoredInteger } from "./tables.ts";
+import type { CallbackRow } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
-
-const TABLE = "oncehook_callbacks";
 
 /**
  * How much later than others of the same time a row may get its id, besides the longest run: it waits for its group, and the
@@ -22,11 +19,18 @@ export async function idsBetween(
   before: number,
 ): Promise<IdRange> {
   if (from === undefined && to === undefined) return { from: 0, below: before };
-  const [all, longestRun] = await Promise.all([idRange(database, TABLE), longestRunMs(database)]);
+  const [all, longestRun] = await Promise.all([
+    idRange(database, "oncehook_callbacks"),
+    longestRunMs(database),
+  ]);
   const slack = SLACK_MS + longestRun;
   const below = Math.min(before, all.below);
   const since = (time: string) =>
-    firstIdSince(database, { table: TABLE, column: "received_at", from: all.from, below }, time);
+    firstIdSince(
+      database,
+      { table: "oncehook_callbacks", column: "received_at", from: all.from, below },
+      time,
+    );
   const [first, end] = await Promise.all([
     from === undefined ? all.from : lowerTimeBound(database, from, slack).then(since),
     to === undefined ? below : upperTimeBound(database, to, slack).then(since),
@@ -36,24 +40,22 @@ export async function idsBetween(
 
 /** No row that came before it has an id above one of `from`: late ones that were stored after `from` came no earlier. */
 async function lowerTimeBound({ read }: Database, from: string, slack: number): Promise<string> {
-  const late = await read
-    .selectFrom("oncehook_late_callbacks")
-    .select((eb) => eb.fn.min("oldest").as("oldest"))
-    .where("stored_at", ">", shifted(from, -slack))
-    .executeTakeFirst();
-  const oldest = late?.oldest;
-  return shifted(oldest && isoTime(oldest) < from ? isoTime(oldest) : from, -slack);
+  const { rows } = await sql<{
+    oldest: string | null;
+  }>`SELECT min(oldest) AS oldest FROM oncehook_late_callbacks
+    WHERE stored_at > ${shifted(from, -slack)}`.execute(read);
+  const oldest = rows[0]?.oldest ?? from;
+  return shifted(oldest < from ? oldest : from, -slack);
 }
 
 /** No row that came since has an id below one from before `to`: late ones of those were stored by then. */
 async function upperTimeBound({ read }: Database, to: string, slack: number): Promise<string> {
-  const late = await read
-    .selectFrom("oncehook_late_callbacks")
-    .select((eb) => eb.fn.max("stored_at").as("stored_at"))
-    .where("oldest", "<", to)
-    .executeTakeFirst();
-  const stored = late?.stored_at;
-  return shifted(stored && isoTime(stored) > to ? isoTime(stored) : to, slack);
+  const { rows } = await sql<{
+    stored: string | null;
+  }>`SELECT max(stored_at) AS stored FROM oncehook_late_callbacks
+    WHERE oldest < ${to}`.execute(read);
+  const stored = rows[0]?.stored ?? to;
+  return shifted(stored > to ? stored : to, slack);
 }
 
 function shifted(time: string, ms: number): string {
@@ -85,9 +87,9 @@ export function idIn(dialect: Dialect, ids: readonly number[]): RawBuilder<unkno
 
 function stepThroughAll({ read }: Database, conditions: RawBuilder<unknown>, from: number): SearchStep<Row> {
   return async (below, step, limit) => {
-    const last = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_callbacks
+    const last = await sql<{ id: number }>`SELECT id FROM oncehook_callbacks
       WHERE id < ${below} AND id >= ${from} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`.execute(read);
-    const reached = last.rows[0] === undefined ? undefined : Number(last.rows[0].id);
+    const reached = last.rows[0]?.id;
     const { rows } = await sql<Row>`SELECT * FROM oncehook_callbacks
       WHERE id < ${below} AND id >= ${reached ?? from} AND ${conditions}
       ORDER BY id DESC LIMIT ${limit}`.execute(read);
@@ -115,10 +117,10 @@ function stepThroughIds(
  */
 function idsOfEvent({ read }: Database, eventId: string, from: number): IdsBelow {
   return async (below, step) => {
-    const logged = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_callbacks
+    const logged = await sql<{ id: number }>`SELECT id FROM oncehook_callbacks
       WHERE event_id = ${eventId} AND with_record = 0 AND id < ${below} AND id >= ${from}
       ORDER BY id DESC LIMIT ${step}`.execute(read);
-    const named = await sql<{ id: StoredInteger }>`SELECT callback_id AS id FROM oncehook_records
+    const named = await sql<{ id: number }>`SELECT callback_id AS id FROM oncehook_records
       WHERE event_id = ${eventId} AND callback_id < ${below} AND callback_id >= ${from}`.execute(read);
     return newest([...logged.rows, ...named.rows], step);
   };
@@ -126,29 +128,27 @@ function idsOfEvent({ read }: Database, eventId: string, from: number): IdsBelow
 
 /** Each outcome's own part of the index in turn; the words of its condition are repeated, or it would not be used. */
 function idsOfOutcomes({ dialect, read }: Database, outcomes: readonly string[], from: number): IdsBelow {
-  const idsOf = (outcome: RawBuilder<unknown>, below: number, step: number) => sql<{
-    id: StoredInteger;
-  }>`SELECT id
+  const idsOf = (outcome: RawBuilder<unknown>, below: number, step: number) => sql<{ id: number }>`SELECT id
       FROM oncehook_callbacks WHERE outcome = ${outcome} AND outcome <> 'success'
       AND outcome <> 'already_processed' AND id < ${below} AND id >= ${from} ORDER BY id DESC LIMIT ${step}`;
   return async (below, step) => {
     if (dialect === "postgres") {
       const all = sql<{
-        id: StoredInteger;
+        id: number;
       }>`SELECT matched.id FROM unnest(CAST(${outcomes} AS text[])) AS wanted (outcome)
         CROSS JOIN LATERAL (${idsOf(sql`wanted.outcome`, below, step)}) AS matched`;
       return newest((await all.execute(read)).rows, step);
     }
-    const rows: { id: StoredInteger }[] = [];
+    const rows: { id: number }[] = [];
     for (const outcome of outcomes)
       rows.push(...(await idsOf(sql`${outcome}`, below, step).execute(read)).rows);
     return newest(rows, step);
   };
 }
 
-function newest(rows: readonly { readonly id: StoredInteger }[], most: number): readonly number[] {
+function newest(rows: readonly { readonly id: number }[], most: number): readonly number[] {
   return rows
-    .map(({ id }) => Number(id))
+    .map(({ id }) => id)
     .sort((a, b) => b - a)
     .slice(0, most);
 }
@@ -170,17 +170,14 @@ function conditionsOf(dialect: Dialect, filter: CallbackFilter): RawBuilder<unkn
     AND ${oneOf(dialect, filter.outcomes)} AND ${contains(dialect, filter.text)}`;
 }
 
-function equal(column: string, value: string | undefined): RawBuilder<unknown> {
-  const given = value ?? null;
+function equal(column: string, given: string | null = null): RawBuilder<unknown> {
   return sql`(CAST(${given} AS text) IS NULL OR ${sql.ref(column)} = ${given})`;
 }
 
 function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBuilder<unknown> {
-  if (dialect === "postgres") {
-    const given = outcomes ?? null;
-    return sql`(CAST(${given} AS text[]) IS NULL OR outcome = ANY(CAST(${given} AS text[])))`;
-  }
-  const given = outcomes === undefined ? null : JSON.stringify(outcomes);
+  if (dialect === "postgres")
+    return sql`(CAST(${outcomes} AS text[]) IS NULL OR outcome = ANY(CAST(${outcomes} AS text[])))`;
+  const given = outcomes && JSON.stringify(outcomes);
   return sql`(CAST(${given} AS text) IS NULL OR outcome IN (SELECT value FROM json_each(${given})))`;
 }
 
@@ -190,9 +187,8 @@ function oneOf(dialect: Dialect, outcomes: readonly string[] | undefined): RawBu
  * bodies of the same make hundreds of times slower than `instr`.
  */
 function contains(dialect: Dialect, text: string | undefined): RawBuilder<unknown> {
-  const given = text ?? null;
   if (dialect === "sqlite")
-    return sql`(CAST(${given} AS text) IS NULL OR instr(lower(request_body), lower(${given})) > 0)`;
+    return sql`(CAST(${text} AS text) IS NULL OR instr(lower(request_body), lower(${text})) > 0)`;
   const pattern = text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;
   return sql`(CAST(${pattern} AS text) IS NULL OR request_body COLLATE "C" ILIKE ${pattern} ESCAPE '\\')`;
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
-import { isoTime } from "./column-values.ts";
-import { Area } from "./database.ts";
+import { Area, insert, run } from "./database.ts";
+import { NEWEST } from "./paging.ts";
 import { deleteInSteps } from "./retention.ts";
 import { writeSetting } from "./settings.ts";
-import type { StoredInteger, StoredTime } from "./tables.ts";
 
 /** A request for `oncehook listen`. */
 export interface NewCapturedRequest {
@@ -24,7 +23,6 @@ export interface CapturedRequest {
   readonly encrypted: Uint8Array;
 }
 
-/** What there is to fetch. */
 export interface CaptureExtent {
   /** Another name means other requests under the same ids: another database, or one in which nothing was kept for a while. */
   readonly log: string;
@@ -34,7 +32,6 @@ export interface CaptureExtent {
   readonly deletedTo: number;
 }
 
-/** What is kept; older requests go. */
 export interface CaptureLimits {
   readonly rows: number;
   readonly bytes: number;
@@ -42,18 +39,13 @@ export interface CaptureLimits {
 }
 
 const TABLE = "oncehook_captured_requests";
-const SETTINGS = "oncehook_settings";
 const LOG = "capture_log";
 const DELETED_TO = "capture_deleted_to";
 const STEP = 1_000;
 /** Any fixed number: all processes of this service on one database take the same advisory lock. */
 const APPEND_LOCK = 7_140_231_902;
 
-interface Measured {
-  readonly id: number;
-  readonly bytes: number;
-  readonly receivedAt: string;
-}
+type Measured = Pick<CapturedRequest, "id" | "receivedAt"> & { readonly bytes: number };
 
 /** Captured requests in order of capture; each is stored once. */
 export class Captures extends Area {
@@ -65,18 +57,10 @@ export class Captures extends Area {
     const { dialect, transact } = this.database;
     if (requests.length === 0) return;
     await transact(async (query) => {
-      if (dialect === "postgres") await sql`SELECT pg_advisory_xact_lock(${APPEND_LOCK})`.execute(query);
+      if (dialect === "postgres") await run(query, sql`SELECT pg_advisory_xact_lock(${APPEND_LOCK})`);
       for (const { requestId, receivedAt, encrypted } of requests) {
-        await query
-          .insertInto(TABLE)
-          .values({
-            request_id: requestId,
-            received_at: receivedAt.toISOString(),
-            bytes: encrypted.length,
-            encrypted_request: encrypted,
-          })
-          .onConflict((conflict) => conflict.column("request_id").doNothing())
-          .execute();
+        const row = { requestId, receivedAt, bytes: encrypted.length, encryptedRequest: encrypted };
+        await run(query, sql`${insert(TABLE, row)} ON CONFLICT (request_id) DO NOTHING`);
       }
     });
   }
@@ -85,14 +69,12 @@ export class Captures extends Area {
   async after(
     id: number,
     most: { readonly rows: number; readonly bytes: number },
-  ): Promise<CapturedRequest[]> {
-    const next = await this.database.read
-      .selectFrom(TABLE)
-      .select(["id", "bytes"])
-      .where("id", ">", id)
-      .orderBy("id")
-      .limit(most.rows)
-      .execute();
+  ): Promise<readonly CapturedRequest[]> {
+    const next = await this.read<{
+      id: number;
+      bytes: number;
+    }>`SELECT id, bytes FROM oncehook_captured_requests
+      WHERE id > ${id} ORDER BY id LIMIT ${most.rows}`;
     let bytes = 0;
     const fitting = next.filter((row, index) => {
       bytes += row.bytes;
@@ -100,38 +82,21 @@ export class Captures extends Area {
     });
     const last = fitting.at(-1);
     if (last === undefined) return [];
-    const rows = await this.database.read
-      .selectFrom(TABLE)
-      .select(["id", "request_id", "received_at", "encrypted_request"])
-      .where("id", ">", id)
-      .where("id", "<=", last.id)
-      .orderBy("id")
-      .execute();
-    return rows.map((row) => ({
-      id: Number(row.id),
-      requestId: row.request_id,
-      receivedAt: isoTime(row.received_at),
-      encrypted: row.encrypted_request,
-    }));
+    return this
+      .read`SELECT id, request_id, received_at, encrypted_request AS encrypted FROM oncehook_captured_requests
+      WHERE id > ${id} AND id <= ${last.id} ORDER BY id`;
   }
 
   async extent(): Promise<CaptureExtent> {
     const newestId = await this.newest(() => true);
-    const rows = await this.database.read
-      .selectFrom(SETTINGS)
-      .select(["name", "value"])
-      .where("name", "in", [LOG, DELETED_TO])
-      .execute();
+    const rows = await this.read<{ name: string; value: string }>`
+      SELECT name, value FROM oncehook_settings WHERE name IN (${LOG}, ${DELETED_TO})`;
     const settings = new Map(rows.map(({ name, value }) => [name, value]));
     const log = settings.get(LOG);
     if (log !== undefined) return { log, newestId, deletedTo: Number(settings.get(DELETED_TO) ?? 0) };
     const named = { name: LOG, value: randomBytes(8).toString("hex") };
     // Of two processes that name it at once the first one wins, and both read that name.
-    await this.database.write
-      .insertInto(SETTINGS)
-      .values(named)
-      .onConflict((conflict) => conflict.column("name").doNothing())
-      .execute();
+    await this.write`${insert("oncehook_settings", named)} ON CONFLICT (name) DO NOTHING`;
     return this.extent();
   }
 
@@ -159,37 +124,27 @@ export class Captures extends Area {
   /** Deletes all of it and the log's name. @returns how many */
   async clear(): Promise<number> {
     const last = await this.newest(() => true);
-    const named = await this.database.read
-      .selectFrom(SETTINGS)
-      .select("name")
-      .where("name", "=", LOG)
-      .execute();
-    if (named.length > 0) {
-      await this.database.write.deleteFrom(SETTINGS).where("name", "in", [LOG, DELETED_TO]).execute();
-    }
+    const named = await this.read`SELECT name FROM oncehook_settings WHERE name = ${LOG}`;
+    if (named.length > 0)
+      await this.write`DELETE FROM oncehook_settings WHERE name IN (${LOG}, ${DELETED_TO})`;
     return last === 0 ? 0 : this.deleteTo(last);
   }
 
   /** The id of the newest request that matches; 0 where there is none. */
   private async newest(matches: (row: Measured) => boolean): Promise<number> {
-    for (let below = Number.MAX_SAFE_INTEGER; ; ) {
-      const { rows } = await sql<{ id: StoredInteger; bytes: number; received_at: StoredTime }>`
-        SELECT id, bytes, received_at FROM oncehook_captured_requests WHERE id < ${below} ORDER BY id DESC
-        LIMIT ${below === Number.MAX_SAFE_INTEGER ? 1 : STEP}`.execute(this.database.read);
-      for (const { id, bytes, received_at } of rows) {
-        below = Number(id);
-        if (matches({ id: below, bytes, receivedAt: isoTime(received_at) })) return below;
+    for (let below = NEWEST; ; ) {
+      const rows = await this.read<Measured>`SELECT id, bytes, received_at FROM oncehook_captured_requests
+        WHERE id < ${below} ORDER BY id DESC LIMIT ${below === NEWEST ? 1 : STEP}`;
+      for (const row of rows) {
+        below = row.id;
+        if (matches(row)) return below;
       }
       if (rows.length === 0) return 0;
     }
   }
 
   private deleteTo(last: number): Promise<number> {
-    return deleteInSteps(this.database, {
-      table: TABLE,
-      key: ["id"],
-      where: sql`id <= ${last}`,
-      orderBy: "id",
-    });
+    const where = sql`id <= ${last}`;
+    return deleteInSteps(this.database, { table: TABLE, key: ["id"], where, orderBy: "id" });
   }
 }

@@ -7,8 +7,8 @@ export function isoTime(time: StoredTime): string {
 }
 
 /** PostgreSQL stores no NUL in text; a log row must not be lost for one. */
-export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll("\u0000", "\uFFFD");
+export function storableText<Text extends string | null>(text: Text): string | Extract<Text, null> {
+  return text === null ? (text as Extract<Text, null>) : text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 }
 
 /**

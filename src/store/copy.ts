@@ -104,7 +104,6 @@ export function migrationIdentity({ handler, name }: Readonly<Record<string, unk
   return [handler, name].map(String).sort().join(" of ");
 }
 
-/** An identifier of either database. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,17 +1,25 @@
-import type { Kysely } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { StoreErrorReason } from "./store-errors.ts";
-import type { Tables } from "./tables.ts";
+import type { TableName, Tables } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
 
 /** How areas read and write a database, beside the hot path; SQLite reads beside its one writer. */
 export interface Database {
   readonly dialect: Dialect;
+  /** Both databases return times as ISO 8601 and integers as numbers, and take `Date`s. */
   readonly read: Kysely<Tables>;
   readonly write: Kysely<Tables>;
   /** Whether an error passes by itself, as a busy database does. */
   readonly transientReason: (error: unknown) => StoreErrorReason | undefined;
   /** Several statements in one transaction; it may be run again where a passing fault stopped it. */
   transact<T>(work: (query: Kysely<Tables>) => Promise<T>): Promise<T>;
+}
+
+export interface StatementResult<Row> {
+  /** Each with its columns' names in camel case. */
+  readonly rows: readonly Row[];
+  /** How many rows it changed, where it returns none. */
+  readonly changes: number;
 }
 
 /** One subject of the store with all of its SQL, written once for both databases. */
@@ -21,4 +29,70 @@ export abstract class Area {
   constructor(database: Database) {
     this.database = database;
   }
+
+  /** Runs a statement that changes nothing. */
+  protected async read<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<readonly Row[]> {
+    return (await run<Row>(this.database.read, sql(text, ...values))).rows;
+  }
+
+  /** Runs a statement in a transaction of its own. */
+  protected write<Row = never>(
+    text: TemplateStringsArray,
+    ...values: unknown[]
+  ): Promise<StatementResult<Row>> {
+    return run(this.database.write, sql(text, ...values));
+  }
+
+  /** At the end of a SELECT whose rows several processes share without waiting for each other; SQLite has one writer anyway. */
+  protected get skipLocked(): RawBuilder<unknown> {
+    return this.database.dialect === "postgres" ? sql`FOR UPDATE SKIP LOCKED` : sql``;
+  }
+}
+
+/** Runs a statement, such as one inside `transact`. */
+export async function run<Row = never>(
+  query: Kysely<Tables>,
+  statement: RawBuilder<unknown>,
+): Promise<StatementResult<Row>> {
+  const { rows, numAffectedRows = 0n } = await statement.execute(query);
+  return { rows: rows.map((row) => inCamelCase(row as object) as Row), changes: Number(numAffectedRows) };
+}
+
+/** Values by their columns' names in camel case; a value may be an expression in SQL. */
+export type Values = Readonly<Record<string, unknown>>;
+
+export function insert(table: TableName, values: Values): RawBuilder<unknown> {
+  const columns = sql.join(Object.keys(values).map(column));
+  return sql`INSERT INTO ${sql.table(table)} (${columns}) VALUES (${sql.join(Object.values(values))})`;
+}
+
+/** What stands behind SET. */
+export function assign(values: Values): RawBuilder<unknown> {
+  return sql.join(Object.entries(values).map(([name, value]) => sql`${column(name)} = ${value}`));
+}
+
+/** A condition on the members that are given; true where there is none. */
+export function equal(values: Values): RawBuilder<unknown> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const conditions = given.map(([name, value]) => sql`${column(name)} = ${value}`);
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` AND `);
+}
+
+function column(name: string): RawBuilder<unknown> {
+  return sql.ref(name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+}
+
+function inCamelCase(row: object): object {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [camelCase(name), value]));
+}
+
+const camelNames = new Map<string, string>();
+
+function camelCase(name: string): string {
+  let camel = camelNames.get(name);
+  if (camel === undefined) {
+    camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    camelNames.set(name, camel);
+  }
+  return camel;
 }

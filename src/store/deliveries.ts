@@ -1,6 +1,6 @@
-import { type Selectable, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import { idList, storableText } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
+import { Area, assign, equal } from "./database.ts";
 import { bringForward, cutLeases, type Lease, NO_LEASE } from "./lease.ts";
 import { type StoredDelivery, type StoredNotification, toDelivery, toNotification } from "./notifications.ts";
 import type { DeliveryRow, NotificationRow } from "./tables.ts";
@@ -15,7 +15,7 @@ export interface DeliveryLease extends Lease {
 }
 
 const DELIVERIES = "oncehook_deliveries";
-const NOT_LEASED = { ...NO_LEASE, lease_alone: 0 } as const;
+const NOT_LEASED = sql`${NO_LEASE}, lease_alone = 0`;
 
 /** The deliveries of notifications: leased, tried and settled. */
 export class Deliveries extends Area {
@@ -24,25 +24,12 @@ export class Deliveries extends Area {
    * during which the process ends counts too.
    */
   async leaseDue(channels: readonly string[], lease: DeliveryLease, limit: number): Promise<DueDelivery[]> {
-    const leased = await this.database.write
-      .with("due", (db) => {
-        const due = db
-          .selectFrom(DELIVERIES)
-          .select("id")
-          .where("state", "=", sql.lit("waiting"))
-          .where("next_attempt_at", "<=", lease.now.toISOString())
-          .where("channel", "in", channels)
-          .where("lease_owner", "is", null)
-          .orderBy("next_attempt_at")
-          .limit(limit);
-        return this.database.dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-      })
-      .updateTable(DELIVERIES)
-      .set({ ...leaseOf(lease), attempts: sql<number>`attempts + 1` })
-      .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-      .returningAll()
-      .execute();
-    return withNotifications(this.database, leased);
+    const leased = await sql<Selectable<DeliveryRow>>`WITH due AS (SELECT id FROM oncehook_deliveries
+        WHERE state = 'waiting' AND next_attempt_at <= ${lease.now} AND channel IN (${sql.join([...channels])})
+          AND lease_owner IS NULL ORDER BY next_attempt_at LIMIT ${limit} ${this.skipLocked})
+      UPDATE oncehook_deliveries SET ${leaseOf(lease)}, attempts = attempts + 1
+      WHERE id IN (SELECT id FROM due) RETURNING *`.execute(this.database.write);
+    return this.withNotifications(leased.rows);
   }
 
   /**
@@ -51,28 +38,16 @@ export class Deliveries extends Area {
    * and then nothing is written.
    */
   async leaseExpired(channels: readonly string[], lease: DeliveryLease): Promise<DueDelivery | undefined> {
-    const now = lease.now.toISOString();
-    const left = await this.database.read
-      .selectFrom(DELIVERIES)
-      .select(["id", "lease_owner"])
-      .where("lease_owner", "is not", null)
-      .where("leased_until", "<=", now)
-      .where("next_attempt_at", "<=", now)
-      .where("channel", "in", channels)
-      .orderBy("attempts")
-      .orderBy("id")
-      .limit(1)
-      .executeTakeFirst();
+    const { now } = lease;
+    const [left] = await this.read<{ id: number; leaseOwner: string }>`
+      SELECT id, lease_owner FROM oncehook_deliveries
+      WHERE lease_owner IS NOT NULL AND leased_until <= ${now} AND next_attempt_at <= ${now}
+        AND channel IN (${sql.join([...channels])}) ORDER BY attempts, id LIMIT 1`;
     if (left === undefined) return undefined;
-    const leased = await this.database.write
-      .updateTable(DELIVERIES)
-      .set({ ...leaseOf(lease), attempts: sql<number>`attempts + lease_alone`, lease_alone: 1 })
-      .where("id", "=", left.id)
-      .where("lease_owner", "=", left.lease_owner)
-      .where("leased_until", "<=", now)
-      .returningAll()
-      .execute();
-    return (await withNotifications(this.database, leased))[0];
+    const leased = await sql<Selectable<DeliveryRow>>`UPDATE oncehook_deliveries
+      SET ${leaseOf(lease)}, attempts = attempts + lease_alone, lease_alone = 1
+      WHERE ${equal({ ...left })} AND leased_until <= ${now} RETURNING *`.execute(this.database.write);
+    return (await this.withNotifications(leased.rows))[0];
   }
 
   /**
@@ -91,93 +66,56 @@ export class Deliveries extends Area {
 
   /** Settles deliveries that succeeded; returns how many, without those whose lease another process took over. */
   async markDelivered(ids: readonly number[], owner: string, now: Date): Promise<number> {
-    const { numAffectedRows = 0n } = await sql`UPDATE oncehook_deliveries
-      SET state = 'delivered', delivered_at = ${now.toISOString()}, next_attempt_at = NULL, error = NULL,
-        lease_owner = NULL, leased_until = NULL, lease_alone = 0
-      WHERE id IN ${idList(this.database.dialect, ids)} AND lease_owner = ${owner}`.execute(
-      this.database.write,
-    );
-    return Number(numAffectedRows);
+    const { changes } = await this.write`UPDATE oncehook_deliveries
+      SET state = 'delivered', delivered_at = ${now}, next_attempt_at = NULL, error = NULL, ${NOT_LEASED}
+      WHERE id IN ${idList(this.database.dialect, ids)} AND lease_owner = ${owner}`;
+    return changes;
   }
 
   /** `nextAttemptAt` null: no further attempt, the delivery is dead. `now` shows later whether the clock was set back. */
-  async markFailed(
+  markFailed(
     id: number,
     owner: string,
     error: string,
     nextAttemptAt: Date | null,
     now?: Date,
   ): Promise<void> {
-    await this.database.write
-      .updateTable(DELIVERIES)
-      .set({
-        state: nextAttemptAt === null ? "dead" : "waiting",
-        error: storableText(error),
-        next_attempt_at: nextAttemptAt?.toISOString() ?? null,
-        scheduled_at: now?.toISOString() ?? null,
-        ...NOT_LEASED,
-      })
-      .where("id", "=", id)
-      .where("lease_owner", "=", owner)
-      .execute();
+    const state = nextAttemptAt === null ? "dead" : "waiting";
+    const failed = { state, error: storableText(error), nextAttemptAt, scheduledAt: now };
+    return this.settle(id, owner, assign(failed));
   }
 
   /** Releases a lease and takes back its attempt, which ended early by no fault of the receiver. */
-  async release(id: number, owner: string): Promise<void> {
-    await this.database.write
-      .updateTable(DELIVERIES)
-      // Due as before: the lease has deferred it in case its process ends.
-      .set((eb) => ({
-        attempts: eb("attempts", "-", 1),
-        next_attempt_at: eb.ref("scheduled_at"),
-        ...NOT_LEASED,
-      }))
-      .where("id", "=", id)
-      .where("lease_owner", "=", owner)
-      .execute();
+  release(id: number, owner: string): Promise<void> {
+    // Due as before: the lease has deferred it in case its process ends.
+    return this.settle(id, owner, sql`attempts = attempts - 1, next_attempt_at = scheduled_at`);
   }
 
   /** Ends a delivery whose attempts were used up before this lease, which does not count as one. */
-  async markDead(id: number, owner: string, error: string): Promise<void> {
-    await this.database.write
-      .updateTable(DELIVERIES)
-      .set((eb) => ({
-        state: "dead",
-        attempts: eb("attempts", "-", 1),
-        error: storableText(error),
-        next_attempt_at: null,
-        ...NOT_LEASED,
-      }))
-      .where("id", "=", id)
-      .where("lease_owner", "=", owner)
-      .execute();
+  markDead(id: number, owner: string, error: string): Promise<void> {
+    const changes = sql`state = 'dead', attempts = attempts - 1, error = ${storableText(error)}, next_attempt_at = NULL`;
+    return this.settle(id, owner, changes);
+  }
+
+  private async settle(id: number, owner: string, changes: RawBuilder<unknown>): Promise<void> {
+    await this.write`UPDATE oncehook_deliveries SET ${changes}, ${NOT_LEASED}
+      WHERE ${equal({ id, leaseOwner: owner })}`;
+  }
+
+  private async withNotifications(leased: readonly Selectable<DeliveryRow>[]): Promise<DueDelivery[]> {
+    if (leased.length === 0) return [];
+    const { dialect, write } = this.database;
+    const ids = leased.map((row) => row.notification_id);
+    const { rows } = await sql<Selectable<NotificationRow>>`SELECT * FROM oncehook_notifications
+      WHERE id IN ${idList(dialect, ids)}`.execute(write);
+    const byId = new Map(rows.map((row) => [row.id, toNotification(row)]));
+    return leased.flatMap((row) => {
+      const notification = byId.get(row.notification_id);
+      return notification === undefined ? [] : [{ ...toDelivery(row), notification }];
+    });
   }
 }
 
-function leaseOf({ owner, until, now, retryAt = now }: DeliveryLease) {
-  return {
-    lease_owner: owner,
-    leased_until: until.toISOString(),
-    next_attempt_at: retryAt.toISOString(),
-    scheduled_at: now.toISOString(),
-  };
-}
-
-async function withNotifications(
-  { write, dialect }: Database,
-  leased: readonly Selectable<DeliveryRow>[],
-): Promise<DueDelivery[]> {
-  if (leased.length === 0) return [];
-  const ids = idList(
-    dialect,
-    leased.map((row) => row.notification_id),
-  );
-  const notifications = await sql<
-    Selectable<NotificationRow>
-  >`SELECT * FROM oncehook_notifications WHERE id IN ${ids}`.execute(write);
-  const byId = new Map(notifications.rows.map((row) => [String(row.id), toNotification(row)]));
-  return leased.flatMap((row) => {
-    const notification = byId.get(String(row.notification_id));
-    return notification === undefined ? [] : [{ ...toDelivery(row), notification }];
-  });
+function leaseOf({ owner, until, now, retryAt = now }: DeliveryLease): RawBuilder<unknown> {
+  return assign({ leaseOwner: owner, leasedUntil: until, nextAttemptAt: retryAt, scheduledAt: now });
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Area } from "./database.ts";
-/** The columns that are encrypted, by what they hold. */
+
 export type EncryptedKind = "failure" | "preparation" | "user_tokens";
 
 export interface EncryptedValue {
@@ -9,13 +9,7 @@ export interface EncryptedValue {
   readonly encrypted: Uint8Array;
 }
 
-interface EncryptedColumn {
-  readonly table: string;
-  readonly column: string;
-  readonly key: readonly string[];
-}
-
-const COLUMNS: Record<EncryptedKind, EncryptedColumn> = {
+const COLUMNS: Record<EncryptedKind, { table: string; column: string; key: readonly string[] }> = {
   failure: { table: "oncehook_failures", column: "encrypted_body", key: ["event_id", "source"] },
   preparation: { table: "oncehook_preparations", column: "encrypted_result", key: ["event_id", "source"] },
   user_tokens: { table: "oncehook_user_tokens", column: "encrypted_tokens", key: ["user_id"] },
@@ -33,26 +27,19 @@ export class EncryptedValues extends Area {
     const columns = sql.join(key.map((name) => sql.ref(name)));
     // No key is empty, so that the first page begins like every other, in the index.
     const start = sql.join(after ?? key.map(() => ""));
-    const { rows } = await sql<Record<string, unknown>>`
+    const rows = await this.read<{ encrypted: Uint8Array }>`
       SELECT ${columns}, ${sql.ref(column)} AS encrypted FROM ${sql.table(table)}
-      WHERE (${columns}) > (${start}) AND ${sql.ref(column)} IS NOT NULL ORDER BY ${columns} LIMIT ${limit}`.execute(
-      this.database.read,
-    );
-    return rows.map((row) => ({
-      key: key.map((name) => String(row[name])),
-      encrypted: row.encrypted as Uint8Array,
-    }));
+      WHERE (${columns}) > (${start}) AND ${sql.ref(column)} IS NOT NULL ORDER BY ${columns} LIMIT ${limit}`;
+    return rows.map(({ encrypted, ...keys }) => ({ key: Object.values(keys).map(String), encrypted }));
   }
 
   /** Returns false if it was changed or deleted meanwhile. */
   async replace(kind: EncryptedKind, value: EncryptedValue, encrypted: Uint8Array): Promise<boolean> {
     const { table, column, key } = COLUMNS[kind];
     const columns = sql.join(key.map((name) => sql.ref(name)));
-    const done = await sql`
+    const { changes } = await this.write`
       UPDATE ${sql.table(table)} SET ${sql.ref(column)} = ${encrypted}
-      WHERE (${columns}) = (${sql.join([...value.key])}) AND ${sql.ref(column)} = ${value.encrypted}`.execute(
-      this.database.write,
-    );
-    return Number(done.numAffectedRows) > 0;
+      WHERE (${columns}) = (${sql.join([...value.key])}) AND ${sql.ref(column)} = ${value.encrypted}`;
+    return changes > 0;
   }
 }

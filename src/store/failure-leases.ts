@@ -1,9 +1,15 @@
-import { sql } from "kysely";
-import type { EventKey, FaultCode } from "../domain/index.ts";
+import { type RawBuilder, sql } from "kysely";
+import {
+  type AttemptInterruption,
+  afterInterruption,
+  type EventKey,
+  type FaultCode,
+  type RetryPolicy,
+} from "../domain/index.ts";
 import { storableText } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
-import { removeIfRecorded, type StoredFailure, toFailure } from "./failures.ts";
-import { type Lease, NO_LEASE } from "./lease.ts";
+import { Area, assign, type Database, equal, run, type Values } from "./database.ts";
+import { FAILURE_COLUMNS, insertAttempt, removeIfRecorded, type StoredFailure } from "./failures.ts";
+import { CLOCK_TOLERANCE_MS, cutLeases, type Lease, ROWS_PER_ROUND } from "./lease.ts";
 
 /** A lease of one failure; taking it counts as an attempt, except for a removal. */
 export interface FailureLease extends Lease {
@@ -25,24 +31,12 @@ export interface FailedAttempt {
   readonly bulkReplayId?: number;
 }
 
-const FAILURES = "oncehook_failures";
-/** The condition of the index, word for word. */
-const SUSPECT = sql<boolean>`crashes > 0`;
+const NO_FAILURE_LEASE = sql`lease_owner = NULL, leased_until = NULL, leased_at = NULL, lease_kind = NULL,
+  lease_alone = 0, lease_bulk_id = NULL`;
 
-/** The columns of a failure without a lease. */
-export const NO_FAILURE_LEASE = {
-  ...NO_LEASE,
-  leased_at: null,
-  lease_kind: null,
-  lease_alone: 0,
-  lease_bulk_id: null,
-} as const;
-
-/** The attempts that a lease has counted. */
-const UNCOUNTED = {
-  attempts: sql<number>`attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END`,
-  retries_done: sql<number>`retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`,
-};
+/** Takes back the attempts that a lease has counted. */
+const UNCOUNTED = sql`attempts = attempts - CASE WHEN lease_kind IN ('retry', 'replay', 'bulk') THEN 1 ELSE 0 END,
+  retries_done = retries_done - CASE WHEN lease_kind = 'retry' THEN 1 ELSE 0 END`;
 
 /** The attempts of failures beside their callbacks: retries, replays and removals, each under a lease. */
 export class FailureLeases extends Area {
@@ -51,95 +45,59 @@ export class FailureLeases extends Area {
    * so that an attempt during which the process ends counts too.
    */
   async leaseDue(lease: Lease, limit: number): Promise<StoredFailure[]> {
-    const { write, dialect } = this.database;
-    const rows = await write
-      .with("due", (db) => {
-        const due = db
-          .selectFrom(FAILURES)
-          .select("id")
-          .where("state", "=", "waiting")
-          .where("next_attempt_at", "<=", lease.now.toISOString())
-          .where("lease_owner", "is", null)
-          .where("crashes", "=", 0)
-          .orderBy("next_attempt_at")
-          .limit(limit);
-        // Many processes share the due rows without waiting for each other; SQLite has one writer anyway.
-        return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-      })
-      .updateTable(FAILURES)
-      .set(retryLease(lease, false))
-      .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-      .returningAll()
-      .execute();
-    return rows.map(toFailure).sort((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
+    const rows = await this.leaseRetries(
+      { ...lease, isAlone: false },
+      sql`state = 'waiting' AND next_attempt_at <= ${lease.now} AND lease_owner IS NULL AND crashes = 0
+        ORDER BY next_attempt_at LIMIT ${limit}`,
+    );
+    return rows.toSorted((a, b) => (a.nextAttemptAt ?? "").localeCompare(b.nextAttemptAt ?? ""));
   }
 
   /** Leases the due suspect with the fewest process ends, for a process that runs no other failure meanwhile. */
   async leaseSuspect(lease: Lease): Promise<StoredFailure | undefined> {
-    const { write, dialect } = this.database;
-    const row = await write
-      .with("due", (db) => {
-        const due = suspectsDue(db, lease.now)
-          .select("id")
-          .orderBy("crashes")
-          .orderBy("next_attempt_at")
-          .limit(1);
-        return dialect === "postgres" ? due.forUpdate().skipLocked() : due;
-      })
-      .updateTable(FAILURES)
-      .set(retryLease(lease, true))
-      .where("id", "in", (eb) => eb.selectFrom("due").select("due.id"))
-      .returningAll()
-      .executeTakeFirst();
-    return row === undefined ? undefined : toFailure(row);
+    const due = sql`${suspectDue(lease.now)} ORDER BY crashes, next_attempt_at LIMIT 1`;
+    const [failure] = await this.leaseRetries({ ...lease, isAlone: true }, due);
+    return failure;
   }
 
-  /** Whether a suspect is due. */
   async isSuspectDue(now: Date): Promise<boolean> {
-    const due = suspectsDue(this.database.read, now).select("id").limit(1);
-    return (await due.executeTakeFirst()) !== undefined;
+    return (await this.read`SELECT id FROM oncehook_failures WHERE ${suspectDue(now)} LIMIT 1`).length > 0;
+  }
+
+  private async leaseRetries(
+    lease: FailureLease,
+    due: RawBuilder<unknown>,
+  ): Promise<readonly StoredFailure[]> {
+    const { rows } = await this.write<StoredFailure>`
+      WITH due AS (SELECT id FROM oncehook_failures WHERE ${due} ${this.skipLocked})
+      UPDATE oncehook_failures SET ${leaseOf(lease, "retry")}, attempts = attempts + 1, retries_done = retries_done + 1
+      WHERE id IN (SELECT id FROM due) RETURNING ${FAILURE_COLUMNS}`;
+    return rows;
   }
 
   /** Leases one failure, whatever its state; `leased` when it has a lease already, even one of a process that has ended. */
-  async leaseOne(key: EventKey, lease: FailureLease): Promise<StoredFailure | "absent" | "leased"> {
+  async leaseOne(
+    { source, eventId }: EventKey,
+    lease: FailureLease,
+  ): Promise<StoredFailure | "absent" | "leased"> {
     const { kind = "replay" } = lease;
-    const row = await this.database.write
-      .updateTable(FAILURES)
-      .set({ ...leaseOf(lease), lease_kind: kind })
-      .$if(kind !== "removal", (query) => query.set({ attempts: sql<number>`attempts + 1` }))
-      .where("event_id", "=", key.eventId)
-      .where("source", "=", key.source)
-      .where("lease_owner", "is", null)
-      .returningAll()
-      .executeTakeFirst();
-    if (row !== undefined) return toFailure(row);
-    const there = await this.database.read
-      .selectFrom(FAILURES)
-      .select("id")
-      .where("event_id", "=", key.eventId)
-      .where("source", "=", key.source)
-      .executeTakeFirst();
-    return there === undefined ? "absent" : "leased";
+    const ofEvent = equal({ eventId, source });
+    const { rows } = await this.write<StoredFailure>`UPDATE oncehook_failures
+      SET ${leaseOf(lease, kind)}, attempts = attempts + ${sql.lit(kind === "removal" ? 0 : 1)}
+      WHERE ${ofEvent} AND lease_owner IS NULL RETURNING ${FAILURE_COLUMNS}`;
+    if (rows[0] !== undefined) return rows[0];
+    const there = await this.read`SELECT id FROM oncehook_failures WHERE ${ofEvent}`;
+    return there.length === 0 ? "absent" : "leased";
   }
 
   /** After a leased attempt failed again; the failure is no longer suspect. `retry` may exhaust it, a replay does not. */
   async reschedule(key: EventKey, owner: string, again: FailedAttempt): Promise<void> {
-    const next = again.nextAttemptAt?.toISOString() ?? null;
-    await this.update(again.bulkReplayId, (query) =>
-      leased(query, key, owner)
-        .set({
-          code: again.code,
-          error: storableText(again.error),
-          last_failed_at: again.now.toISOString(),
-          crashes: 0,
-          ...NO_FAILURE_LEASE,
-          ...triedBy(again.bulkReplayId),
-        })
-        .$if(again.kind === "retry", (one) =>
-          one.set({ next_attempt_at: next, state: next === null ? "exhausted" : "waiting" }),
-        )
-        .executeTakeFirstOrThrow(),
-    );
+    const { code, now, nextAttemptAt, bulkReplayId } = again;
+    const state = nextAttemptAt === null ? "exhausted" : "waiting";
+    const failed = { code, error: storableText(again.error), lastFailedAt: now, crashes: 0 };
+    await this.settle(key, owner, bulkReplayId, [
+      assign(again.kind === "retry" ? { ...failed, nextAttemptAt, state } : failed),
+    ]);
     await removeIfRecorded(this.database, key);
   }
 
@@ -148,79 +106,168 @@ export class FailureLeases extends Area {
    * that others come first. `bulkReplayId` counts it as failed by that bulk replay, in the same transaction.
    */
   async release(key: EventKey, owner: string, nextAttemptAt?: Date, bulkReplayId?: number): Promise<void> {
-    await this.update(bulkReplayId, (query) =>
-      leased(query, key, owner)
-        .set({ ...UNCOUNTED, ...NO_FAILURE_LEASE, ...triedBy(bulkReplayId) })
-        .$if(nextAttemptAt !== undefined, (one) =>
-          one.set({ next_attempt_at: nextAttemptAt?.toISOString() ?? null }),
-        )
-        .executeTakeFirstOrThrow(),
-    );
+    const deferred = nextAttemptAt === undefined ? [] : [assign({ nextAttemptAt })];
+    await this.settle(key, owner, bulkReplayId, [UNCOUNTED, ...deferred]);
   }
 
   /** A bulk replay counts a failure in the transaction that changes it, so that it counts once, whatever process ends. */
-  private async update(
+  private async settle(
+    { source, eventId }: EventKey,
+    owner: string,
     bulkReplayId: number | undefined,
-    change: (query: Query) => Promise<{ readonly numUpdatedRows: bigint }>,
+    changes: readonly RawBuilder<unknown>[],
   ): Promise<void> {
+    const triedBy = bulkReplayId === undefined ? [] : [assign({ bulkReplayId })];
+    const change = sql`UPDATE oncehook_failures SET ${sql.join([...changes, ...triedBy, NO_FAILURE_LEASE])}
+      WHERE ${equal({ eventId, source, leaseOwner: owner })}`;
     if (bulkReplayId === undefined) {
-      await change(this.database.write);
+      await run(this.database.write, change);
       return;
     }
     await this.database.transact(async (query) => {
-      const { numUpdatedRows } = await change(query);
-      if (numUpdatedRows > 0n) await countFailedReplay(query, bulkReplayId);
+      if ((await run(query, change)).changes > 0) await countFailedReplay(query, bulkReplayId);
     });
   }
 }
 
-type Query = Database["write"];
-
 /** In the transaction that settles the failure. */
-export async function countFailedReplay(query: Query, bulkReplayId: number): Promise<void> {
-  await query
-    .updateTable("oncehook_bulk_replays")
-    .set((eb) => ({ failed: eb("failed", "+", 1) }))
-    .where("id", "=", bulkReplayId)
-    .execute();
+async function countFailedReplay(query: Database["write"], bulkReplayId: number): Promise<void> {
+  await run(query, sql`UPDATE oncehook_bulk_replays SET failed = failed + 1 WHERE id = ${bulkReplayId}`);
 }
 
-function suspectsDue(query: Pick<Query, "selectFrom">, now: Date) {
-  return query
-    .selectFrom(FAILURES)
-    .where(SUSPECT)
-    .where("next_attempt_at", "<=", now.toISOString())
-    .where("state", "=", "waiting")
-    .where("lease_owner", "is", null);
+/** `crashes > 0` is the condition of the index, word for word. */
+function suspectDue(now: Date): RawBuilder<unknown> {
+  return sql`crashes > 0 AND next_attempt_at <= ${now} AND state = 'waiting' AND lease_owner IS NULL`;
 }
 
-function retryLease(lease: Lease, isAlone: boolean) {
-  return {
-    ...leaseOf({ ...lease, isAlone }),
-    lease_kind: "retry" as const,
-    attempts: sql<number>`attempts + 1`,
-    retries_done: sql<number>`retries_done + 1`,
-  };
+function leaseOf(
+  { owner, now, until, isAlone = false, bulkReplayId }: FailureLease,
+  leaseKind: string,
+): RawBuilder<unknown> {
+  return sql`lease_owner = ${owner}, leased_until = ${until}, leased_at = ${now}, lease_kind = ${leaseKind},
+    lease_alone = ${isAlone ? 1 : 0}, lease_bulk_id = ${bulkReplayId}`;
 }
 
-function leaseOf({ owner, now, until, isAlone = false, bulkReplayId }: FailureLease) {
-  return {
-    lease_owner: owner,
-    leased_until: until.toISOString(),
-    leased_at: now.toISOString(),
-    lease_alone: isAlone ? (1 as const) : (0 as const),
-    lease_bulk_id: bulkReplayId ?? null,
-  };
+export interface RecoveryOptions {
+  readonly now: Date;
+  readonly leaseMs: number;
+  readonly policy: RetryPolicy;
 }
 
-function leased(query: Query, key: EventKey, owner: string) {
-  return query
-    .updateTable(FAILURES)
-    .where("event_id", "=", key.eventId)
-    .where("source", "=", key.source)
-    .where("lease_owner", "=", owner);
+/** An attempt that the end of its process interrupted, as it was settled. */
+export interface InterruptedAttempt extends EventKey {
+  readonly kind: "retry" | "replay" | "bulk";
+  readonly isAlone: boolean;
+  readonly state: StoredFailure["state"];
+  readonly crashes: number;
 }
 
-function triedBy(bulkReplayId: number | undefined): { bulk_replay_id?: number } {
-  return bulkReplayId === undefined ? {} : { bulk_replay_id: bulkReplayId };
+interface LeasedFailure extends EventKey {
+  readonly id: number;
+  readonly state: StoredFailure["state"];
+  readonly code: string;
+  readonly error: string;
+  readonly retriesDone: number;
+  readonly crashes: number;
+  readonly lastFailedAt: string;
+  readonly leaseOwner: string;
+  readonly leasedUntil: string;
+  readonly leasedAt: string | null;
+  readonly leaseKind: InterruptedAttempt["kind"] | "removal" | null;
+  readonly leaseAlone: 0 | 1;
+  readonly leaseBulkId: number | null;
+}
+
+/** The condition of the index, word for word. */
+const LEASED = sql`lease_owner IS NOT NULL`;
+
+/** Recovers failures whose process has ended, and schedules of a clock that was set back. */
+export class FailureRecovery extends Area {
+  /**
+   * Settles the attempts whose leases have expired: each counts, and its failure is suspect from then on. A lease or a retry that
+   * lies further ahead than the present clock can have set it moves to the latest time it may have.
+   */
+  async recover(recovery: RecoveryOptions): Promise<InterruptedAttempt[]> {
+    const { now, leaseMs } = recovery;
+    const settled: InterruptedAttempt[] = [];
+    const expired = await this
+      .read<LeasedFailure>`SELECT id, source, event_id, state, code, error, retries_done, crashes,
+        last_failed_at, lease_owner, leased_until, leased_at, lease_kind, lease_alone, lease_bulk_id
+      FROM oncehook_failures WHERE ${LEASED} AND leased_until <= ${now}
+      ORDER BY leased_until LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
+    for (const row of expired) {
+      const interrupted = await this.settle(row, recovery);
+      if (interrupted !== undefined) settled.push(interrupted);
+    }
+    await cutLeases(this.database, { table: "oncehook_failures", where: LEASED }, leaseMs, now);
+    await this.bringRetriesForward(recovery);
+    return settled;
+  }
+
+  /** Of several processes that settle one lease, one succeeds. */
+  private async settle(
+    row: LeasedFailure,
+    { now, policy }: RecoveryOptions,
+  ): Promise<InterruptedAttempt | undefined> {
+    const { id, source, eventId, leaseKind: kind, leaseOwner, leasedUntil, leaseBulkId } = row;
+    const change = (...changes: RawBuilder<unknown>[]) => sql`UPDATE oncehook_failures
+      SET ${sql.join([NO_FAILURE_LEASE, ...changes])} WHERE ${equal({ id, leaseOwner, leasedUntil })}`;
+    if (kind === null || kind === "removal") {
+      // A removal runs no handler.
+      await run(this.database.write, change());
+      return undefined;
+    }
+    const isAlone = row.leaseAlone === 1;
+    const crashes = row.crashes + 1;
+    const leasedAt = new Date(row.leasedAt ?? row.lastFailedAt);
+    const attempt = { kind, isAlone, retriesDone: row.retriesDone, crashes, leasedAt };
+    const { retriesDone, isGivenUp, nextAttemptAt } = afterInterruption(policy, attempt, now);
+    const isExhausted = isGivenUp && kind === "retry";
+    const isTried = isGivenUp && kind === "bulk";
+    const error = storableText(errorText(row, attempt));
+    const changes: Values = {
+      crashes,
+      retriesDone,
+      // Beside others, another event may have ended the process: this one's own error stays.
+      ...(isAlone || kind === "replay" ? { code: "process_ended", error, lastFailedAt: now } : {}),
+      ...(isExhausted ? { state: "exhausted", nextAttemptAt: null } : {}),
+      ...(nextAttemptAt === undefined ? {} : { nextAttemptAt }),
+      ...(isTried ? { bulkReplayId: leaseBulkId } : {}),
+    };
+    return this.database.transact(async (query) => {
+      if ((await run(query, change(assign(changes)))).changes === 0) return undefined;
+      if (isTried) await countFailedReplay(query, Number(leaseBulkId));
+      const durationMs = Math.max(0, now.getTime() - leasedAt.getTime());
+      const ended = { trigger: kind, outcome: "process_ended", error, durationMs } as const;
+      await insertAttempt(query, { source, eventId, startedAt: leasedAt, ...ended });
+      return { source, eventId, kind, isAlone, state: isExhausted ? "exhausted" : row.state, crashes };
+    });
+  }
+
+  /** No retry lies further ahead than the delay, unless the clock was set back or the delay shortened since. */
+  private async bringRetriesForward({ now, policy }: RecoveryOptions): Promise<void> {
+    const due = now.getTime() + policy.delaySeconds * 1_000;
+    const far = await this.read<{ id: number }>`SELECT id FROM oncehook_failures
+      WHERE state = 'waiting' AND next_attempt_at > ${new Date(due + CLOCK_TOLERANCE_MS)}
+      ORDER BY next_attempt_at LIMIT ${sql.lit(ROWS_PER_ROUND)}`;
+    if (far.length === 0) return;
+    const ids = sql.join(far.map(({ id }) => id));
+    await this.write`UPDATE oncehook_failures SET next_attempt_at = ${new Date(due)}
+      WHERE id IN (${ids}) AND lease_owner IS NULL`;
+  }
+}
+
+const EARLIER_ERROR = "\nbefore that: ";
+
+function errorText(row: LeasedFailure, { isAlone, crashes }: AttemptInterruption): string {
+  const tail = row.error.lastIndexOf(EARLIER_ERROR);
+  const earlier = row.code !== "process_ended" ? `${EARLIER_ERROR}${row.code}: ${row.error}` : "";
+  const before = row.code === "process_ended" && tail >= 0 ? row.error.slice(tail) : earlier;
+  const beside = isAlone ? "which ran alone" : "which may have run beside others";
+  return (
+    `The process ended during this attempt, ${beside}, or could not store how it ended; such attempts in a row: ` +
+    `${crashes}. ` +
+    "Look in the handler for an exit of the process, an error thrown outside its promise, an endless loop or large allocations, " +
+    `and in the log for a kill from outside.${before}`
+  );
 }

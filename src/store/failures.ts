@@ -1,9 +1,16 @@
-import type { Selectable } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { EventKey, FaultCode } from "../domain/index.ts";
-import { isoTime, storableText } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
-import { boundedSearch, type Page, type SearchPage, type SearchResult, type SearchStep } from "./paging.ts";
-import type { FailureRow, StoredInteger } from "./tables.ts";
+import { storableText } from "./column-values.ts";
+import { Area, type Database, equal, insert, run } from "./database.ts";
+import {
+  boundedSearch,
+  type ForwardPage,
+  NEWEST,
+  type Page,
+  type SearchPage,
+  type SearchResult,
+  type SearchStep,
+} from "./paging.ts";
 
 /** An event whose attempts have failed: it waits for its retry, or its retries are exhausted. */
 export interface StoredFailure extends EventKey {
@@ -17,9 +24,7 @@ export interface StoredFailure extends EventKey {
   readonly retriesDone: number;
   readonly code: FaultCode;
   readonly error: string;
-  /** The raw body, encrypted. */
   readonly encryptedBody: Uint8Array;
-  /** For its record. */
   readonly bodySha256: string;
   readonly firstFailedAt: string;
   readonly lastFailedAt: string;
@@ -29,18 +34,13 @@ export interface StoredFailure extends EventKey {
   readonly crashes: number;
 }
 
-export interface NewFailure extends EventKey {
-  readonly eventType: string;
-  readonly version: string;
-  readonly code: FaultCode;
-  readonly error: string;
-  readonly encryptedBody: Uint8Array;
-  readonly bodySha256: string;
+export interface NewFailure
+  extends EventKey,
+    Pick<StoredFailure, "eventType" | "version" | "code" | "error" | "encryptedBody" | "bodySha256"> {
   /** Null when no retry is allowed: the failure is `exhausted` from the start. */
   readonly nextAttemptAt: Date | null;
 }
 
-/** Failures that match every given member. */
 export interface FailureFilter {
   readonly state?: StoredFailure["state"];
   readonly source?: string;
@@ -54,81 +54,42 @@ export interface WaitingType {
   readonly count: number;
 }
 
-export function toFailure(row: Selectable<FailureRow>): StoredFailure {
-  return {
-    id: Number(row.id),
-    source: row.source,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    version: row.version,
-    state: row.state,
-    attempts: row.attempts,
-    retriesDone: row.retries_done,
-    code: row.code as FaultCode,
-    error: row.error,
-    encryptedBody: row.encrypted_body,
-    bodySha256: row.body_sha256,
-    firstFailedAt: isoTime(row.first_failed_at),
-    lastFailedAt: isoTime(row.last_failed_at),
-    nextAttemptAt: row.next_attempt_at === null ? null : isoTime(row.next_attempt_at),
-    leasedUntil: row.leased_until === null ? null : isoTime(row.leased_until),
-    crashes: row.crashes,
-  };
-}
+export const FAILURE_COLUMNS = sql`id, source, event_id, event_type, version, state, attempts, retries_done, code, error,
+  encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at, leased_until, crashes`;
 
-const FAILURES = "oncehook_failures";
 /** Two thousand take about a millisecond or two; on a cold disk, more. */
 const STEPS = { first: 256, most: 2_000 };
+
+interface FailureId {
+  readonly id: number;
+}
 
 /** Events whose attempts have failed. `FailureLeases` has their attempts. */
 export class Failures extends Area {
   /** A second failure of the same event counts as an attempt and leaves the retry schedule as it is. */
   async record(failure: NewFailure, now: Date): Promise<void> {
-    const at = now.toISOString();
-    const latest = { code: failure.code, error: storableText(failure.error), last_failed_at: at };
-    await this.database.write
-      .insertInto(FAILURES)
-      .values({
-        source: failure.source,
-        event_id: failure.eventId,
-        event_type: failure.eventType,
-        version: failure.version,
-        state: failure.nextAttemptAt === null ? "exhausted" : "waiting",
-        attempts: 1,
-        retries_done: 0,
-        encrypted_body: failure.encryptedBody,
-        body_sha256: failure.bodySha256,
-        first_failed_at: at,
-        next_attempt_at: failure.nextAttemptAt?.toISOString() ?? null,
-        ...latest,
-      })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["event_id", "source"])
-          .doUpdateSet((eb) => ({ ...latest, attempts: eb(`${FAILURES}.attempts`, "+", 1) })),
-      )
-      .execute();
+    const { source, eventId, eventType, version, code, encryptedBody, bodySha256, nextAttemptAt } = failure;
+    const state = nextAttemptAt === null ? "exhausted" : "waiting";
+    await this
+      .write`INSERT INTO oncehook_failures (source, event_id, event_type, version, state, attempts, retries_done,
+        code, error, encrypted_body, body_sha256, first_failed_at, last_failed_at, next_attempt_at)
+      VALUES (${source}, ${eventId}, ${eventType}, ${version}, ${state}, 1, 0,
+        ${code}, ${storableText(failure.error)}, ${encryptedBody}, ${bodySha256}, ${now}, ${now}, ${nextAttemptAt})
+      ON CONFLICT (event_id, source) DO UPDATE SET
+      code = excluded.code, error = excluded.error, last_failed_at = excluded.last_failed_at,
+      attempts = oncehook_failures.attempts + 1`;
     await removeIfRecorded(this.database, failure);
   }
 
-  /** Returns whether there was one. */
-  async remove(key: EventKey): Promise<boolean> {
-    const done = await this.database.write
-      .deleteFrom(FAILURES)
-      .where("event_id", "=", key.eventId)
-      .where("source", "=", key.source)
-      .executeTakeFirst();
-    return Number(done.numDeletedRows) > 0;
+  async remove({ source, eventId }: EventKey): Promise<boolean> {
+    const where = equal({ eventId, source });
+    return (await this.write`DELETE FROM oncehook_failures WHERE ${where}`).changes > 0;
   }
 
-  async get(key: EventKey): Promise<StoredFailure | undefined> {
-    const row = await this.database.read
-      .selectFrom(FAILURES)
-      .selectAll()
-      .where("event_id", "=", key.eventId)
-      .where("source", "=", key.source)
-      .executeTakeFirst();
-    return row === undefined ? undefined : toFailure(row);
+  async get({ source, eventId }: EventKey): Promise<StoredFailure | undefined> {
+    const [failure] = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
+      WHERE ${equal({ eventId, source })}`;
+    return failure;
   }
 
   /**
@@ -139,27 +100,25 @@ export class Failures extends Area {
     { eventId, ...filter }: FailureFilter & { readonly eventId?: string },
     page: SearchPage,
   ): Promise<SearchResult<StoredFailure>> {
-    const { dialect, read } = this.database;
+    const { dialect } = this.database;
     if (eventId !== undefined) return this.ofEvent(eventId, filter, page);
-    const { rows, next } = await boundedSearch(dialect, STEPS, page, searchStep(this.database, filter));
+    const step: SearchStep<FailureId> = (below, size, limit) => this.searchStep(filter, below, size, limit);
+    const { rows, next } = await boundedSearch(dialect, STEPS, page, step);
     if (rows.length === 0) return { rows: [], next };
-    const ids = rows.map(({ id }) => id);
-    const found = read.selectFrom(FAILURES).selectAll().where("id", "in", ids);
-    return { rows: (await found.orderBy("id", "desc").execute()).map(toFailure), next };
+    const ids = sql.join(rows.map(({ id }) => id));
+    const found = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
+      WHERE id IN (${ids}) ORDER BY id DESC`;
+    return { rows: found, next };
   }
 
   /** One for each source at most, by the index of the key. */
   private async ofEvent(
     eventId: string,
-    { state, ...filter }: FailureFilter,
-    { before = Number.MAX_SAFE_INTEGER, limit }: SearchPage,
+    { state, source, eventType, code }: FailureFilter,
+    { before = NEWEST, limit }: SearchPage,
   ): Promise<SearchResult<StoredFailure>> {
-    const all = restricted(this.database, filter)
-      .selectAll()
-      .where("event_id", "=", eventId)
-      .where("id", "<", before);
-    const query = state === undefined ? all : all.where("state", "=", state);
-    const rows = (await query.orderBy("id", "desc").limit(limit).execute()).map(toFailure);
+    const rows = await this.read<StoredFailure>`SELECT ${FAILURE_COLUMNS} FROM oncehook_failures
+      WHERE ${equal({ eventId, state, source, eventType, code })} AND id < ${before} ORDER BY id DESC LIMIT ${limit}`;
     return { rows, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
   }
 
@@ -169,39 +128,46 @@ export class Failures extends Area {
   }
 
   async counts(): Promise<Record<StoredFailure["state"], number>> {
-    const rows = await this.database.read
-      .selectFrom(FAILURES)
-      .select((eb) => ["state", eb.fn.countAll().as("count")])
-      .groupBy("state")
-      .execute();
-    const found = new Map(rows.map((row) => [row.state, Number(row.count)]));
-    return { waiting: found.get("waiting") ?? 0, exhausted: found.get("exhausted") ?? 0 };
+    const rows = await this.read<{ state: StoredFailure["state"]; count: number }>`
+      SELECT state, count(*) AS count FROM oncehook_failures GROUP BY state`;
+    return {
+      waiting: 0,
+      exhausted: 0,
+      ...Object.fromEntries(rows.map(({ state, count }) => [state, count])),
+    };
   }
 
   /** When the next retry is due, in ISO 8601; null where none waits. */
   async nextAttemptAt(): Promise<string | null> {
-    const row = await this.database.read
-      .selectFrom(FAILURES)
-      .select("next_attempt_at")
-      .where("state", "=", "waiting")
-      .where("next_attempt_at", "is not", null)
-      .orderBy("next_attempt_at")
-      .limit(1)
-      .executeTakeFirst();
-    return row?.next_attempt_at == null ? null : isoTime(row.next_attempt_at);
+    const [next] = await this.read<{ nextAttemptAt: string }>`SELECT next_attempt_at FROM oncehook_failures
+      WHERE state = 'waiting' AND next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT 1`;
+    return next?.nextAttemptAt ?? null;
   }
 
-  /** How many failures wait for a retry, by event type and version. */
-  async waitingTypes(): Promise<WaitingType[]> {
-    const rows = await this.database.read
-      .selectFrom(FAILURES)
-      .select((eb) => ["event_type", "version", eb.fn.countAll().as("count")])
-      .where("state", "=", "waiting")
-      .groupBy(["event_type", "version"])
-      .orderBy("event_type")
-      .orderBy("version")
-      .execute();
-    return rows.map((row) => ({ eventType: row.event_type, version: row.version, count: Number(row.count) }));
+  waitingTypes(): Promise<readonly WaitingType[]> {
+    return this.read`SELECT event_type, version, count(*) AS count FROM oncehook_failures
+      WHERE state = 'waiting' GROUP BY event_type, version ORDER BY event_type, version`;
+  }
+
+  /** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
+  private async searchStep(filter: FailureFilter, below: number, step: number, limit: number) {
+    const states = statesOf(filter);
+    const ends = await Promise.all(
+      states.map(
+        (state) => this.read<FailureId>`SELECT id FROM oncehook_failures
+          WHERE state = ${state} AND id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`,
+      ),
+    );
+    // The rows of one state may end before those of the other; both are read as far as the shorter step.
+    const reached = Math.max(...ends.map(([end]) => end?.id ?? 0)) || undefined;
+    const found = await Promise.all(
+      states.map(
+        (state) => this.read<FailureId>`SELECT id FROM oncehook_failures WHERE ${matching(state, filter)}
+          AND id < ${below} AND id >= ${reached ?? 0} ORDER BY id DESC LIMIT ${limit}`,
+      ),
+    );
+    const rows = found.flat().sort((one, other) => other.id - one.id);
+    return { rows: rows.slice(0, limit), reached };
   }
 }
 
@@ -210,59 +176,12 @@ export class Failures extends Area {
  * would delete this one.
  */
 export async function removeIfRecorded({ write }: Database, { source, eventId }: EventKey): Promise<void> {
-  await write
-    .deleteFrom(FAILURES)
-    .where("event_id", "=", eventId)
-    .where("source", "=", source)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom("oncehook_records as r")
-          .select("r.id")
-          .where("r.event_id", "=", eventId)
-          .where("r.source", "=", source)
-          .where("r.status", "=", "completed"),
-      ),
-    )
-    .execute();
-}
-
-/** Each state's own part of the index: its next `step` ids, and those among them that match the filter. */
-function searchStep(database: Database, filter: FailureFilter): SearchStep<{ id: StoredInteger }> {
-  return async (below, step, limit) => {
-    const states = statesOf(filter);
-    const ends = await Promise.all(states.map((state) => stepEnd(database, state, below, step)));
-    // The rows of one state may end before those of the other; both are read as far as the shorter step.
-    const reached = Math.max(...ends.map((end) => end ?? 0)) || undefined;
-    const found = await Promise.all(
-      states.map((state) =>
-        matching(database, state, filter)
-          .select("id")
-          .where("id", "<", below)
-          .where("id", ">=", reached ?? 0)
-          .orderBy("id", "desc")
-          .limit(limit)
-          .execute(),
-      ),
-    );
-    const rows = found.flat().sort((one, other) => Number(other.id) - Number(one.id));
-    return { rows: rows.slice(0, limit), reached };
-  };
-}
-
-async function stepEnd(
-  { read }: Database,
-  state: StoredFailure["state"],
-  below: number,
-  step: number,
-): Promise<number | undefined> {
-  const query = read.selectFrom(FAILURES).select("id").where("state", "=", state).where("id", "<", below);
-  const row = await query
-    .orderBy("id", "desc")
-    .limit(1)
-    .offset(step - 1)
-    .executeTakeFirst();
-  return row === undefined ? undefined : Number(row.id);
+  const ofEvent = equal({ eventId, source });
+  await run(
+    write,
+    sql`DELETE FROM oncehook_failures WHERE ${ofEvent}
+      AND EXISTS (SELECT 1 FROM oncehook_records WHERE ${ofEvent} AND status = 'completed')`,
+  );
 }
 
 /** The index begins with the state: a filter without one reads it once for each. */
@@ -270,14 +189,51 @@ export function statesOf({ state }: FailureFilter): readonly StoredFailure["stat
   return state === undefined ? ["waiting", "exhausted"] : [state];
 }
 
-export function matching(database: Database, state: StoredFailure["state"], filter: FailureFilter) {
-  return restricted(database, filter).where("state", "=", state);
+export function matching(
+  state: StoredFailure["state"],
+  { source, eventType, code }: FailureFilter,
+): RawBuilder<unknown> {
+  return equal({ state, source, eventType, code });
 }
 
-function restricted({ read }: Database, { source, eventType, code }: Omit<FailureFilter, "state">) {
-  let query = read.selectFrom(FAILURES);
-  if (source !== undefined) query = query.where("source", "=", source);
-  if (eventType !== undefined) query = query.where("event_type", "=", eventType);
-  if (code !== undefined) query = query.where("code", "=", code);
-  return query;
+/** What started an attempt; the first attempt is in the callback log instead. */
+export type AttemptTrigger = "retry" | "replay" | "bulk";
+
+/** One run of a handler beside the callbacks, as it ended. */
+export interface NewAttempt extends EventKey {
+  readonly startedAt: Date;
+  readonly trigger: AttemptTrigger;
+  readonly outcome: "success" | FaultCode;
+  /** Message and stack, masked; null for a success. */
+  readonly error: string | null;
+  readonly durationMs: number;
+}
+
+export interface StoredAttempt extends Omit<NewAttempt, "startedAt"> {
+  readonly id: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+}
+
+/** The history of retries and replays, for display only. */
+export class Attempts extends Area {
+  append(attempt: NewAttempt): Promise<void> {
+    return insertAttempt(this.database.write, attempt);
+  }
+
+  /** The attempts of one event, oldest first. */
+  list({ source, eventId }: EventKey, { after, limit }: ForwardPage): Promise<readonly StoredAttempt[]> {
+    return this
+      .read`SELECT id, source, event_id, started_at, triggered_by AS "trigger", outcome, error, duration_ms
+      FROM oncehook_attempts WHERE event_id = ${eventId} AND source = ${source} AND id > ${after}
+      ORDER BY id LIMIT ${limit}`;
+  }
+}
+
+export async function insertAttempt(
+  query: Database["write"],
+  { source, eventId, startedAt, trigger, outcome, error, durationMs }: NewAttempt,
+): Promise<void> {
+  const row = { source, eventId, startedAt, triggeredBy: trigger, outcome, durationMs };
+  await run(query, insert("oncehook_attempts", { ...row, error: storableText(error) }));
 }

@@ -1,7 +1,6 @@
 import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 
-/** What to look at, besides the service's own tables. */
 export interface InspectOptions {
   /** PostgreSQL: the schema of its tables. */
   readonly schema?: string | undefined;
@@ -18,17 +17,14 @@ export type Inspection = {
   | ({ readonly exists: true; readonly durabilityWarnings: readonly string[] } & ServiceInspection)
 );
 
-/** What this service's own tables hold. */
 export interface ServiceInspection {
   readonly schema: number;
-  /** The names of the handlers' migrations that were applied. */
   readonly handlerMigrations: readonly string[];
   readonly environment: string | undefined;
   readonly baseUrl: string | undefined;
   /** The id of the encryption key it was last used with. */
   readonly keyId: string | undefined;
   readonly credentialUses: readonly StoredCredentialUse[];
-  /** How many deliveries of notifications wait, by channel. */
   readonly waitingByChannel: ReadonlyMap<string, number>;
   /** Why callbacks were not authentic, of the newest entries of the log; the newest first. */
   readonly diagnoses: readonly Diagnosis[];
@@ -42,8 +38,11 @@ export interface StoredCredentialUse {
   readonly lastUsedAt: string | null;
 }
 
+export type Select = (text: string) => readonly Row[] | Promise<readonly Row[]>;
+
 type Row = Readonly<Record<string, unknown>>;
 
+export const SELECT_SCHEMA = "SELECT max(number) AS number FROM oncehook_schema";
 const SELECT_USES = "SELECT method, fingerprint, previous_since, last_used_at FROM oncehook_credential_uses";
 const COUNT_WAITING =
   "SELECT channel, count(*) AS waiting FROM oncehook_deliveries WHERE state = 'waiting' GROUP BY channel ORDER BY channel";
@@ -52,10 +51,8 @@ const SELECT_DIAGNOSES = `SELECT diagnosis FROM
   WHERE diagnosis IS NOT NULL ORDER BY id DESC`;
 
 /** Reads this service's tables, which exist. The statements have one text for both databases. */
-export async function inspectTables(
-  all: (sql: string) => readonly Row[] | Promise<readonly Row[]>,
-): Promise<ServiceInspection> {
-  const [newest] = await all("SELECT max(number) AS number FROM oncehook_schema");
+export async function inspectTables(all: Select): Promise<ServiceInspection> {
+  const [newest] = await all(SELECT_SCHEMA);
   const schema = Number(newest?.number ?? 0);
   // An outdated database may lack the tables.
   const select = async (sql: string) => (outdatedSchema(schema) === undefined ? await all(sql) : []);
@@ -70,21 +67,18 @@ export async function inspectTables(
     environment: stored.get("environment"),
     baseUrl: stored.get("base_url"),
     keyId: stored.get("key_id"),
-    credentialUses: (await select(SELECT_USES)).map(toStoredCredentialUse),
+    credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
     waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
     diagnoses: refused.map(({ diagnosis }) => storedDiagnosis(String(diagnosis))),
   };
 }
 
-export function toStoredCredentialUse(row: Row): StoredCredentialUse {
-  const time = (value: unknown) => {
-    if (value === null || value === undefined) return null;
-    return value instanceof Date ? value.toISOString() : String(value);
-  };
+function toCredentialUse({ method, fingerprint, previous_since, last_used_at }: Row): StoredCredentialUse {
+  const time = (value: unknown) => (value === null ? null : new Date(value as string | Date).toISOString());
   return {
-    method: String(row.method),
-    fingerprint: String(row.fingerprint),
-    previousSince: time(row.previous_since),
-    lastUsedAt: time(row.last_used_at),
+    method: String(method),
+    fingerprint: String(fingerprint),
+    previousSince: time(previous_since),
+    lastUsedAt: time(last_used_at),
   };
 }

@@ -1,3 +1,4 @@
+import { SELECT_SCHEMA, type Select } from "./inspection.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 import { MaintenanceError } from "./store-errors.ts";
 
@@ -12,17 +13,14 @@ export interface Invariant {
   readonly select: string;
 }
 
-/** One invariant, held against a database. */
+/** An invariant of one database. */
 export interface InvariantResult {
   readonly name: string;
   readonly message: string;
-  /** How many rows break it. */
   readonly violations: number;
-  /** Some of them. */
   readonly examples: readonly string[];
 }
 
-/** So many of what breaks one are named. */
 export const MAX_EXAMPLES = 5;
 
 /** Rows go by their age, so that what names another row may outlive it; only what is young must have it. */
@@ -95,65 +93,54 @@ export const INVARIANTS: readonly Invariant[] = [
 /** The shortest retention is a day. */
 const RECENT_MS = 12 * 3_600_000;
 
-/** In ISO 8601. */
-export function recentCutoff(): string {
-  return new Date(Date.now() - RECENT_MS).toISOString();
-}
-
-/** Counts what breaks an invariant, and names some of it. @param since in ISO 8601 */
-export function countViolations({ select }: Invariant, since: string): string {
-  const found = select.replaceAll("@since", `'${since}'`);
-  return `SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${MAX_EXAMPLES}`;
-}
-
-export function toInvariantResult(
-  { name, message }: Invariant,
-  rows: readonly Readonly<Record<string, unknown>>[],
-): InvariantResult {
-  return {
-    name,
-    message,
-    violations: Number(rows[0]?.broken ?? 0),
-    examples: rows.map(({ what }) => String(what)),
-  };
-}
-
-export const SELECT_SCHEMA = "SELECT max(number) AS number FROM oncehook_schema";
-
-/** @throws MaintenanceError for a database that this version cannot read */
-export function assertCurrent(row: Readonly<Record<string, unknown>> | undefined): void {
-  const outdated = outdatedSchema(Number(row?.number ?? 0));
-  if (outdated !== undefined) throw new MaintenanceError(outdated);
-}
-
 /** What tells one database from another, for a person who has several. */
 export interface DatabaseContents {
   /** Which `APP_ENV` it belongs to. */
   readonly environment: string | null;
-  /** How many events it knows. */
   readonly records: number;
   /** When the newest of them came, in ISO 8601. */
   readonly newestRecordAt: string | null;
 }
 
-/** A database that was held against its invariants. */
 export interface IntegrityReport {
   /** Undefined where nothing can be read any more. */
   readonly contents: DatabaseContents | undefined;
   readonly invariants: readonly InvariantResult[];
 }
 
-/** One row; the same text for both databases. */
-export const SELECT_CONTENTS = `SELECT
+const SELECT_CONTENTS = `SELECT
   (SELECT value FROM oncehook_settings WHERE name = 'environment') AS environment,
   (SELECT count(*) FROM oncehook_records) AS records,
   (SELECT created_at FROM oncehook_records ORDER BY id DESC LIMIT 1) AS newest`;
 
-export function toContents(row: Readonly<Record<string, unknown>>): DatabaseContents {
-  const { environment, records, newest } = row;
-  return {
+/**
+ * Checks the integrity of a database that has this service's tables, while it may be in use: each invariant on a snapshot of its
+ * own. The statements have one text for both databases.
+ * @throws MaintenanceError for a database that this version cannot read
+ */
+export async function checkInvariants(all: Select): Promise<IntegrityReport> {
+  assertCurrent((await all(SELECT_SCHEMA))[0]);
+  const since = new Date(Date.now() - RECENT_MS).toISOString();
+  const invariants: InvariantResult[] = [];
+  for (const { name, message, select } of INVARIANTS) {
+    const found = select.replaceAll("@since", `'${since}'`);
+    const rows = await all(
+      `SELECT what, count(*) OVER () AS broken FROM (${found}) AS found LIMIT ${MAX_EXAMPLES}`,
+    );
+    const examples = rows.map(({ what }) => String(what));
+    invariants.push({ name, message, violations: Number(rows[0]?.broken ?? 0), examples });
+  }
+  const { environment, records, newest } = (await all(SELECT_CONTENTS))[0] ?? {};
+  const contents = {
     environment: environment === null ? null : String(environment),
     records: Number(records),
     newestRecordAt: newest === null ? null : new Date(newest as string | Date).toISOString(),
   };
+  return { contents, invariants };
+}
+
+/** @throws MaintenanceError for a database that this version cannot read */
+export function assertCurrent(newest: Readonly<Record<string, unknown>> | undefined): void {
+  const outdated = outdatedSchema(Number(newest?.number ?? 0));
+  if (outdated !== undefined) throw new MaintenanceError(outdated);
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { isoTime } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
-import type { StoredInteger, StoredTime, Tables } from "./tables.ts";
+import { Area, type Database, run } from "./database.ts";
+import type { TableName } from "./tables.ts";
 
 /** A lease: `owner` may work on the row until `until`, after which another owner may take it over. */
 export interface Lease {
@@ -10,8 +9,7 @@ export interface Lease {
   readonly until: Date;
 }
 
-/** The columns of a row without a lease. */
-export const NO_LEASE = { lease_owner: null, leased_until: null } as const;
+export const NO_LEASE = sql`lease_owner = NULL, leased_until = NULL`;
 
 /** Processes whose clocks differ by less do not correct each other's times. */
 export const CLOCK_TOLERANCE_MS = 10_000;
@@ -19,9 +17,8 @@ export const CLOCK_TOLERANCE_MS = 10_000;
 /** Rows corrected at a time; the next round corrects the others. */
 export const ROWS_PER_ROUND = 250;
 
-/** Matches rows without a lease or with an expired one. */
 export function isUnleased(now: Date): RawBuilder<SqlBool> {
-  return sql<SqlBool>`(leased_until IS NULL OR leased_until <= ${now.toISOString()})`;
+  return sql<SqlBool>`(leased_until IS NULL OR leased_until <= ${now})`;
 }
 
 /**
@@ -34,7 +31,7 @@ export function latestPlausibleLeaseEnd(now: Date, leaseMs: number): Date {
 
 /** Rows of a table that may carry times of a clock that was set back since. */
 interface LeasedRows {
-  readonly table: keyof Tables;
+  readonly table: TableName;
   /** In the words of an index. */
   readonly where: RawBuilder<unknown>;
 }
@@ -49,10 +46,10 @@ export async function cutLeases(
   leaseMs: number,
   now: Date,
 ): Promise<void> {
-  const isTooLong = sql`${where} AND leased_until > ${latestPlausibleLeaseEnd(now, leaseMs).toISOString()}`;
+  const isTooLong = sql`${where} AND leased_until > ${latestPlausibleLeaseEnd(now, leaseMs)}`;
   const found = await sql`SELECT 1 FROM ${sql.table(table)} WHERE ${isTooLong} LIMIT 1`.execute(read);
   if (found.rows.length === 0) return;
-  const until = new Date(now.getTime() + leaseMs).toISOString();
+  const until = new Date(now.getTime() + leaseMs);
   await sql`UPDATE ${sql.table(table)} SET leased_until = ${until} WHERE ${isTooLong}`.execute(write);
 }
 
@@ -69,21 +66,21 @@ export async function bringForward(
   { table, where, key, setAt, times }: ScheduledRows,
   now: Date,
 ): Promise<void> {
-  const latest = new Date(now.getTime() + CLOCK_TOLERANCE_MS).toISOString();
+  const latest = new Date(now.getTime() + CLOCK_TOLERANCE_MS);
   const columns = sql.join([key, setAt, ...times].map((name) => sql.ref(name)));
-  const { rows } = await sql<Record<string, StoredTime | StoredInteger | null>>`SELECT ${columns}
+  const { rows } = await sql<Record<string, string | number | null>>`SELECT ${columns}
     FROM ${sql.table(table)} WHERE ${where} AND ${sql.ref(setAt)} > ${latest}
     ORDER BY ${sql.ref(setAt)} LIMIT ${sql.lit(ROWS_PER_ROUND)}`.execute(read);
   if (rows.length === 0) return;
   await transact(async (query) => {
     for (const row of rows) {
-      const then = millisecondsOf(row[setAt]);
+      const aheadMs = (time: string) => Math.max(0, Date.parse(time) - Date.parse(String(row[setAt])));
       const moved = times.map((name) => {
-        const time =
-          row[name] === null ? null : now.getTime() + Math.max(0, millisecondsOf(row[name]) - then);
-        return sql`${sql.ref(name)} = ${time === null ? null : new Date(time).toISOString()}`;
+        const time = row[name];
+        const to = typeof time === "string" ? new Date(now.getTime() + aheadMs(time)) : null;
+        return sql`${sql.ref(name)} = ${to}`;
       });
-      await sql`UPDATE ${sql.table(table)} SET ${sql.join(moved)}, ${sql.ref(setAt)} = ${now.toISOString()}
+      await sql`UPDATE ${sql.table(table)} SET ${sql.join(moved)}, ${sql.ref(setAt)} = ${now}
         WHERE ${sql.ref(key)} = ${row[key]} AND ${sql.ref(setAt)} = ${row[setAt]} AND ${where}`.execute(
         query,
       );
@@ -91,25 +88,17 @@ export async function bringForward(
   });
 }
 
-function millisecondsOf(time: StoredTime | StoredInteger | null | undefined): number {
-  return Date.parse(isoTime(time as StoredTime));
-}
-
-/** The leases of all areas. */
 export class Leases extends Area {
   /** Ends every lease, as if its time were over: no process that held one runs any more. */
   async expireAll(now: Date): Promise<void> {
-    const leased_until = now.toISOString();
     await this.database.transact(async (query) => {
-      for (const table of ["oncehook_failures", "oncehook_deliveries"] as const)
-        await query.updateTable(table).set({ leased_until }).where("lease_owner", "is not", null).execute();
-      await query
-        .updateTable("oncehook_bulk_replays")
-        .set({ leased_until })
+      for (const leased of [
+        sql`oncehook_failures SET leased_until = ${now} WHERE lease_owner IS NOT NULL`,
+        sql`oncehook_deliveries SET leased_until = ${now} WHERE lease_owner IS NOT NULL`,
         // The condition of the index, word for word.
-        .where(sql<boolean>`state = 'running'`)
-        .where("lease_owner", "is not", null)
-        .execute();
+        sql`oncehook_bulk_replays SET leased_until = ${now} WHERE state = 'running' AND lease_owner IS NOT NULL`,
+      ])
+        await run(query, sql`UPDATE ${leased}`);
     });
   }
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
-import { idList, isoTime } from "./column-values.ts";
+import { idList } from "./column-values.ts";
 import type { Database } from "./database.ts";
-import type { StoredInteger, StoredTime, Tables } from "./tables.ts";
+import type { StoredInteger, TableName } from "./tables.ts";
 import type { Dialect } from "./transaction.ts";
 
 /** Newest first: rows with an id below `before`. */
@@ -11,12 +11,14 @@ export interface Page {
   readonly before?: number;
 }
 
+/** `before` of the first page. */
+export const NEWEST = Number.MAX_SAFE_INTEGER;
+
 export interface SearchPage extends Page {
   /** How long the search may take; it always completes one step. */
   readonly budgetMs: number;
 }
 
-/** The result of a search, newest first. */
 export interface SearchResult<Row> {
   readonly rows: readonly Row[];
   /** Where the search continues, as `before`; null at its end. */
@@ -55,7 +57,7 @@ export type SearchStep<Row> = (
 export async function boundedSearch<Row extends { readonly id: StoredInteger }>(
   dialect: Dialect,
   { first, most }: StepSizes,
-  { limit, before = Number.MAX_SAFE_INTEGER, budgetMs }: SearchPage,
+  { limit, before = NEWEST, budgetMs }: SearchPage,
   searchStep: SearchStep<Row>,
 ): Promise<SearchResult<Row>> {
   const end = performance.now() + budgetMs;
@@ -87,18 +89,17 @@ export interface IdRange {
   readonly below: number;
 }
 
-/** The ids of all rows of a table. */
-export async function idRange({ read }: Database, table: keyof Tables): Promise<IdRange> {
+export async function idRange({ read }: Database, table: TableName): Promise<IdRange> {
   const name = sql.table(table);
-  const { rows } = await sql<{ low: StoredInteger | null; high: StoredInteger | null }>`SELECT
+  const { rows } = await sql<{ low: number | null; high: number | null }>`SELECT
     (SELECT id FROM ${name} WHERE id > 0 ORDER BY id LIMIT 1) AS low,
     (SELECT id FROM ${name} WHERE id > 0 ORDER BY id DESC LIMIT 1) AS high`.execute(read);
-  return { from: Number(rows[0]?.low ?? 0), below: Number(rows[0]?.high ?? 0) + 1 };
+  return { from: rows[0]?.low ?? 0, below: (rows[0]?.high ?? 0) + 1 };
 }
 
 /** Rows of a table whose ids follow the time in a column. */
 interface TimedRows extends IdRange {
-  readonly table: keyof Tables;
+  readonly table: TableName;
   readonly column: string;
 }
 
@@ -123,24 +124,22 @@ export async function firstIdSince(
       (SELECT ${at} FROM ${name} AS c WHERE c.id >= point.id ORDER BY c.id LIMIT 1) AS time
       FROM ${idList(dialect, points)} AS point`.execute(read);
     const end = high;
-    for (const row of rows.toSorted((a, b) => Number(a.point) - Number(b.point))) {
-      const isBefore =
-        row.id !== null && row.time !== null && Number(row.id) < end && isoTime(row.time) < time;
+    for (const row of rows.toSorted((a, b) => a.point - b.point)) {
+      const isBefore = row.id !== null && row.time !== null && row.id < end && row.time < time;
       if (!isBefore) {
-        high = Number(row.point);
+        high = row.point;
         break;
       }
-      low = Number(row.id) + 1;
+      low = row.id + 1;
     }
   }
   return low;
 }
 
-/** A point and the next row from there on. */
 interface Probe {
-  readonly point: StoredInteger;
-  readonly id: StoredInteger | null;
-  readonly time: StoredTime | null;
+  readonly point: number;
+  readonly id: number | null;
+  readonly time: string | null;
 }
 
 function pointsBetween(low: number, high: number): readonly number[] {

@@ -1,15 +1,13 @@
-import { CompiledQuery, type Kysely, sql } from "kysely";
+import { CompiledQuery, sql } from "kysely";
 import type { EventKey } from "../domain/index.ts";
-import { Area, type Database } from "./database.ts";
+import { Area } from "./database.ts";
 import { cutLeases, type Lease, latestPlausibleLeaseEnd } from "./lease.ts";
-import type { StoredTime, Tables } from "./tables.ts";
+import type { Dialect } from "./transaction.ts";
 
 export type PreparationClaim =
-  | { readonly state: "claimed" }
-  /** The event has its record: nothing is left to prepare. */
-  | { readonly state: "completed" }
-  | { readonly state: "prepared"; readonly encrypted: Uint8Array }
-  | { readonly state: "leased" };
+  /** `completed`: the event has its record, and nothing is left to prepare. */
+  | { readonly state: "claimed" | "completed" | "leased" }
+  | { readonly state: "prepared"; readonly encrypted: Uint8Array };
 
 const OF_EVENT = "WHERE event_id = $1 AND source = $2";
 const RECORDED = `EXISTS (SELECT 1 FROM oncehook_records ${OF_EVENT})`;
@@ -37,45 +35,30 @@ const RELEASE = `DELETE FROM oncehook_preparations ${OF_EVENT} AND lease_owner =
 interface ClaimStatusRow {
   readonly recorded: boolean | number;
   readonly encrypted: Uint8Array | null;
-  readonly until: StoredTime | null;
+  readonly until: string | null;
 }
 
 /** Results of `prepare` steps: outside work that must happen once although its transaction may roll back. */
 export class Preparations extends Area {
-  private readonly claimStatement: PreparedStatement<never>;
-  private readonly statusStatement: PreparedStatement<ClaimStatusRow>;
-  private readonly saveStatement: PreparedStatement<never>;
-  private readonly releaseStatement: PreparedStatement<never>;
-
-  constructor(database: Database) {
-    super(database);
-    const { dialect, read, write } = database;
-    this.claimStatement = prepareStatement(database, write, CLAIM[dialect]);
-    this.statusStatement = prepareStatement(database, read, SELECT_CLAIM_STATUS);
-    this.saveStatement = prepareStatement(database, write, SAVE);
-    this.releaseStatement = prepareStatement(database, write, RELEASE);
-  }
-
   /** "claimed" is durable, and no record of the event was there then. */
   async claim(key: EventKey, lease: Lease): Promise<PreparationClaim> {
     const { owner, now, until } = lease;
-    const values = [key.eventId, key.source, now.toISOString(), owner, until.toISOString()];
-    const { changes } = await this.claimStatement(...values);
-    if (changes === 0) return this.explainUnclaimed(key, lease);
-    if (this.database.dialect === "sqlite" || !(await this.status(key))?.recorded)
-      return { state: "claimed" };
+    const { dialect } = this.database;
+    if ((await this.change(CLAIM[dialect], [key.eventId, key.source, now, owner, until])) === 0)
+      return this.explainUnclaimed(key, lease);
+    if (dialect === "sqlite" || !(await this.status(key))?.recorded) return { state: "claimed" };
     await this.release(key, owner);
     return { state: "completed" };
   }
 
   /** Returns false if another process took over the lease. */
   async save({ eventId, source }: EventKey, owner: string, encrypted: Uint8Array): Promise<boolean> {
-    return (await this.saveStatement(eventId, source, owner, encrypted)).changes > 0;
+    return (await this.change(SAVE, [eventId, source, owner, encrypted])) > 0;
   }
 
   /** Releases an unfinished claim, so that the next delivery may try at once. */
   async release({ eventId, source }: EventKey, owner: string): Promise<void> {
-    await this.releaseStatement(eventId, source, owner);
+    await this.change(RELEASE, [eventId, source, owner]);
   }
 
   async get(key: EventKey): Promise<Uint8Array | undefined> {
@@ -95,29 +78,20 @@ export class Preparations extends Area {
   }
 
   private async status({ eventId, source }: EventKey): Promise<ClaimStatusRow | undefined> {
-    return (await this.statusStatement(eventId, source)).rows[0];
+    const { read, dialect } = this.database;
+    const statement = prepared(dialect, SELECT_CLAIM_STATUS, [eventId, source]);
+    return (await read.executeQuery<ClaimStatusRow>(statement)).rows[0];
+  }
+
+  /** @returns how many rows it changed */
+  private async change(text: string, values: readonly unknown[]): Promise<number> {
+    const { write, dialect } = this.database;
+    const { numAffectedRows } = await write.executeQuery(prepared(dialect, text, values));
+    return Number(numAffectedRows ?? 0n);
   }
 }
 
-/** Runs a statement with these values. */
-type PreparedStatement<Row> = (
-  ...values: readonly unknown[]
-) => Promise<{ readonly rows: readonly Row[]; readonly changes: number }>;
-
-/**
- * A statement that callbacks wait for. To build it at each call would take longer than to run it.
- * @param text with `$1` for the first value
- */
-function prepareStatement<Row = never>(
-  { dialect }: Database,
-  connection: Kysely<Tables>,
-  text: string,
-): PreparedStatement<Row> {
-  const sql = dialect === "sqlite" ? text.replace(/\$(?=\d)/g, "?") : text;
-  return async (...values) => {
-    const { rows, numAffectedRows = 0n } = await connection.executeQuery<Row>(
-      CompiledQuery.raw(sql, [...values]),
-    );
-    return { rows, changes: Number(numAffectedRows) };
-  };
+/** Callbacks wait for these statements: to build one at each call would take longer than to run it. */
+function prepared(dialect: Dialect, text: string, values: readonly unknown[]): CompiledQuery {
+  return CompiledQuery.raw(dialect === "sqlite" ? text.replace(/\$(?=\d)/g, "?") : text, [...values]);
 }

@@ -1,8 +1,8 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { EventKey, JsonObject } from "../domain/index.ts";
 import { isoTime } from "./column-values.ts";
-import { Area } from "./database.ts";
-import type { Page } from "./paging.ts";
+import { Area, equal } from "./database.ts";
+import { NEWEST, type Page } from "./paging.ts";
 import type { RecordRow } from "./tables.ts";
 
 /** What the record of an event keeps besides its result (SPEC 2.4). */
@@ -25,15 +25,15 @@ export interface StoredRecord extends NewRecord {
 
 export class Records extends Area {
   /** Newest first. */
-  async list(page: Page, filter: { readonly eventId?: string }): Promise<StoredRecord[]> {
-    let query = this.database.read
-      .selectFrom("oncehook_records")
-      .selectAll()
-      .orderBy("id", "desc")
-      .limit(page.limit);
-    if (page.before !== undefined) query = query.where("id", "<", page.before);
-    if (filter.eventId !== undefined) query = query.where("event_id", "=", filter.eventId);
-    return (await query.execute()).map(toRecord);
+  async list(
+    { limit, before = NEWEST }: Page,
+    { eventId }: { readonly eventId?: string },
+  ): Promise<StoredRecord[]> {
+    const { rows } = await sql<Selectable<RecordRow>>`SELECT * FROM oncehook_records
+      WHERE id < ${before} AND ${equal({ eventId })} ORDER BY id DESC LIMIT ${limit}`.execute(
+      this.database.read,
+    );
+    return rows.map(toRecord);
   }
 }
 

@@ -1,11 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, sql } from "kysely";
-import { OVERVIEW_RANGES } from "../domain/index.ts";
-import { isoTime } from "./column-values.ts";
+import { type EventKey, OVERVIEW_RANGES } from "../domain/index.ts";
 import { Area, type Database } from "./database.ts";
-import type { StoredInteger, StoredTime, Tables } from "./tables.ts";
+import type { TableName } from "./tables.ts";
 
-/** The rows that the retention job keeps. */
 export interface RetentionLimits {
   /** Older rows of the callback log go. */
   readonly callbacks: Date;
@@ -18,7 +16,6 @@ export interface RetentionLimits {
   readonly now: Date;
 }
 
-/** How much the retention job deleted. */
 export interface DeletedRows {
   readonly callbacks: number;
   readonly records: number;
@@ -58,7 +55,7 @@ interface Walk {
   readonly and?: RawBuilder<unknown>;
   readonly first?: (deleted: RawBuilder<unknown>) => RawBuilder<unknown>;
   /** The rows up to this id that are left stay for ever: the next walk begins after it. */
-  passed?: StoredInteger;
+  passed?: number;
 }
 
 /** Deletes old rows, in bounded steps. */
@@ -74,18 +71,24 @@ export class Retention extends Area {
         ? 0
         : await this.alongIds("oncehook_records", "created_at", limits.records, this.recordWalk);
     const audit = new Date(Math.min(callbacks.getTime(), now.getTime() - AUDIT_MS));
-    const stale =
-      (await this.byTime("oncehook_late_callbacks", "oldest", "stored_at", callbacks.toISOString())) +
-      (await this.sweepPreparations(new Date(now.getTime() - PREPARATION_MS))) +
-      (await this.byTime("oncehook_redirect_states", "state_sha256", "expires_at", now.toISOString())) +
-      (await this.byTime("oncehook_spent_states", "state_sha256", "expires_at", now.toISOString())) +
-      (await this.byTime("oncehook_sessions", "id_sha256", "expires_at", now.toISOString())) +
-      (await this.alongIds("oncehook_audit", "at", audit)) +
-      (await this.byTime("oncehook_rate_counters", "key", "reset_at_ms", now.getTime())) +
-      (await this.alongIds("oncehook_notifications", "created_at", callbacks, { and: DELIVERED })) +
-      (await this.alongIds("oncehook_attempts", "started_at", callbacks)) +
-      (await this.alongIds("oncehook_bulk_replays", "started_at", callbacks, { and: ENDED_BEFORE_OTHERS })) +
-      (await this.sweepRollups(now));
+    let stale = await this.sweepPreparations(new Date(now.getTime() - PREPARATION_MS));
+    for (const [table, key, column, before] of [
+      ["oncehook_late_callbacks", "oldest", "stored_at", callbacks],
+      ["oncehook_redirect_states", "state_sha256", "expires_at", now],
+      ["oncehook_spent_states", "state_sha256", "expires_at", now],
+      ["oncehook_sessions", "id_sha256", "expires_at", now],
+      ["oncehook_rate_counters", "key", "reset_at_ms", now.getTime()],
+    ] as const) {
+      const where = sql`${sql.ref(column)} < ${before}`;
+      stale += await deleteInSteps(this.database, { table, key: [key], where, orderBy: column });
+    }
+    stale += await this.alongIds("oncehook_audit", "at", audit);
+    stale += await this.alongIds("oncehook_notifications", "created_at", callbacks, { and: DELIVERED });
+    stale += await this.alongIds("oncehook_attempts", "started_at", callbacks);
+    stale += await this.alongIds("oncehook_bulk_replays", "started_at", callbacks, {
+      and: ENDED_BEFORE_OTHERS,
+    });
+    stale += await this.sweepRollups(now);
     const refused =
       (await this.sweepRefused(limits.refusedRowsKept)) +
       (limits.refusedBytes === undefined ? 0 : await this.trimRefused(limits.refusedBytes));
@@ -109,38 +112,27 @@ export class Retention extends Area {
    * Old rows have low ids, so that callbacks need no index by time. A clock that was set forward makes rows that look young; the
    * rows after them stay until those are old.
    */
-  private async alongIds(name: keyof Tables, column: string, before: Date, walk: Walk = {}): Promise<number> {
-    const { read, write } = this.database;
+  private async alongIds(name: TableName, column: string, before: Date, walk: Walk = {}): Promise<number> {
     const [table, time] = [sql.table(name), sql.ref(column)];
-    const limit = before.toISOString();
     let deleted = 0;
-    for (let last: StoredInteger = walk.passed ?? 0; ; ) {
-      const { rows } = await sql<Aged>`SELECT id, ${time} < ${limit} AS is_old FROM ${table}
-        WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(STEP)}`.execute(read);
+    for (let last = walk.passed ?? 0; ; ) {
+      const rows = await this.read<Aged>`SELECT id, ${time} < ${before} AS is_old FROM ${table}
+        WHERE id > ${last} ORDER BY id LIMIT ${sql.lit(STEP)}`;
       const newest = rows.at(-1);
-      if (newest === undefined || !rows.some((row) => Boolean(row.is_old))) return deleted;
-      const old = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${limit} ${walk.and ?? sql``}`;
-      await walk.first?.(old).execute(write);
-      const done = await sql`DELETE FROM ${table} ${old}`.execute(write);
-      deleted += Number(done.numAffectedRows ?? 0n);
-      const isWholeStep = rows.length === STEP && rows.every((row) => Boolean(row.is_old));
+      if (newest === undefined || !rows.some(({ isOld }) => isOld)) return deleted;
+      const old = sql`WHERE id > ${last} AND id <= ${newest.id} AND ${time} < ${before} ${walk.and ?? sql``}`;
+      if (walk.first !== undefined) await this.write`${walk.first(old)}`;
+      deleted += (await this.write`DELETE FROM ${table} ${old}`).changes;
+      const isWholeStep = rows.length === STEP && rows.every(({ isOld }) => isOld);
       if (isWholeStep && walk.passed === last) walk.passed = newest.id;
       last = newest.id;
     }
   }
 
-  private byTime(table: keyof Tables, key: string, column: string, before: string | number): Promise<number> {
-    const where = sql`${sql.ref(column)} < ${before}`;
-    return deleteInSteps(this.database, { table, key: [key], where, orderBy: column });
-  }
-
   /** Log entries without an event are bounded in number: any client can cause them. */
   private async sweepRefused(kept: number): Promise<number> {
-    const { rows } = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_callbacks
-      WHERE event_id IS NULL AND with_record = 0 ORDER BY id DESC LIMIT 1 OFFSET ${kept}`.execute(
-      this.database.read,
-    );
-    const [newest] = rows;
+    const [newest] = await this.read<{ id: number }>`SELECT id FROM oncehook_callbacks
+      WHERE event_id IS NULL AND with_record = 0 ORDER BY id DESC LIMIT 1 OFFSET ${kept}`;
     if (newest === undefined) return 0;
     const where = sql`event_id IS NULL AND with_record = 0 AND id <= ${newest.id}`;
     return deleteInSteps(this.database, { table: "oncehook_callbacks", key: ["id"], where, orderBy: "id" });
@@ -152,12 +144,8 @@ export class Retention extends Area {
     for (const { stepSeconds, keptSeconds } of Object.values(OVERVIEW_RANGES)) {
       const before = Math.floor(now.getTime() / 1_000) - keptSeconds;
       const where = sql`step_seconds = ${stepSeconds} AND slot < ${before}`;
-      deleted += await deleteInSteps(this.database, {
-        table: "oncehook_rollups",
-        key,
-        where,
-        orderBy: "slot",
-      });
+      const rows = { table: "oncehook_rollups", key, where, orderBy: "slot" } as const;
+      deleted += await deleteInSteps(this.database, rows);
     }
     return deleted;
   }
@@ -167,37 +155,33 @@ export class Retention extends Area {
    * stay, and reads each old row once. The count keeps PostgreSQL from joining the two whole tables.
    */
   private async sweepPreparations(before: Date): Promise<number> {
-    const { read, write } = this.database;
     const key = sql`(p.created_at, p.event_id, p.source)`;
-    const page = (last: RawBuilder<unknown>) => sql<PreparationKey>`SELECT p.created_at, p.event_id, p.source
-      FROM oncehook_preparations AS p WHERE p.created_at < ${before.toISOString()} AND ${key} > ${last}
-      ORDER BY p.created_at, p.event_id, p.source LIMIT ${sql.lit(STEP)}`;
     let deleted = 0;
-    for (let last = tupleOf({ created_at: new Date(0), event_id: "", source: "" }); ; ) {
-      const { rows } = await page(last).execute(read);
+    for (let last = sql`(${new Date(0)}, ${""}, ${""})`; ; ) {
+      const rows = await this.read<EventKey & { createdAt: string }>`SELECT p.created_at, p.event_id, p.source
+        FROM oncehook_preparations AS p WHERE p.created_at < ${before} AND ${key} > ${last}
+        ORDER BY p.created_at, p.event_id, p.source LIMIT ${sql.lit(STEP)}`;
       const newest = rows.at(-1);
       if (newest === undefined) return deleted;
-      const end = tupleOf(newest);
-      const { numAffectedRows = 0n } = await sql`DELETE FROM oncehook_preparations AS p
+      const end = sql`(${newest.createdAt}, ${newest.eventId}, ${newest.source})`;
+      const { changes } = await this.write`DELETE FROM oncehook_preparations AS p
         WHERE ${key} > ${last} AND ${key} <= ${end} AND 0 =
-          (SELECT count(*) FROM oncehook_failures AS f WHERE f.event_id = p.event_id AND f.source = p.source)`.execute(
-        write,
-      );
-      deleted += Number(numAffectedRows);
+          (SELECT count(*) FROM oncehook_failures AS f WHERE f.event_id = p.event_id AND f.source = p.source)`;
+      deleted += changes;
       if (rows.length < STEP) return deleted;
       last = end;
     }
   }
 
   /** The id of the newest row that no longer fits. */
-  private async firstBeyond(maxBytes: number): Promise<StoredInteger | undefined> {
+  private async firstBeyond(maxBytes: number): Promise<number | undefined> {
     let bytes = 0;
-    for (let below: StoredInteger = Number.MAX_SAFE_INTEGER; ; ) {
-      const { rows } = await sql<{ id: StoredInteger; refused_bytes: StoredInteger }>`SELECT id, refused_bytes
+    for (let below: number = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = await this.read<{ id: number; refusedBytes: number }>`SELECT id, refused_bytes
         FROM oncehook_callbacks WHERE refused_bytes IS NOT NULL AND id < ${below}
-        ORDER BY id DESC LIMIT ${sql.lit(STEP)}`.execute(this.database.read);
+        ORDER BY id DESC LIMIT ${sql.lit(STEP)}`;
       for (const row of rows) {
-        bytes += Number(row.refused_bytes);
+        bytes += row.refusedBytes;
         if (bytes > maxBytes) return row.id;
         below = row.id;
       }
@@ -208,22 +192,12 @@ export class Retention extends Area {
 }
 
 interface Aged {
-  readonly id: StoredInteger;
-  readonly is_old: number | boolean;
-}
-
-interface PreparationKey {
-  readonly created_at: StoredTime;
-  readonly event_id: string;
-  readonly source: string;
-}
-
-function tupleOf({ created_at, event_id, source }: PreparationKey): RawBuilder<unknown> {
-  return sql`(${isoTime(created_at)}, ${event_id}, ${source})`;
+  readonly id: number;
+  readonly isOld: number | boolean;
 }
 
 interface DeletedStep {
-  readonly table: keyof Tables;
+  readonly table: TableName;
   readonly key: readonly string[];
   readonly where: RawBuilder<unknown>;
   /** The order of an index. */

@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import { OVERVIEW_RANGES, type OverviewRange, periodStart, type RollupCount } from "../domain/index.ts";
 import { Area } from "./database.ts";
 
-/** A period and its counts. */
 export interface RollupSlot extends RollupCount {
   /** When it began, in seconds since the epoch. */
   readonly slot: number;
@@ -16,7 +15,7 @@ export class Rollups extends Area {
    */
   async add(at: Date, counts: readonly RollupCount[]): Promise<void> {
     if (counts.length === 0) return;
-    const { dialect, write } = this.database;
+    const { dialect } = this.database;
     const rows = Object.values(OVERVIEW_RANGES).flatMap(({ stepSeconds }) =>
       counts.map((count) => ({ step_seconds: stepSeconds, slot: periodStart(at, stepSeconds), ...count })),
     );
@@ -29,23 +28,15 @@ export class Rollups extends Area {
             ORDER BY 1, 2, 3, 4, 5`
         : sql`SELECT value ->> 'step_seconds', value ->> 'slot', value ->> 'source', value ->> 'outcome',
             value ->> 'bucket', value ->> 'count' FROM json_each(${json}) WHERE true`;
-    await sql`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count) ${given}
+    await this
+      .write`INSERT INTO oncehook_rollups (step_seconds, slot, source, outcome, bucket, count) ${given}
       ON CONFLICT (step_seconds, slot, source, outcome, bucket)
-      DO UPDATE SET count = oncehook_rollups.count + excluded.count`.execute(write);
+      DO UPDATE SET count = oncehook_rollups.count + excluded.count`;
   }
 
   /** The counts of a range, in its periods, from the one that begins at `from` (seconds since the epoch) on. */
-  async list(range: OverviewRange, from: number): Promise<RollupSlot[]> {
-    const rows = await this.database.read
-      .selectFrom("oncehook_rollups")
-      .select(["slot", "source", "outcome", "bucket", "count"])
-      .where("step_seconds", "=", OVERVIEW_RANGES[range].stepSeconds)
-      .where("slot", ">=", from)
-      .execute();
-    return rows.map(({ slot, count, ...others }) => ({
-      ...others,
-      slot: Number(slot),
-      count: Number(count),
-    }));
+  list(range: OverviewRange, from: number): Promise<readonly RollupSlot[]> {
+    return this.read`SELECT slot, source, outcome, bucket, count FROM oncehook_rollups
+      WHERE step_seconds = ${OVERVIEW_RANGES[range].stepSeconds} AND slot >= ${from}`;
   }
 }

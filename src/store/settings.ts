@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { Area, type Database } from "./database.ts";
+import { Area, type Database, insert, run } from "./database.ts";
 import type { Tables } from "./tables.ts";
 
 const LONGEST_RUN = "longest_run_ms";
@@ -13,29 +13,23 @@ export class Settings extends Area {
 
   /** Notes how long a run may take, in milliseconds, before the first one. It only grows: older rows must still be found. */
   async noteLongestRun(ms: number): Promise<void> {
-    await sql`INSERT INTO oncehook_settings (name, value) VALUES (${LONGEST_RUN}, ${String(ms)})
+    await this.write`${insert("oncehook_settings", { name: LONGEST_RUN, value: String(ms) })}
       ON CONFLICT (name) DO UPDATE SET value = excluded.value
-      WHERE CAST(excluded.value AS bigint) > CAST(oncehook_settings.value AS bigint)`.execute(
-      this.database.write,
-    );
+      WHERE CAST(excluded.value AS bigint) > CAST(oncehook_settings.value AS bigint)`;
   }
 }
 
 /** How many milliseconds after its start a run may write rows that carry the time of its start. */
 export async function longestRunMs({ read }: Database): Promise<number> {
-  const row = await read
-    .selectFrom("oncehook_settings")
-    .select("value")
-    .where("name", "=", LONGEST_RUN)
-    .executeTakeFirst();
-  return Number(row?.value ?? 0);
+  const { rows } = await run<{ value: string }>(
+    read,
+    sql`SELECT value FROM oncehook_settings WHERE name = ${LONGEST_RUN}`,
+  );
+  return Number(rows[0]?.value ?? 0);
 }
 
 /** Stores a setting in the place of an earlier value. */
 export async function writeSetting(query: Kysely<Tables>, name: string, value: string): Promise<void> {
-  await query
-    .insertInto("oncehook_settings")
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
-    .execute();
+  const setting = insert("oncehook_settings", { name, value });
+  await run(query, sql`${setting} ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
 }

@@ -19,7 +19,7 @@ export class StoreError extends Error {
   constructor(reason: StoreErrorReason, message: string, cause: unknown) {
     super(message, { cause });
     this.reason = reason;
-    this.handlerStarted = causes(cause).some((one) => one instanceof DatabaseErrorInHandler);
+    this.handlerStarted = causesOf(cause).some((one) => one instanceof DatabaseErrorInHandler);
   }
 }
 
@@ -34,7 +34,8 @@ export class DatabaseErrorInHandler extends Error {
 
 const MOST_CAUSES = 8;
 
-function causes(error: unknown): unknown[] {
+/** An error and what caused it, outermost first. */
+export function causesOf(error: unknown): unknown[] {
   const found: unknown[] = [];
   for (let current = error; current !== undefined && found.length < MOST_CAUSES; ) {
     found.push(current);

@@ -6,8 +6,8 @@ import type { CallbackLogEntry, Clock, EventKey } from "../domain/index.ts";
 import type { Areas } from "./areas.ts";
 import type { PendingLookup } from "./batched-lookup.ts";
 import type { Database } from "./database.ts";
+import type { HandlerMigration, MigrationReport } from "./migrations/apply-migrations.ts";
 import type { Stamp } from "./migrations/check-stamp.ts";
-import type { HandlerMigration, MigrationReport } from "./migrations/migration.ts";
 import type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
 import type { NewRecord, StoredRecord } from "./records.ts";
 import type { Deadline } from "./retry-until.ts";
@@ -16,7 +16,6 @@ import type { StoreError } from "./store-errors.ts";
 /** The part of the store that differs by database. */
 export interface StoreCore {
   readonly dialect: "sqlite" | "postgres";
-  /** Runs the SQL of the areas. */
   readonly database: Database;
   /** The completed record of an event; a busy or briefly absent database is retried until the deadline. */
   find(key: EventKey, deadline: Deadline): Promise<StoredRecord | undefined>;
@@ -41,14 +40,12 @@ export interface StoreCore {
    * find out what the disk holds. Pending for ever where that cannot happen.
    */
   readonly broken: Promise<StoreError>;
-  /** Resolves when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type Store = StoreCore & Areas;
 
-/** What every adapter needs to open a database. */
 export interface OpenOptions {
   readonly clock: Clock;
   /** Applied after the service's own schema, in this order. */

@@ -1,16 +1,10 @@
 import type { Config } from "../config/index.ts";
-import { createLogger, createMask, type Logger } from "../observability/index.ts";
+import { createLogger, createMask } from "../observability/index.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-export interface CapturedLog {
-  readonly logger: Logger;
-  /** What was logged so far. */
-  readonly lines: Record<string, unknown>[];
-}
-
 /** A log that stays in memory, masked as the real one is. */
-export function capturedLog(config: Config): CapturedLog {
+export function capturedLog(config: Config) {
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const mask = createMask({ ...config.mask, secretValues: config.secretValues });

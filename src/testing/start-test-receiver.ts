@@ -9,7 +9,7 @@ import { type Config, type ConfigFile, loadConfig } from "../config/index.ts";
 import type { Version } from "../domain/index.ts";
 import type { Handler } from "../handlers/index.ts";
 import { keepCallSites, withHandlersFrames } from "../store/index.ts";
-import { type CapturedLog, capturedLog, type LogLine } from "./captured-log.ts";
+import { capturedLog, type LogLine } from "./captured-log.ts";
 import { type CallbackResponse, postCallback } from "./post-callback.ts";
 import { dueWork, readStoredData, type StoredData } from "./stored-data.ts";
 import { createTestClock, type TestClock } from "./test-clock.ts";
@@ -106,47 +106,51 @@ async function startOn(
   { handlers = [], migrations = [], now = new Date(), printFailures = true }: TestReceiverOptions,
 ): Promise<TestReceiver> {
   keepCallSites();
-  const log = capturedLog(config);
+  const { logger, lines } = capturedLog(config);
   const clock = createTestClock(now, () => dueWork(running.store, running.runDue));
-  const running = await startInspectableReceiver(config, {
+  const running: InspectableReceiver = await startInspectableReceiver(config, {
     handlers: handlers as readonly Handler[],
     migrations,
     clock,
-    logger: log.logger,
+    logger,
     retryPollMs: NEVER_MS,
     bulkPollMs: NEVER_MS,
     outboxPollMs: NEVER_MS,
     refreshPollMs: NEVER_MS,
   });
-  return createTestReceiver({ running, database, config, clock, log, printFailures });
-}
-
-interface ReceiverResources {
-  readonly running: InspectableReceiver;
-  readonly database: TemporaryDatabase;
-  readonly config: Config;
-  readonly clock: TestClock;
-  readonly log: CapturedLog;
-  readonly printFailures: boolean;
-}
-
-function createTestReceiver({
-  running,
-  database,
-  config,
-  clock,
-  log,
-  printFailures,
-}: ReceiverResources): TestReceiver {
   const url = `${running.publicOrigin}${config.basePath}/api/platform/callback`;
   const [signingSecret = ""] = config.authentication.signing.secrets;
+  const send = createSend(url, clock, lines, printFailures);
+  const stopAndRemove = async () => {
+    try {
+      await running.stop();
+    } finally {
+      await database.remove();
+    }
+  };
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= running.stop().finally(() => database.remove());
+    closing ??= stopAndRemove();
     return closing;
   };
+  return {
+    url,
+    adminOrigin: running.adminOrigin,
+    adminToken: config.admin.token,
+    signingSecret,
+    databaseUrl: database.url,
+    clock,
+    lines,
+    ...readStoredData(running.store),
+    send: (event, sending) => send(signingSecret, event, sending),
+    sendForged: (event, sending) => send(randomBytes(32).toString("base64url"), event, sending),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
 
-  async function send(secret: string, given: TestEvent, sending: SendOptions = {}): Promise<SentResponse> {
+function createSend(url: string, clock: TestClock, lines: readonly LogLine[], printFailures: boolean) {
+  return async (secret: string, given: TestEvent, sending: SendOptions = {}): Promise<SentResponse> => {
     const event = completeEvent(given, clock.now());
     const { version, raw = JSON.stringify(event) } = sending;
     const headers = {
@@ -156,25 +160,10 @@ function createTestReceiver({
     };
     const callback = { body: Buffer.from(raw), type: event.event_type, headers };
     const answer = await postCallback(url, secret, callback);
-    const failure = failureOf(answer, log.lines);
+    const failure = failureOf(answer, lines);
     if (failure !== undefined && printFailures)
       process.stderr.write(`${event.event_type} was answered ${answer.status}: ${failure}\n`);
     return { ...answer, event, failure };
-  }
-
-  return {
-    url,
-    adminOrigin: running.adminOrigin,
-    adminToken: config.admin.token,
-    signingSecret,
-    databaseUrl: database.url,
-    clock,
-    lines: log.lines,
-    ...readStoredData(running.store),
-    send: (event, sending) => send(signingSecret, event, sending),
-    sendForged: (event, sending) => send(randomBytes(32).toString("base64url"), event, sending),
-    close,
-    [Symbol.asyncDispose]: close,
   };
 }
 

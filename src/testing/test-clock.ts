@@ -37,9 +37,8 @@ export function createTestClock(begin: Date, work: () => DueWork): TestClock {
   return {
     now: () => new Date(now),
     advance(ms) {
-      if (!Number.isFinite(ms) || ms < 0) {
+      if (!Number.isFinite(ms) || ms < 0)
         throw new RangeError(`clock.advance: got ${ms}, expected milliseconds from 0: time does not go back`);
-      }
       // One after the other: two that move at once would each do the other's work at the wrong time.
       underWay = underWay.catch(() => {}).then(() => moveTo(now + ms));
       return underWay;

@@ -97,12 +97,7 @@ describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
   it("refused requests exceed their bytes by an eighth at most, however many arrive between two retention jobs", () =>
     withStore(dialect, async (store) => {
       const refusedBytes = 160_000;
-      const append = createCallbackAppender({
-        store,
-        clock: { now: () => at(0) },
-        log: recordedLog(),
-        refusedBytes,
-      });
+      const append = createCallbackAppender(store, refusedBytes, { now: () => at(0) }, recordedLog());
       const requestBody = "x".repeat(1_600);
       const row = (index: number) =>
         logRow({ requestId: `r${index}`, requestBody, receivedAt: at(0).toISOString() });
@@ -124,7 +119,7 @@ describe.each(DIALECTS)("refused requests in the log on %s", (dialect) => {
         void appended.push(...rows.map((row) => row.requestId)),
       retention: { trimRefused: () => Promise.reject(new Error("away")) },
     } as unknown as Store;
-    const append = createCallbackAppender({ store, clock: { now: () => at(0) }, log, refusedBytes: 100 });
+    const append = createCallbackAppender(store, 100, { now: () => at(0) }, log);
     await append([cameAt("refused", 0)]);
     expect(appended).toEqual(["refused"]);
     expect(log.lines).toMatchObject([{ level: "warn", fields: { err: new Error("away") } }]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callbackLine } from "../../src/cli/listen/listen.ts";
+import { callbackLine } from "../../src/cli/listen.ts";
 import { escapeControls, escapedJson, escapeLines, shortText } from "../../src/cli/output.ts";
 
 const range = (first: number, last: number) =>

@@ -36,6 +36,14 @@ const CALLS: [string, (scope: OnceScope) => Promise<unknown>, string][] = [
     ({ tx }) => tx.query.connection().execute((query) => query.insertInto("effects").values(row).execute()),
     "insert into",
   ],
+  [
+    "a query with an abort signal",
+    ({ tx }) => {
+      const { signal } = new AbortController();
+      return tx.query.insertInto("effects").values(row).execute({ signal });
+    },
+    "insert into",
+  ],
   ["tx.execute", ({ tx }) => tx.execute(insert), "INSERT INTO effects"],
   ["enqueue", ({ enqueue }) => enqueue({ topic: "order.paid", payload: {} }), "notify"],
 ];

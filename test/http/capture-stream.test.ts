@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { CaptureLine } from "../../src/dev/capture/captured-request.ts";
+import type { CaptureLine } from "../../src/dev/listen/index.ts";
 import { captureRoute } from "../../src/http/capture-route.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withHttpServer } from "../support/http-server.ts";

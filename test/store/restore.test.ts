@@ -99,7 +99,7 @@ describe("a restore of an SQLite database", () => {
     ["no header", (file: Buffer) => file.fill("x"), 1],
   ])("refuses a copy of which %s can be read, as one that is not intact", async (_title, spoil, count) => {
     writeFileSync(at("copy.db"), spoil(readFileSync(at("copy.db"))));
-    expect(checkSqlite(at("copy.db"))).toMatchObject({
+    expect(await checkSqlite(at("copy.db"))).toMatchObject({
       contents: undefined,
       invariants: [{ name: "file-intact", violations: count }],
     });
@@ -117,7 +117,7 @@ describe("a restore of an SQLite database", () => {
       INSERT INTO spoiled VALUES (1), (2), (3), (4), (5), (6), (7);
       PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM kept; PRAGMA writable_schema = RESET`);
     database.close();
-    const [intact] = checkSqlite(at("copy.db")).invariants;
+    const [intact] = (await checkSqlite(at("copy.db"))).invariants;
     expect(intact).toMatchObject({ name: "file-intact", violations: 8 });
     expect(intact?.examples).toHaveLength(5);
     await expect(restore()).rejects.toThrow(/is damaged.*row 1 missing from index spoiled_a/);

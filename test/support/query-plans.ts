@@ -99,7 +99,7 @@ export async function without(
 function mayWalk(statement: string): boolean {
   return (
     /^select (?:\*|"id") from "oncehook_\w+" order by "id" (?:asc|desc) limit \S+$/.test(statement) ||
-    /count\(\*\).* group by "state"$/.test(statement) ||
+    /count\(\*\).* group by "?state"?$/is.test(statement) ||
     statement === 'select * from "oncehook_credential_uses"'
   );
 }

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import type { Identity, SignIn } from "../../oauth/index.ts";
 import type { Role } from "../../store/index.ts";
 
-/** Who may come in, as it is configured. */
 export interface AdminAccess {
   /** Each token grants its role. */
   readonly tokens: readonly { readonly token: string; readonly role: Role }[];
@@ -21,7 +20,6 @@ export interface AdminAccess {
   readonly fingerprint: (text: string) => string;
 }
 
-/** An OpenID provider that signs operators in. */
 export interface OidcProvider {
   readonly signIn: SignIn;
   /** What the page calls it. */
@@ -32,7 +30,6 @@ export interface OidcProvider {
   readonly fingerprint: string;
 }
 
-/** Who sends a request. */
 export interface Caller {
   readonly actor: string;
   readonly role: Role;
@@ -48,7 +45,7 @@ export interface GuardRules {
   readonly anyHost?: boolean;
   /** The role that it needs; by default every role may read, and only operators may change things. */
   readonly role?: Role;
-  /** The name under which the audit log has it, such as `failure.replay`. */
+  /** The name under which the audit log has it, such as `failure.replay`; everything but GET must have one. */
   readonly action?: string;
   /** The name instead where the query asks for a dry run. */
   readonly dryRunAction?: string;
@@ -66,17 +63,4 @@ declare module "fastify" {
     /** Of its row in the audit log, while it is under way. */
     auditId: number | null;
   }
-}
-
-/** The name in the audit log of what a request asks for; before its validation the query still holds texts. */
-export function actionOf(query: unknown, { action, dryRunAction }: GuardRules): string | undefined {
-  const { dry_run } = (query ?? {}) as { dry_run?: unknown };
-  return dry_run === true || dry_run === "true" ? (dryRunAction ?? action) : action;
-}
-
-const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-
-/** Whether a method may change something (RFC 9110 §9.2.1). */
-export function isUnsafe(method: string): boolean {
-  return !SAFE.has(method);
 }

@@ -1,16 +1,12 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { FastifyRequest } from "fastify";
-import type { StoredSession } from "../../store/index.ts";
-import type { AdminDependencies } from "../admin-dependencies.ts";
-import type { Caller } from "./access.ts";
-import { readCookie, sha256Of } from "./session-cookie.ts";
-import type { LoginThrottle, TokenCheckResult } from "./token-check.ts";
-import { createUnknownFlowLogger, type LogUnknownFlow, type RecordRefusal } from "./token-check.ts";
+import { type Clock, createWindowLimit, type Log } from "../../domain/index.ts";
+import { cookieOf } from "../../oauth/index.ts";
+import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
+import type { AdminAccess, Caller } from "./access.ts";
 
-/** Authenticates requests. */
 export interface Authenticator {
-  /** Judges a token, in constant time and only so often. */
-  checkToken(token: string, remoteAddress: string): TokenCheckResult;
   /** By `Authorization`, and without it by the session's cookie; undefined without either, or with one that is none any more. */
   authenticate(
     request: FastifyRequest,
@@ -19,31 +15,23 @@ export interface Authenticator {
   endSession(idSha256: string): Promise<void>;
   /** @param listener called for every session that ends by `endSession` */
   onSessionEnd(listener: (idSha256: string) => void): void;
-  readonly loginThrottle: LoginThrottle;
-  readonly recordRefusal: RecordRefusal;
-  readonly logUnknownFlow: LogUnknownFlow;
 }
 
-/** The actor of a request with a token. */
 export const TOKEN_ACTOR = "token";
 
-export function createAuthenticator({
-  access,
-  store,
-  clock,
-  log,
-  tokenCheck,
-}: AdminDependencies): Authenticator {
-  const { check, loginThrottle, recordRefusal, configured } = tokenCheck;
+export function createAuthenticator(deps: {
+  readonly access: AdminAccess;
+  readonly store: Pick<Store, "sessions">;
+  readonly clock: Clock;
+  readonly tokenCheck: TokenCheck;
+}): Authenticator {
+  const { access, store, clock, tokenCheck } = deps;
   const sessionEnds = new EventEmitter<{ ended: [idSha256: string] }>();
 
-  /**
-   * A changed token or role, or removal from a list, ends the sessions that were
-   * started with it.
-   */
+  /** A changed token or role, or removal from a list, ends the sessions that were started with it. */
   function isCredentialCurrent({ credentialFingerprint, role }: StoredSession): boolean {
     if (credentialFingerprint === access.provider?.fingerprint) return true;
-    return configured.some(
+    return tokenCheck.configured.some(
       (token) => token.credentialFingerprint === credentialFingerprint && token.role === role,
     );
   }
@@ -53,26 +41,212 @@ export function createAuthenticator({
     if (id === undefined) return undefined;
     const idSha256 = sha256Of(id);
     const session = await store.sessions.find(idSha256, clock.now());
-    if (session === undefined) return undefined;
-    if (!isCredentialCurrent(session)) return undefined;
+    if (session === undefined || !isCredentialCurrent(session)) return undefined;
     return { actor: session.actor, role: session.role, session: { idSha256, expiresAt: session.expiresAt } };
   }
 
   return {
-    checkToken: check,
     async endSession(idSha256) {
       await store.sessions.end(idSha256);
       sessionEnds.emit("ended", idSha256);
     },
     onSessionEnd: (listener) => void sessionEnds.on("ended", listener),
-    loginThrottle,
-    recordRefusal,
-    logUnknownFlow: createUnknownFlowLogger(clock, log),
     async authenticate(request) {
-      const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? "") ?? [];
-      if (token === undefined) return request.headers.authorization ? undefined : sessionCaller(request);
-      const judged = check(token, access.remoteAddress(request.raw));
+      const { authorization = "" } = request.headers;
+      const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization) ?? [];
+      if (token === undefined) return authorization === "" ? sessionCaller(request) : undefined;
+      const judged = tokenCheck.check(token, access.remoteAddress(request.raw));
       return judged.verdict === "right" ? { actor: TOKEN_ACTOR, role: judged.role, session: null } : judged;
     },
   };
+}
+
+export type TokenCheckResult =
+  | { readonly verdict: "right"; readonly role: Role; readonly credentialFingerprint: string }
+  | { readonly verdict: "wrong" }
+  | { readonly verdict: "too many"; readonly waitSeconds: number };
+
+/** Judges tokens, wherever they are sent: one count of wrong ones for each address. */
+export interface TokenCheck {
+  /** Judges a token, in constant time and only so often. */
+  check(token: string, remoteAddress: string): TokenCheckResult;
+  readonly loginThrottle: LoginThrottle;
+  readonly recordRefusal: RecordRefusal;
+  readonly configured: readonly Pick<StoredSession, "credentialFingerprint" | "role">[];
+}
+
+export function createTokenCheck(deps: {
+  readonly access: Pick<AdminAccess, "tokens" | "fingerprint" | "rateKey">;
+  readonly store: Pick<Store, "audit">;
+  readonly clock: Clock;
+  readonly log: Log;
+}): TokenCheck {
+  const { access, store, clock, log } = deps;
+  const configured = access.tokens.map(({ token, role }) => {
+    return { role, credentialFingerprint: access.fingerprint(`token\n${token}`), digest: digestOf(token) };
+  });
+  const loginThrottle = createLoginThrottle(clock);
+  const recordRefusal = createRefusalRecorder(store.audit, clock, log);
+
+  function check(token: string, remoteAddress: string): TokenCheckResult {
+    const key = access.rateKey(remoteAddress);
+    const waitSeconds = loginThrottle.secondsToWait(key);
+    if (waitSeconds > 0) return { verdict: "too many", waitSeconds };
+    // Hashed on both sides, and all of them looked at, so that the time tells neither a length nor which one it was.
+    const given = digestOf(token);
+    const [found] = configured.filter(({ digest }) => timingSafeEqual(digest, given));
+    if (found !== undefined) {
+      const { role, credentialFingerprint } = found;
+      return { verdict: "right", role, credentialFingerprint };
+    }
+    if (loginThrottle.recordFailure(key, token))
+      recordRefusal({ remoteAddress, actor: null, reason: "wrong token" });
+    return { verdict: "wrong" };
+  }
+
+  return { check, loginThrottle, recordRefusal, configured };
+}
+
+function digestOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** How many different wrong tokens one address may send in a minute. */
+const MAX_FAILURES = 10;
+const WINDOW_MS = 60_000;
+const MAX_ADDRESSES = 10_000;
+
+export interface LoginThrottle {
+  /** Seconds until the address may try again; 0 where it may now. */
+  secondsToWait(address: string): number;
+  /** Counts a wrong token. @returns false for one that has been counted already */
+  recordFailure(address: string, token: string): boolean;
+}
+
+interface FailureWindow {
+  readonly endsAt: number;
+  readonly digests: Set<string>;
+}
+
+/**
+ * The same wrong token counts once: a script that repeats an outdated token must not lock out its address, and a guessing
+ * attacker never repeats one.
+ */
+function createLoginThrottle(clock: Clock): LoginThrottle {
+  const windows = new Map<string, FailureWindow>();
+  const current = (address: string, now: number): FailureWindow | undefined => {
+    const window = windows.get(address);
+    // A clock that was set back ends it too: it would last for hours otherwise.
+    if (window === undefined || (now < window.endsAt && now >= window.endsAt - WINDOW_MS)) return window;
+    windows.delete(address);
+    return undefined;
+  };
+  return {
+    secondsToWait(address) {
+      const now = clock.now().getTime();
+      const window = current(address, now);
+      if (window === undefined || window.digests.size < MAX_FAILURES) return 0;
+      return Math.ceil((window.endsAt - now) / 1000);
+    },
+    recordFailure(address, token) {
+      const now = clock.now().getTime();
+      let window = current(address, now);
+      if (window === undefined) {
+        const [oldest] = windows.keys();
+        if (windows.size >= MAX_ADDRESSES && oldest !== undefined) windows.delete(oldest);
+        window = { endsAt: now + WINDOW_MS, digests: new Set() };
+        windows.set(address, window);
+      }
+      const digest = digestOf(token).toString("base64");
+      if (window.digests.has(digest)) return false;
+      window.digests.add(digest);
+      return true;
+    },
+  };
+}
+
+/** How many rows strangers may cause in an hour, in each process. */
+const MAX_ROWS_PER_HOUR = 60;
+const HOUR_MS = 3_600_000;
+
+interface Refusal {
+  readonly remoteAddress: string;
+  /** Null if unauthenticated. */
+  readonly actor: string | null;
+  /** Fixed words, and nothing that a stranger wrote. */
+  readonly reason: string;
+  /** What a known actor may not do. */
+  readonly attempt?: { readonly role: Role; readonly action: string; readonly target: string | null };
+}
+
+/** Tells the log and the audit log of those who were not let in, or may not do what they tried. It waits for nothing, and never throws. */
+export type RecordRefusal = (refusal: Refusal) => void;
+
+/** Bounded, since any client can cause refusals: the next row says how many were left out before it. */
+function createRefusalRecorder(audit: Audit, clock: Clock, log: Log): RecordRefusal {
+  const mayWrite = createWindowLimit(MAX_ROWS_PER_HOUR, HOUR_MS);
+  let leftOut = 0;
+  return ({ remoteAddress, actor, reason, attempt }) => {
+    const at = clock.now();
+    if (!mayWrite(at)) {
+      leftOut += 1;
+      return;
+    }
+    const detail = { reason, ...(leftOut === 0 ? {} : { left_out_before: leftOut }) };
+    leftOut = 0;
+    const what = attempt ?? { role: null, action: "session.refused", target: null };
+    log.warn({ address: remoteAddress, actor, ...what, ...detail }, "the admin API refused a request");
+    audit
+      .begin({ at, actor, remoteAddress, ...what, detail, outcome: "refused" })
+      .catch((error: unknown) => log.error({ err: error }, "the audit log could not be written"));
+  };
+}
+
+/** `session` is who is signed in, `flow` a sign-in at the provider that is under way. */
+type CookieKind = "session" | "flow";
+
+const SHAPES = { session: /^[\w-]{43}$/, flow: /^[\w-]{1,2000}$/ } as const;
+/** A browser comes back from the provider by the provider's doing, where `Strict` would keep the cookie from it. */
+const SAME_SITE = { session: "Strict", flow: "Lax" } as const;
+
+/** 256 bits. */
+export function newSessionId(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+export function sha256Of(sessionId: string): string {
+  return createHash("sha256").update(sessionId).digest("hex");
+}
+
+export function readCookie(
+  kind: CookieKind,
+  { headers }: FastifyRequest,
+  baseUrl: string | null,
+): string | undefined {
+  return cookieOf([headers.cookie ?? ""], cookieName(kind, headers.host, baseUrl), SHAPES[kind]);
+}
+
+/** The header that sets it. @param maxAgeSeconds 0 takes it away */
+export function setCookie(
+  kind: CookieKind,
+  { headers }: FastifyRequest,
+  baseUrl: string | null,
+  { value, maxAgeSeconds }: { readonly value: string; readonly maxAgeSeconds: number },
+): string {
+  const secure = baseUrl?.startsWith("https:") ? " Secure;" : "";
+  const name = cookieName(kind, headers.host, baseUrl);
+  return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds};${secure} HttpOnly; SameSite=${SAME_SITE[kind]}`;
+}
+
+/**
+ * `__Host-` keeps other hosts from setting it (RFC 6265bis §4.1.3.2); without TLS there is no such thing. Since cookies know no ports
+ * the name has it, but for the one that needs no saying: two receivers on one host would sign each other's operators out.
+ */
+function cookieName(kind: CookieKind, host: string | undefined, baseUrl: string | null): string {
+  if (baseUrl?.startsWith("https:")) {
+    const { port } = new URL(baseUrl);
+    return `__Host-oncehook-${kind}${port === "" ? "" : `-${port}`}`;
+  }
+  // As the browser knows it, which a container's mapping may have changed.
+  return `oncehook-${kind}-${URL.parse(`http://${host}`)?.port || "80"}`;
 }

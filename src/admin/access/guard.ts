@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isJsonObject, type JsonObject } from "../../domain/index.ts";
+import type { AuditOutcome } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import type { Caller } from "./access.ts";
-import { actionOf, type GuardRules, isUnsafe } from "./access.ts";
-import { registerAudit, targetOf } from "./audit.ts";
+import { HttpError, operation } from "../operation.ts";
+import { presentAuditEntry } from "../present.ts";
+import { defined, PAGE_QUERY, type PageQuery, pageOf, text } from "../request-parameters.ts";
+import type { Caller, GuardRules } from "./access.ts";
 import type { Authenticator } from "./authenticator.ts";
 
-/**
- * Every answer has them. The dashboard sets a content security policy of its own in place of this one, which lets an answer do
- * nothing at all.
- */
+/** Every answer has them; this content security policy lets it do nothing at all. The dashboard sets one of its own. */
 const HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -21,31 +21,25 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/** Why a request goes no further. */
-interface GuardError {
-  readonly status: 401 | 403 | 421 | 429;
-  readonly error: string;
-  readonly headers?: Readonly<Record<string, string>>;
+export const CHALLENGE = { "www-authenticate": 'Bearer realm="admin"' };
+const unauthenticated = () =>
+  new HttpError(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", CHALLENGE);
+const crossOrigin = () =>
+  new HttpError(
+    403,
+    "this request came from another origin; where operators use another address than the listener's, set " +
+      "ADMIN_BASE_URL to it",
+  );
+
+export function tooManyAttempts(waitSeconds: number): HttpError {
+  const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
+  return new HttpError(429, error, { "retry-after": String(waitSeconds) });
 }
 
-const MISDIRECTED: GuardError = {
-  status: 421,
-  error:
-    "this listener accepts only host names of this machine; where operators use another address, set " +
-    "ADMIN_BASE_URL to it",
-};
-const UNAUTHENTICATED: GuardError = {
-  status: 401,
-  error: "send the admin token: Authorization: Bearer <ADMIN_TOKEN>",
-  headers: { "www-authenticate": 'Bearer realm="admin"' },
-};
-const CROSS_ORIGIN: GuardError = {
-  status: 403,
-  error:
-    "this request came from another origin; where operators use another address than the listener's, set " +
-    "ADMIN_BASE_URL to it",
-};
-const FORBIDDEN: GuardError = { status: 403, error: "this needs the role operator; yours is viewer" };
+/** The rules of the route that was found, never of the text of the address, which can be written in many ways. */
+function rulesOf({ routeOptions }: FastifyRequest): GuardRules {
+  return routeOptions.schema?.guard ?? {};
+}
 
 /** Who may do what on the admin listener is decided here, for every route; and what is done is written down. */
 export function registerGuard(
@@ -54,95 +48,82 @@ export function registerGuard(
   authenticator: Authenticator,
 ): void {
   app.decorateRequest("caller", null);
-  app.addHook("onRoute", ({ method, url, schema }) => assertAuditAction([method].flat(), url, schema?.guard));
+  app.addHook("onRoute", ({ method, url, schema: { guard: rules = {} } = {} }) => {
+    if (rules.isPublic || rules.action !== undefined || ![method].flat().some(isUnsafe)) return;
+    // What changes something without a name could be found in no audit log.
+    throw new Error(`${[method].flat().join(", ")} ${url}: its operation names no action for the audit log`);
+  });
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(HEADERS);
-    const refusal = await checkRequest(request, deps, authenticator);
-    if (refusal === undefined) return;
-    const { status, error, headers = {} } = refusal;
-    return reply.code(status).headers(headers).send({ error });
+    request.caller = await callerOf(request, deps, authenticator);
   });
   registerAudit(app, deps);
 }
 
-/** By the route that was found, never by the text of the address, which can be written in many ways. */
-async function checkRequest(
+/** The caller where the route needs one. @throws HttpError where the request may go no further */
+async function callerOf(
   request: FastifyRequest,
-  deps: AdminDependencies,
+  { access, tokenCheck }: AdminDependencies,
   authenticator: Authenticator,
-): Promise<GuardError | undefined> {
-  const { headers, method, routeOptions } = request;
-  const rules: GuardRules = routeOptions.schema?.guard ?? {};
-  if (!rules.anyHost && !hasAllowedHost(request, deps)) return MISDIRECTED;
-  const from = requestOrigin(headers, deps.access.baseUrl);
-  if (rules.isPublic) return isUnsafe(method) && from === "cross-origin" ? CROSS_ORIGIN : undefined;
-  const caller = await authenticator.authenticate(request);
-  if (caller === undefined) return UNAUTHENTICATED;
-  if ("verdict" in caller)
-    return caller.verdict === "wrong" ? UNAUTHENTICATED : tooManyAttempts(caller.waitSeconds);
-  // A browser sends a cookie whichever page asks for it; a token only the page that has it.
-  if (caller.session !== null && isUnsafe(method) && from !== "same-origin") return CROSS_ORIGIN;
-  if (!isAllowed(caller, method, rules)) {
-    const action = actionOf(request.query, rules);
-    if (action !== undefined) recordForbidden(request, caller, action, deps, authenticator);
-    return FORBIDDEN;
+): Promise<Caller | null> {
+  const { headers, method } = request;
+  const rules = rulesOf(request);
+  if (!rules.anyHost && !hasAllowedHost(headers, access.isAllowedHost))
+    throw new HttpError(
+      421,
+      "this listener accepts only host names of this machine; where operators use another address, set " +
+        "ADMIN_BASE_URL to it",
+    );
+  const from = requestOrigin(headers, access.baseUrl);
+  if (rules.isPublic) {
+    if (isUnsafe(method) && from === "cross-origin") throw crossOrigin();
+    return null;
   }
-  request.caller = caller;
-  return undefined;
+  const caller = await authenticator.authenticate(request);
+  if (caller === undefined) throw unauthenticated();
+  if ("verdict" in caller)
+    throw caller.verdict === "wrong" ? unauthenticated() : tooManyAttempts(caller.waitSeconds);
+  // A browser sends a cookie whichever page asks for it; a token only the page that has it.
+  if (caller.session !== null && isUnsafe(method) && from !== "same-origin") throw crossOrigin();
+  const { actor, role } = caller;
+  const needed = rules.role ?? (isUnsafe(method) ? "operator" : "viewer");
+  if (role === "operator" || needed === "viewer") return caller;
+  const action = actionOf(request);
+  if (action !== undefined) {
+    const attempt = { role, action, target: targetOf(request) };
+    const remoteAddress = access.remoteAddress(request.raw);
+    tokenCheck.recordRefusal({ remoteAddress, actor, reason: "the role is viewer", attempt });
+  }
+  throw new HttpError(403, "this needs the role operator; yours is viewer");
 }
 
-/** The authenticated caller; not for public routes. */
 export function requireCaller({ caller }: FastifyRequest): Caller {
   if (caller === null) throw new Error("a public route has no caller");
   return caller;
 }
 
-function recordForbidden(
-  request: FastifyRequest,
-  { actor, role }: Caller,
-  action: string,
-  { access }: AdminDependencies,
-  authenticator: Authenticator,
-): void {
-  const attempt = { role, action, target: targetOf(request.params) };
-  const remoteAddress = access.remoteAddress(request.raw);
-  authenticator.recordRefusal({ remoteAddress, actor, reason: "the role is viewer", attempt });
-}
-
-export function tooManyAttempts(waitSeconds: number): GuardError {
-  return {
-    status: 429,
-    error: `too many wrong tokens came from this address; try again in ${waitSeconds} s`,
-    headers: { "retry-after": String(waitSeconds) },
-  };
-}
-
-function isAllowed({ role }: Caller, method: string, rules: GuardRules): boolean {
-  return role === "operator" || (rules.role ?? (isUnsafe(method) ? "operator" : "viewer")) === "viewer";
+/** Whether a method may change something (RFC 9110 §9.2.1). */
+function isUnsafe(method: string): boolean {
+  return method !== "GET" && method !== "HEAD";
 }
 
 /** Only HTTP/1.0 comes without a host, and no browser speaks it. */
-function hasAllowedHost({ headers }: FastifyRequest, { access }: AdminDependencies): boolean {
-  if (headers.host === undefined) return true;
-  const hostname = requestHostname(headers);
-  return hostname !== undefined && access.isAllowedHost(hostname);
+function hasAllowedHost({ host }: IncomingHttpHeaders, isAllowed: (hostname: string) => boolean): boolean {
+  if (host === undefined) return true;
+  const hostname = URL.parse(`http://${host}`)?.hostname;
+  return hostname !== undefined && isAllowed(hostname);
 }
-
-/** What changes something without a name could be found in no audit log. */
-function assertAuditAction(methods: readonly string[], url: string, rules: GuardRules = {}): void {
-  if (rules.isPublic || rules.action !== undefined || !methods.some(isUnsafe)) return;
-  throw new Error(`${methods.join(", ")} ${url}: its operation names no action for the audit log`);
-}
-
-/** Which page has sent a request; scripts outside of browsers say nothing of it. */
-type RequestOrigin = "same-origin" | "cross-origin" | "no browser";
 
 /**
- * By `Sec-Fetch-Site`, which browsers set and pages cannot, and by `Origin` where there is none: plain HTTP to anything but
- * loopback. Every browser of today sends one of the two with whatever may change something.
+ * Which page has sent a request; scripts outside of browsers say nothing of it. By `Sec-Fetch-Site`, which browsers set and
+ * pages cannot, and by `Origin` where there is none: plain HTTP to anything but loopback. Every browser of today sends one of
+ * the two with whatever may change something.
  * @param baseUrl the origin that operators use, where a proxy hands another `Host` on
  */
-function requestOrigin(headers: IncomingHttpHeaders, baseUrl: string | null): RequestOrigin {
+function requestOrigin(
+  headers: IncomingHttpHeaders,
+  baseUrl: string | null,
+): "same-origin" | "cross-origin" | "no browser" {
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin" ? "same-origin" : "cross-origin";
   if (headers.origin === undefined) return "no browser";
@@ -151,7 +132,90 @@ function requestOrigin(headers: IncomingHttpHeaders, baseUrl: string | null): Re
   return isOwn ? "same-origin" : "cross-origin";
 }
 
-/** The name in `Host`, without the port; undefined where it is no host. */
-function requestHostname({ host }: IncomingHttpHeaders): string | undefined {
-  return URL.parse(`http://${host}`)?.hostname;
+const LIST = operation<{ Querystring: PageQuery & { action?: string; actor?: string } }>({
+  summary: "The audit log",
+  description: "Every change requested through the admin API, every sign-in, and every refused request.",
+  querystring: {
+    ...PAGE_QUERY,
+    action: text("Only these, such as `failure.replay`.", 512),
+    actor: text("Only of this actor: `token`, a mail address, or `sub:` and a subject.", 512),
+  },
+  responses: { 200: ["A page of it.", { pageOf: "AuditEntry" }] },
+});
+
+export function registerAuditRoutes(app: FastifyInstance, { store }: AdminDependencies): void {
+  app.get("/api/v1/audit", LIST, async ({ query }) => {
+    const filter = defined({ action: query.action, actor: query.actor });
+    return pageOf(query, (page) => store.audit.list(page, filter), presentAuditEntry);
+  });
+}
+
+/**
+ * Records every change of an authenticated caller before and after it. A change that cannot be recorded is not made. Public
+ * routes have no caller yet: the sign-in records itself.
+ */
+function registerAudit(app: FastifyInstance, { store, clock, log, access }: AdminDependencies): void {
+  app.decorateRequest("auditId", null);
+  // The request is valid here, and nothing has been done.
+  app.addHook("preHandler", async (request) => {
+    const action = actionOf(request);
+    if (request.caller === null || action === undefined) return;
+    const { actor, role } = request.caller;
+    const entry = {
+      at: clock.now(),
+      actor,
+      role,
+      action,
+      target: targetOf(request),
+      detail: detailOf(request),
+    };
+    try {
+      const remoteAddress = access.remoteAddress(request.raw);
+      request.auditId = await store.audit.begin({ ...entry, remoteAddress, outcome: null });
+    } catch (error) {
+      log.error({ err: error, action }, "the audit log could not be written, so a change was not made");
+      const message = "the audit log cannot be written just now, so nothing was done; try again in a moment";
+      throw new HttpError(503, message);
+    }
+  });
+  const complete = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { auditId } = request;
+    if (auditId === null) return;
+    request.auditId = null;
+    try {
+      await store.audit.end(auditId, outcomeOf(reply.statusCode));
+    } catch (error) {
+      log.error({ err: error, id: auditId }, "the audit log could not be completed");
+    }
+  };
+  // Before the response, so that a client with the response finds the outcome in the list.
+  app.addHook("onSend", (request, reply) => complete(request, reply));
+  // An answer that a route writes by itself comes by no other way.
+  app.addHook("onResponse", complete);
+}
+
+/** The name in the audit log of what a request asks for; before its validation the query still holds texts. */
+function actionOf(request: FastifyRequest): string | undefined {
+  const { action, dryRunAction } = rulesOf(request);
+  const { dry_run } = (request.query ?? {}) as { dry_run?: unknown };
+  return dry_run === true || dry_run === "true" ? (dryRunAction ?? action) : action;
+}
+
+/** The parameters of the path in their order, such as `platform/evt_1`. */
+function targetOf({ params }: FastifyRequest): string | null {
+  return Object.values(params ?? {}).join("/") || null;
+}
+
+function detailOf(request: FastifyRequest): JsonObject | null {
+  const { query, body } = request;
+  const { auditedFields = [] } = rulesOf(request);
+  const fields = isJsonObject(body) ? body : {};
+  const kept = Object.entries(fields).filter(([name]) => auditedFields.includes(name));
+  const detail = { ...(query as JsonObject), ...Object.fromEntries(kept) };
+  return Object.keys(detail).length === 0 ? null : detail;
+}
+
+function outcomeOf(status: number): AuditOutcome {
+  if (status < 400) return "done";
+  return status < 500 ? "refused" : "failed";
 }

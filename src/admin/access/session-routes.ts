@@ -1,58 +1,51 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Role, StoredSession } from "../../store/index.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { operation } from "../operation.ts";
+import { HttpError, operation, strictObject } from "../operation.ts";
+import type { SessionView, SignInView } from "../page-schemas.ts";
 import type { Caller } from "./access.ts";
-import type { SessionView, SignInView } from "./access-schemas.ts";
-import { type Authenticator, TOKEN_ACTOR } from "./authenticator.ts";
-import { tooManyAttempts } from "./guard.ts";
-import { newSessionId, readCookie, setCookie, sha256Of } from "./session-cookie.ts";
+import * as auth from "./authenticator.ts";
+import { CHALLENGE, requireCaller, tooManyAttempts } from "./guard.ts";
 
 const METHODS = operation({
   summary: "Sign-in methods",
   isPublic: true,
-  responses: { 200: { description: "The methods.", content: "SignIn" } },
+  responses: { 200: ["The methods.", "SignIn"] },
 });
-const START = operation({
+const START = operation<{ Body: { token: string } }>({
   summary: "Sign in with a token",
   description:
     "For browsers: the session is in an HttpOnly cookie. Scripts have no use for one, and send the token with each request.",
   isPublic: true,
   action: "session.begin",
-  body: {
-    type: "object",
-    required: ["token"],
-    properties: { token: { type: "string", pattern: "^[\\x21-\\x7e]{1,1024}$" } },
-    additionalProperties: false,
-  },
+  body: strictObject({ token: { type: "string", pattern: "^[\\x21-\\x7e]{1,1024}$" } }, ["token"]),
   responses: {
-    200: { description: "Signed in, and the cookie is set.", content: "Session" },
-    401: { description: "The token is not valid." },
-    403: { description: "The request came from another origin." },
-    429: { description: "Too many wrong ones came from this address; `Retry-After` says how long to wait." },
-    503: { description: "The session cannot be stored right now." },
+    200: ["Signed in, and the cookie is set.", "Session"],
+    401: "The token is not valid.",
+    403: "The request came from another origin.",
+    429: "Too many wrong ones came from this address; `Retry-After` says how long to wait.",
+    503: "The session cannot be stored right now.",
   },
 });
 const CURRENT = operation({
   summary: "The current session and its role",
-  responses: { 200: { description: "The session.", content: "Session" } },
+  responses: { 200: ["The session.", "Session"] },
 });
 const END = operation({
   summary: "Sign out",
   description: "The session ends at once, for every process. A token is not ended by it.",
   action: "session.end",
   role: "viewer",
-  responses: { 204: { description: "It has ended." } },
+  responses: { 204: "It has ended." },
 });
 
-/** `GET /api/v1/sign-in`, and `POST`, `GET` and `DELETE /api/v1/session`. */
 export function registerSessionRoutes(
   app: FastifyInstance,
   deps: AdminDependencies,
-  authenticator: Authenticator,
+  authenticator: auth.Authenticator,
 ): void {
-  const { access, about } = deps;
-  app.get("/api/v1/sign-in", { schema: METHODS }, async (): Promise<SignInView> => {
+  const { access, about, tokenCheck } = deps;
+  app.get("/api/v1/sign-in", METHODS, async (): Promise<SignInView> => {
     const { provider } = access;
     return {
       methods: provider === null ? ["token"] : ["token", "oidc"],
@@ -60,38 +53,29 @@ export function registerSessionRoutes(
       environment: about.environment,
     };
   });
-  app.post<{ Body: { token: string } }>("/api/v1/session", { schema: START }, async (request, reply) => {
-    const judged = authenticator.checkToken(request.body.token, access.remoteAddress(request.raw));
-    if (judged.verdict === "too many") {
-      const { status, error, headers = {} } = tooManyAttempts(judged.waitSeconds);
-      return reply.code(status).headers(headers).send({ error });
-    }
-    if (judged.verdict === "wrong") {
-      const error = "this is neither ADMIN_TOKEN nor ADMIN_VIEWER_TOKEN of this receiver";
-      return reply.code(401).header("www-authenticate", 'Bearer realm="admin"').send({ error });
-    }
-    const session = await startSession(
-      request,
-      reply,
-      { actor: TOKEN_ACTOR, method: "token", ...judged },
-      deps,
-      authenticator,
-    );
-    if (session === undefined)
-      return reply.code(503).send({ error: "the session cannot be stored right now" });
-    return reply.send(sessionView(session, session.expiresAt, deps));
+  app.post("/api/v1/session", START, async (request, reply) => {
+    const judged = tokenCheck.check(request.body.token, access.remoteAddress(request.raw));
+    if (judged.verdict === "too many") throw tooManyAttempts(judged.waitSeconds);
+    if (judged.verdict === "wrong")
+      throw new HttpError(
+        401,
+        "this is neither ADMIN_TOKEN nor ADMIN_VIEWER_TOKEN of this receiver",
+        CHALLENGE,
+      );
+    const admitted = { actor: auth.TOKEN_ACTOR, method: "token", ...judged } as const;
+    const session = await startSession(request, reply, admitted, { ...deps, authenticator });
+    if (session === undefined) throw new HttpError(503, "the session cannot be stored right now");
+    return sessionView(session, session.expiresAt, deps);
   });
-  app.get("/api/v1/session", { schema: CURRENT }, async ({ caller }) => {
-    const { actor, role, session } = caller as Caller;
-    return sessionView({ actor, role }, session?.expiresAt ?? null, deps);
+  app.get("/api/v1/session", CURRENT, async (request) => {
+    const caller = requireCaller(request);
+    return sessionView(caller, caller.session?.expiresAt ?? null, deps);
   });
-  app.delete("/api/v1/session", { schema: END }, async (request, reply) => {
-    const session = request.caller?.session ?? null;
+  app.delete("/api/v1/session", END, async (request, reply) => {
+    const { session } = requireCaller(request);
     if (session !== null) await authenticator.endSession(session.idSha256);
-    return reply
-      .header("set-cookie", setCookie("session", request, access.baseUrl, "", 0))
-      .code(204)
-      .send();
+    const cookie = auth.setCookie("session", request, access.baseUrl, { value: "", maxAgeSeconds: 0 });
+    return reply.header("set-cookie", cookie).code(204).send();
   });
 }
 
@@ -104,7 +88,6 @@ function sessionView(
   return { actor, role, expires_at, ...about, sandbox: sandbox !== null };
 }
 
-/** An authenticated actor. */
 interface Authenticated {
   readonly actor: string;
   readonly role: Role;
@@ -123,29 +106,21 @@ export async function startSession(
   request: FastifyRequest,
   reply: FastifyReply,
   { actor, role, credentialFingerprint, method }: Authenticated,
-  { store, clock, log, access }: AdminDependencies,
-  authenticator: Pick<Authenticator, "endSession">,
+  deps: AdminDependencies & { readonly authenticator: auth.Authenticator },
 ): Promise<StoredSession | undefined> {
-  const id = newSessionId();
+  const { store, clock, log, access, authenticator } = deps;
+  const id = auth.newSessionId();
   const at = clock.now();
   const expiresAt = new Date(at.getTime() + access.sessionHours * HOUR_MS);
   const session = { actor, role, credentialFingerprint, startedAt: at, expiresAt };
   const remoteAddress = access.remoteAddress(request.raw);
-  const entry = {
-    at,
-    actor,
-    role,
-    remoteAddress,
-    action: "session.begin",
-    target: null,
-    detail: { by: method },
-  };
+  const entry = { at, actor, role, remoteAddress, action: "session.begin", target: null };
   let auditId: number | undefined;
   try {
-    auditId = await store.audit.begin({ ...entry, outcome: null });
-    const before = readCookie("session", request, access.baseUrl);
-    if (before !== undefined) await authenticator.endSession(sha256Of(before));
-    await store.sessions.create(sha256Of(id), session);
+    auditId = await store.audit.begin({ ...entry, detail: { by: method }, outcome: null });
+    const before = auth.readCookie("session", request, access.baseUrl);
+    if (before !== undefined) await authenticator.endSession(auth.sha256Of(before));
+    await store.sessions.create(auth.sha256Of(id), session);
     await store.audit.end(auditId, "done");
   } catch (error) {
     log.error({ err: error }, "sign-in failed: the session, or its row in the audit log, was not written");
@@ -153,6 +128,7 @@ export async function startSession(
     return undefined;
   }
   log.info({ actor, role, method, address: remoteAddress }, "an operator signed in");
-  reply.header("set-cookie", setCookie("session", request, access.baseUrl, id, access.sessionHours * 3600));
+  const value = { value: id, maxAgeSeconds: access.sessionHours * 3600 };
+  reply.header("set-cookie", auth.setCookie("session", request, access.baseUrl, value));
   return session;
 }

@@ -1,10 +1,18 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import type { Clock, Log } from "../../domain/index.ts";
-import type { Store } from "../../store/index.ts";
+import { type CallbackFilter, matchesCallback } from "../../domain/index.ts";
+import type { Caller } from "../access/access.ts";
+import type { AdminDependencies } from "../admin-dependencies.ts";
 import type { GapView, TallyView } from "../page-schemas.ts";
 import { presentCallback } from "../present.ts";
-import type { LiveSubscriber } from "./live-subscriber.ts";
-import { formatPosition, type LogPosition, LogReader, type ReadCallback } from "./log-reader.ts";
+import {
+  formatPosition,
+  type LogPosition,
+  LogReader,
+  MAX_COMMIT_DELAY_MS,
+  type ReadCallback,
+} from "./log-reader.ts";
 
 const POLL_EVERY_MS = 500;
 const TALLY_EVERY_MS = 2_000;
@@ -16,23 +24,16 @@ const MAX_SUBSCRIBERS = 32;
 const BATCH_SIZE = 25;
 /** Rows of one look; a flood of more is left out, and said to be. */
 const MAX_ROWS_PER_POLL = 5_000;
-/** Rows that are read for a client that reconnects. */
 const MAX_CATCH_UP_ROWS = 1_000;
 
-interface LiveFeedDependencies {
-  readonly store: Pick<Store, "callbacks" | "failures" | "sessions">;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+type LiveFeedDependencies = Pick<AdminDependencies, "store" | "clock" | "log">;
 
 /**
  * Callbacks as they are answered, by whatever process of this database, for those who listen. The database is asked once for
  * all of them, and only while there are subscribers.
  */
 export class LiveFeed {
-  readonly #store: LiveFeedDependencies["store"];
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #deps: LiveFeedDependencies;
   readonly #subscribers = new Set<LiveSubscriber>();
   readonly #ending = new AbortController();
   #reader: Promise<LogReader> | undefined;
@@ -43,10 +44,8 @@ export class LiveFeed {
   #nextSessionsAt = 0;
   #isFailing = false;
 
-  constructor({ store, clock, log }: LiveFeedDependencies) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(deps: LiveFeedDependencies) {
+    this.#deps = deps;
   }
 
   get hasRoom(): boolean {
@@ -58,17 +57,18 @@ export class LiveFeed {
     this.#subscribers.add(listener);
     listener.closed.addEventListener("abort", () => this.#subscribers.delete(listener));
     try {
-      const reader = await this.#startedReader();
+      this.#reader ??= this.#startReader();
+      const reader = await this.#reader;
       if (from !== undefined) await this.#catchUp(listener, from, reader);
       listener.release();
-      listener.send(serverSentEvent("tally", await this.#newTally(newTally()), reader.position));
+      const counts = await this.#deps.store.failures.counts();
+      listener.send(eventAt(reader, "tally", { ...newTally(), ...counts }));
     } catch (error) {
       listener.disconnect();
       throw error;
     }
   }
 
-  /** Ends the streams of a session that has ended. */
   endSession(idSha256: string): void {
     for (const listener of this.#subscribers)
       if (listener.session?.idSha256 === idSha256) listener.disconnect();
@@ -81,14 +81,9 @@ export class LiveFeed {
     await this.#running;
   }
 
-  #startedReader(): Promise<LogReader> {
-    this.#reader ??= this.#startReader();
-    return this.#reader;
-  }
-
   async #startReader(): Promise<LogReader> {
     try {
-      const reader = await LogReader.atEnd(this.#store.callbacks);
+      const reader = await LogReader.atEnd(this.#deps.store.callbacks);
       this.#lastSentAt = performance.now();
       this.#nextTallyAt = this.#lastSentAt + TALLY_EVERY_MS;
       this.#running = this.#run(reader);
@@ -109,7 +104,8 @@ export class LiveFeed {
         await this.#sendTally(reader);
         this.#isFailing = false;
       } catch (error) {
-        if (!this.#isFailing) this.#log.warn({ err: error }, "live callbacks cannot be read; trying again");
+        if (!this.#isFailing)
+          this.#deps.log.warn({ err: error }, "live callbacks cannot be read; trying again");
         this.#isFailing = true;
       }
       if (performance.now() - this.#lastSentAt >= HEARTBEAT_EVERY_MS) this.#broadcast(": still here\n\n");
@@ -120,14 +116,14 @@ export class LiveFeed {
 
   /** Those whose time is over, and those that were ended by another process: the database is asked once for all listeners. */
   async #endExpiredSessions(): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     const sessions = [...this.#subscribers].flatMap(({ session }) => session ?? []);
     const over = sessions.filter(({ expiresAt }) => expiresAt <= now);
     for (const { idSha256 } of over) this.endSession(idSha256);
     if (sessions.length === 0 || performance.now() < this.#nextSessionsAt) return;
     this.#nextSessionsAt = performance.now() + SESSIONS_EVERY_MS;
     const ids = [...new Set(sessions.map(({ idSha256 }) => idSha256))];
-    const still = await this.#store.sessions.among(ids, now);
+    const still = await this.#deps.store.sessions.among(ids, now);
     for (const id of ids) if (!still.has(id)) this.endSession(id);
   }
 
@@ -135,24 +131,30 @@ export class LiveFeed {
     for (let looked = 0; looked < MAX_ROWS_PER_POLL; looked += BATCH_SIZE) {
       const { read, isBehind } = await reader.next(BATCH_SIZE);
       for (const one of read) {
-        this.#count(one);
-        const text = lazy(() => callbackEvent(one));
-        for (const listener of this.#subscribers) listener.sendCallback(one, text);
+        const { outcomes } = this.#tally;
+        this.#tally.callbacks += 1;
+        outcomes[one.row.outcome] = (outcomes[one.row.outcome] ?? 0) + 1;
+        let text: string | undefined;
+        const event = () => {
+          text ??= callbackEvent(one);
+          return text;
+        };
+        for (const listener of this.#subscribers) listener.sendCallback(one, event);
       }
       if (!isBehind || this.#subscribers.size === 0) return;
       await nextTurn();
     }
     const after = reader.position.newest;
-    const [until = after] = await this.#store.callbacks.newestIds(1);
+    const [until = after] = await this.#deps.store.callbacks.newestIds(1);
     reader.skipTo(until);
     this.#tally.callbacks += until - after;
-    this.#broadcast(serverSentEvent("gap", { after, until }, reader.position));
+    this.#broadcast(eventAt(reader, "gap", { after, until }));
   }
 
   async #catchUp(listener: LiveSubscriber, from: LogPosition, reader: LogReader): Promise<void> {
-    const [newest = 0] = await this.#store.callbacks.newestIds(1);
-    if (from.newest > newest) return listener.send(gapEvent({ after: null, until: newest }, reader));
-    const own = new LogReader(this.#store.callbacks, from);
+    const [newest = 0] = await this.#deps.store.callbacks.newestIds(1);
+    if (from.newest > newest) return listener.send(eventAt(reader, "gap", { after: null, until: newest }));
+    const own = new LogReader(this.#deps.store.callbacks, from);
     let isBehind = true;
     for (let looked = 0; isBehind && looked < MAX_CATCH_UP_ROWS; looked += BATCH_SIZE) {
       const next = await own.next(BATCH_SIZE);
@@ -164,12 +166,7 @@ export class LiveFeed {
     const { newest: after, missing } = own.position;
     // What has still not come is looked for with all the rest.
     reader.expect(missing.filter((id) => id <= reader.position.newest));
-    if (after < newest) listener.send(gapEvent({ after, until: newest }, reader));
-  }
-
-  #count({ row }: ReadCallback): void {
-    this.#tally.callbacks += 1;
-    this.#tally.outcomes[row.outcome] = (this.#tally.outcomes[row.outcome] ?? 0) + 1;
+    if (after < newest) listener.send(eventAt(reader, "gap", { after, until: newest }));
   }
 
   async #sendTally(reader: LogReader): Promise<void> {
@@ -177,14 +174,11 @@ export class LiveFeed {
     const startedAt = performance.now();
     const counted = this.#tally;
     this.#tally = newTally();
-    this.#broadcast(serverSentEvent("tally", await this.#newTally(counted), reader.position));
+    const counts = await this.#deps.store.failures.counts();
+    this.#broadcast(eventAt(reader, "tally", { ...counted, ...counts }));
     const now = performance.now();
     // Where a million failures are counted, that is not all that the database has to do.
     this.#nextTallyAt = now + Math.max(TALLY_EVERY_MS - POLL_EVERY_MS / 2, (now - startedAt) * 20);
-  }
-
-  async #newTally(counted: TallyCounts): Promise<TallyView> {
-    return { ...counted, ...(await this.#store.failures.counts()) };
   }
 
   #broadcast(text: string): void {
@@ -193,12 +187,7 @@ export class LiveFeed {
   }
 }
 
-interface TallyCounts {
-  callbacks: number;
-  readonly outcomes: Record<string, number>;
-}
-
-function newTally(): TallyCounts {
+function newTally(): { callbacks: number; readonly outcomes: Record<string, number> } {
   return { callbacks: 0, outcomes: {} };
 }
 
@@ -206,19 +195,104 @@ function callbackEvent({ row, position }: ReadCallback): string {
   return `id: ${position}\nevent: callback\ndata: ${JSON.stringify(presentCallback(row))}\n\n`;
 }
 
-function gapEvent(gap: GapView, { position }: LogReader): string {
-  return serverSentEvent("gap", gap, position);
-}
-
 /** The place goes with everything, so that who sees few callbacks does not come back far behind. */
-function serverSentEvent(name: "tally" | "gap", data: TallyView | GapView, place: LogPosition): string {
-  return `id: ${formatPosition(place)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+function eventAt({ position }: LogReader, name: "tally" | "gap", data: TallyView | GapView): string {
+  return `id: ${formatPosition(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-function lazy(make: () => string): () => string {
-  let made: string | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
+/** In bytes; and how long there may be any. Who has more unread, or for longer, does not read, and is cut off. */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+const MAX_UNREAD_MS = 10_000;
+
+/** One open stream of server-sent events. Until it is released, what comes is held, so that what came before goes first. */
+export class LiveSubscriber {
+  /** By which it was let in; null with a token. */
+  readonly session: Caller["session"];
+  readonly #filter: CallbackFilter;
+  readonly #response: ServerResponse;
+  readonly #closed = new AbortController();
+  #known:
+    | { readonly newest: number; readonly missing: ReadonlySet<number>; readonly until: number }
+    | undefined;
+  #held: { readonly id: number | undefined; readonly text: string }[] | undefined = [];
+  #heldLength = 0;
+  #stalledSince: number | undefined;
+
+  constructor(filter: CallbackFilter, response: ServerResponse, session: Caller["session"]) {
+    this.session = session;
+    this.#filter = filter;
+    this.#response = response;
+    response.once("close", () => this.#closed.abort());
+    // A write to a client that just disconnected is no error.
+    response.on("error", () => this.#closed.abort());
+    response.on("drain", () => {
+      this.#stalledSince = undefined;
+    });
+  }
+
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
+  /** @param text the event, made once for all that listen */
+  sendCallback({ row }: ReadCallback, text: () => string): void {
+    if (matchesCallback(this.#filter, row)) this.#write(row.id, text());
+  }
+
+  send(text: string): void {
+    this.#write(undefined, text);
+  }
+
+  /** A callback that came before it listened; resolves when there is room for the next one, or it was cut for not reading. */
+  async sendMissed({ row }: ReadCallback, text: () => string): Promise<void> {
+    if (this.closed.aborted || !matchesCallback(this.#filter, row)) return;
+    if (this.#response.write(text())) return;
+    const deaf = setTimeout(() => this.disconnect(), MAX_UNREAD_MS);
+    await once(this.#response, "drain", { signal: this.closed }).catch(() => {});
+    clearTimeout(deaf);
+  }
+
+  /** What it has seen, here or before it came back: for so long as the others may still be told of it. */
+  markSeen({ newest, missing }: LogPosition): void {
+    this.#known = { newest, missing: new Set(missing), until: performance.now() + MAX_COMMIT_DELAY_MS };
+  }
+
+  /** Lets through what was held, and from now on everything at once. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const { id, text } of held) this.#write(id, text);
+  }
+
+  end(): void {
+    this.#closed.abort();
+    this.#response.end();
+  }
+
+  disconnect(): void {
+    this.#closed.abort();
+    this.#response.destroy();
+  }
+
+  #write(id: number | undefined, text: string): void {
+    if (this.closed.aborted || (id !== undefined && this.#isKnown(id))) return;
+    if (this.#held !== undefined) {
+      this.#held.push({ id, text });
+      this.#heldLength += text.length;
+      if (this.#heldLength > MAX_UNREAD_BYTES) this.disconnect();
+    } else if (this.#isStalled()) this.disconnect();
+    else if (!this.#response.write(text)) this.#stalledSince ??= performance.now();
+  }
+
+  #isKnown(id: number): boolean {
+    if (this.#known === undefined) return false;
+    const { newest, missing, until } = this.#known;
+    if (performance.now() > until) this.#known = undefined;
+    return id <= newest && !missing.has(id);
+  }
+
+  #isStalled(): boolean {
+    const fullFor = this.#stalledSince === undefined ? 0 : performance.now() - this.#stalledSince;
+    return fullFor > MAX_UNREAD_MS || this.#response.writableLength > MAX_UNREAD_BYTES;
+  }
 }

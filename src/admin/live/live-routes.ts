@@ -2,28 +2,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Authenticator } from "../access/authenticator.ts";
 import { requireCaller } from "../access/guard.ts";
 import type { AdminDependencies } from "../admin-dependencies.ts";
-import { CALLBACK_FILTER_QUERY, type CallbackFilterQuery, callbackFilter } from "../callback-filter.ts";
-import { operation } from "../operation.ts";
-import { LiveFeed } from "./live-feed.ts";
-import { LiveSubscriber } from "./live-subscriber.ts";
+import { CALLBACK_FILTER, type CallbackFilterQuery, callbackFilter } from "../callback-routes.ts";
+import { HttpError, operation } from "../operation.ts";
+import { LiveFeed, LiveSubscriber } from "./live-feed.ts";
 import { parsePosition } from "./log-reader.ts";
 
-const LIVE = operation({
+const LIVE = operation<{ Querystring: CallbackFilterQuery }>({
   summary: "Callbacks as they are answered",
   description:
     "Server-sent events: `callback` (a Callback), `tally` every two seconds (a Tally), `gap` where some were left out (a Gap). " +
     "A client that reconnects with `Last-Event-ID` gets up to a thousand missed callbacks. A stalled client is disconnected, and so is an ended session.",
-  querystring: { type: "object", properties: CALLBACK_FILTER_QUERY, additionalProperties: false },
+  querystring: CALLBACK_FILTER,
   responses: {
-    200: {
-      description: "It goes on until one side ends it.",
-      content: { schema: { type: "string" }, media: ["text/event-stream"] },
-    },
-    503: { description: "This process has the maximum of live streams." },
+    200: ["It goes on until one side ends it.", { schema: { type: "string" }, media: ["text/event-stream"] }],
+    503: "This process has the maximum of live streams.",
   },
 });
 
-/** `GET /api/v1/live`. */
 export function registerLive(
   app: FastifyInstance,
   deps: AdminDependencies,
@@ -32,12 +27,16 @@ export function registerLive(
   const { log } = deps;
   let feed: LiveFeed | undefined;
   app.addHook("preClose", async () => feed?.close());
-  app.get<{ Querystring: CallbackFilterQuery }>("/api/v1/live", { schema: LIVE }, async (request, reply) => {
+  app.get("/api/v1/live", LIVE, async (request, reply) => {
     const filter = callbackFilter(request.query);
-    feed ??= createFeed(deps, authenticator);
+    if (feed === undefined) {
+      const made = new LiveFeed(deps);
+      authenticator.onSessionEnd((idSha256) => made.endSession(idSha256));
+      feed = made;
+    }
     if (!feed.hasRoom) {
       const error = "this process has the maximum of live streams; close another one";
-      return reply.code(503).header("retry-after", "10").send({ error });
+      throw new HttpError(503, error, { "retry-after": "10" });
     }
     const subscriber = new LiveSubscriber(filter, openStream(reply), requireCaller(request).session);
     await feed.add(subscriber, lastEventId(request)).catch((error: unknown) => {
@@ -45,12 +44,6 @@ export function registerLive(
     });
     return reply;
   });
-}
-
-function createFeed(deps: AdminDependencies, authenticator: Authenticator): LiveFeed {
-  const feed = new LiveFeed(deps);
-  authenticator.onSessionEnd((idSha256) => feed.endSession(idSha256));
-  return feed;
 }
 
 /** From here on the answer is ours to write. */

@@ -45,7 +45,6 @@ export class LogReader {
     return { newest: this.#newest, missing: [...this.#missing.keys()] };
   }
 
-  /** Waits for these ids too. */
   expect(ids: readonly number[]): void {
     for (const id of ids) if (!this.#missing.has(id)) this.#missing.set(id, performance.now());
   }
@@ -63,7 +62,6 @@ export class LogReader {
     return { read, isBehind: fresh.length === most };
   }
 
-  /** Leaves out what lies between. */
   skipTo(newest: number): void {
     this.#newest = Math.max(this.#newest, newest);
   }
@@ -112,7 +110,6 @@ export function formatPosition({ newest, missing }: LogPosition): string {
   return [newest, ...missing].join("-");
 }
 
-/** Undefined where the text is no place. */
 export function parsePosition(text: string): LogPosition | undefined {
   if (!/^\d{1,15}(?:-\d{1,15}){0,16}$/.test(text)) return undefined;
   const [newest = 0, ...missing] = text.split("-").map(Number);

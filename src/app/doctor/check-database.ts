@@ -29,10 +29,7 @@ export async function checkDatabase(
   const known = [...open, ...networkWarnings(database).map((text) => warning(about, text))];
   let found: Inspection;
   try {
-    found = await inspect(
-      database,
-      Object.values(BUILT_IN_TABLES).map(({ table }) => table),
-    );
+    found = await inspect(database);
   } catch (error) {
     return [...known, failure(about, `does not respond: ${databaseReason(error)}; check DATABASE_URL`)];
   }
@@ -42,30 +39,14 @@ export async function checkDatabase(
   const findings = [...known, ...tablesInTheWay(builtIn, found)];
   if (!found.exists) return [...findings, ok(about, "is new: the first start creates the tables")];
   findings.push(...found.durabilityWarnings.map(judged));
-  if (found.schema > NEWEST_SCHEMA) {
-    findings.push(
-      failure(
-        about,
-        `has schema ${found.schema}, this version knows ${NEWEST_SCHEMA}; start the newer version`,
-      ),
-    );
-  }
-  if (found.environment !== undefined && found.environment !== environment) {
-    findings.push(
-      failure(
-        about,
-        `belongs to the environment ${found.environment}, not to ${environment}; use another one`,
-      ),
-    );
-  }
-  if (isWrongKey(found.keyId, keyStamp(config))) {
-    findings.push(failure("ENCRYPTION_KEY", WRONG_KEY));
-  }
-  if (baseUrlChanged(config, found.baseUrl)) {
-    findings.push(
-      warning(about, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`),
-    );
-  }
+  const add = (level: typeof failure, text: string) => findings.push(level(about, text));
+  if (found.schema > NEWEST_SCHEMA)
+    add(failure, `has schema ${found.schema}, this version knows ${NEWEST_SCHEMA}; start the newer version`);
+  if (found.environment !== undefined && found.environment !== environment)
+    add(failure, `belongs to the environment ${found.environment}, not to ${environment}; use another one`);
+  if (isWrongKey(found.keyId, keyStamp(config))) findings.push(failure("ENCRYPTION_KEY", WRONG_KEY));
+  if (baseUrlChanged(config, found.baseUrl))
+    add(warning, `was last used with ${found.baseUrl}; CALLBACK_BASE_URL is now ${config.baseUrl}`);
   if (findings.length === 0) findings.push(ok(about, `answers, schema ${found.schema} of ${NEWEST_SCHEMA}`));
   const stuck = unconfiguredChannelWarnings(found.waitingByChannel, destinations).map((text) =>
     warning("notifications", text),
@@ -87,7 +68,8 @@ function tablesInTheWay(handlers: readonly string[], found: Inspection): Finding
   });
 }
 
-async function inspect(database: Config["database"], tables: readonly string[]): Promise<Inspection> {
+async function inspect(database: Config["database"]): Promise<Inspection> {
+  const tables = Object.values(BUILT_IN_TABLES).map(({ table }) => table);
   if (database.kind === "sqlite") {
     const { inspectSqlite } = await import("../../store/sqlite/index.ts");
     return inspectSqlite(database.path, { tables });

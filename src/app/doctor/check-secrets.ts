@@ -8,7 +8,6 @@ const DAY_MS = 86_400_000;
 const QUIET_DAYS = 7;
 const ABOUT = "secrets";
 
-/** For each secret that is being rotated out: whether it is still in use, or can go. */
 export async function checkSecrets(config: Config, found: Inspection, now: Date): Promise<Finding[]> {
   const uses = found.exists ? found.credentialUses : [];
   const secrets = await configuredSecrets(config).catch((error: unknown) => {
@@ -27,15 +26,13 @@ export async function checkSecrets(config: Config, found: Inspection, now: Date)
       return (canRetire ? ok : warning)(ABOUT, `${secretName(secret, config)}: ${message}`);
     });
   const { methods, jwt } = config.authentication;
-  if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt")) {
+  if (jwt?.keys.from === "jwks" && methods.flat().includes("jwt"))
     findings.push(
       ok(ABOUT, "JWT_JWKS_URL: the platform rotates its keys there by itself; nothing to do here"),
     );
-  }
   return findings.length > 0 ? findings : [ok(ABOUT, "none is being rotated")];
 }
 
-/** What to do about a secret that is being rotated out. */
 export interface RotationAdvice {
   readonly canRetire: boolean;
   readonly message: string;
@@ -48,12 +45,9 @@ export function rotationAdvice(
   now: Date,
 ): RotationAdvice {
   const since = use?.previousSince ?? null;
-  if (since === null) {
-    return keep("the receiver has not started with it as a previous one yet");
-  }
-  if (current?.lastUsedAt == null || Date.parse(current.lastUsedAt) < Date.parse(since)) {
+  if (since === null) return keep("the receiver has not started with it as a previous one yet");
+  if (current?.lastUsedAt == null || Date.parse(current.lastUsedAt) < Date.parse(since))
     return keep(`the platform has not used the new one since ${since}`);
-  }
   const last = use?.lastUsedAt ?? since;
   const isLater = Date.parse(last) > Date.parse(since);
   const said = isLater ? `was last used at ${last}` : `was not used since ${since}`;

@@ -1,4 +1,3 @@
-/** What one check of `doctor` found, and what to do where it is not `ok`. */
 export interface Finding {
   readonly level: "ok" | "warning" | "failure";
   readonly check: string;

@@ -3,10 +3,9 @@ import { isIP } from "node:net";
 import { getCACertificates } from "node:tls";
 import { CALLBACK_PATH } from "../../admin/index.ts";
 import { type Config, ConfigError, compareEnvironments, type EnvironmentFile } from "../../config/index.ts";
-import { systemClock } from "../../domain/index.ts";
+import { errorReason, systemClock } from "../../domain/index.ts";
 import type { Handler } from "../../handlers/index.ts";
 import { readTlsPair } from "../../http/index.ts";
-
 import { boundedFetch } from "../../http-client/index.ts";
 import { createPlatform } from "../../oauth/index.ts";
 import { createAllowedAddresses } from "../../outbox/index.ts";
@@ -25,7 +24,6 @@ import {
 import { checkDatabase } from "./check-database.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
-/** Every check of a configuration that is valid in itself. */
 export async function runDoctor(
   config: Config,
   registered: readonly string[],
@@ -34,11 +32,9 @@ export async function runDoctor(
 ): Promise<Finding[]> {
   const { database } = config;
   const now = systemClock.now();
+  const kind = database.kind === "sqlite" ? "SQLite" : "PostgreSQL";
   return [
-    ok(
-      "configuration",
-      `is valid for ${config.environment}, on ${database.kind === "sqlite" ? "SQLite" : "PostgreSQL"}`,
-    ),
+    ok("configuration", `is valid for ${config.environment}, on ${kind}`),
     ...config.warnings.map((text) => warning("configuration", text)),
     ...(await checkAuthentication(config)),
     ...(await checkDatabase(config, configuredChannelNames(config), now, handlers)),
@@ -59,7 +55,6 @@ function checkEnvironments(files: readonly EnvironmentFile[]): Finding[] {
   return problems.length > 0 ? problems : [ok(about, `${names} share no secret, address or database`)];
 }
 
-/** That the OpenID provider of operators can be discovered, and which redirect address it must know. */
 export async function checkAccess({ admin, environment }: Config): Promise<Finding[]> {
   const about = "admin access";
   const { oidc, baseUrl } = admin;
@@ -67,8 +62,7 @@ export async function checkAccess({ admin, environment }: Config): Promise<Findi
   try {
     await providerPlatform(oidc, environment).server();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return [failure(about, `ADMIN_OIDC_ISSUER: ${oidc.issuer} cannot be discovered: ${why}`)];
+    return [failure(about, `ADMIN_OIDC_ISSUER: ${oidc.issuer} cannot be discovered: ${errorReason(error)}`)];
   }
   return [ok(about, `register this redirect address with the provider: ${baseUrl}${CALLBACK_PATH}`)];
 }
@@ -87,12 +81,11 @@ function checkAddress(
   const callbacks = registeredAddresses(config).map(({ url }) => url);
   const redirects = handlesSignIns(config, handlers) ? [config.redirect.uri] : [];
   const served = [...callbacks, ...redirects];
-  if (registered.length === 0) {
+  if (registered.length === 0)
     return [
       ok(about, `register one of these for callbacks with the platform: ${callbacks.join(" ")}`),
       ...redirects.map((url) => ok(about, `register this as the redirect address of OAuth: ${url}`)),
     ];
-  }
   return registered.map((address) =>
     served.includes(address)
       ? ok(about, `${address} is registered and served`)
@@ -102,7 +95,6 @@ function checkAddress(
 
 const TIME_LIMIT_MS = 5_000;
 
-/** That callbacks can be authenticated: the files can be read, the platform's keys can be fetched. */
 export async function checkAuthentication(config: Config): Promise<Finding[]> {
   const about = "authentication";
   try {
@@ -158,17 +150,13 @@ export async function checkCertificate(
     certificate = new X509Certificate(cert);
     chain = (cert.toString("latin1").match(ONE_CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
   } catch (error) {
-    return [failure(about, error instanceof Error ? error.message : String(error))];
+    return [failure(about, errorReason(error))];
   }
   const { hostname } = new URL(baseUrl);
   const findings: Finding[] = [];
   if (!matchesHost(certificate, hostname)) {
-    findings.push(
-      failure(
-        about,
-        `is not for ${hostname}, the host of CALLBACK_BASE_URL, but for ${certificate.subjectAltName}`,
-      ),
-    );
+    const but = `the host of CALLBACK_BASE_URL, but for ${certificate.subjectAltName}`;
+    findings.push(failure(about, `is not for ${hostname}, ${but}`));
   }
   const days = Math.floor((certificate.validToDate.getTime() - now.getTime()) / DAY_MS);
   if (days < 0) findings.push(failure(about, `expired on ${certificate.validTo}; renew it`));
@@ -220,24 +208,20 @@ function matchesHost(certificate: X509Certificate, hostname: string): boolean {
 
 const CHECK_NAME = "notifications";
 
-/** That the hosts of the channels have addresses to which notifications may go. Nothing is sent. */
 async function checkNotifications(config: Config): Promise<Finding[]> {
   const { webhook, email } = config.notifications;
   const urls = [webhook?.url, email?.url].filter((url) => url !== undefined);
-  const findings = await checkAuthorities(config);
+  const problems = await trustedCertificates(config).then(
+    () => [],
+    (error: unknown) => {
+      if (error instanceof ConfigError) return error.problems;
+      throw error;
+    },
+  );
+  const findings = problems.map((problem) => failure(CHECK_NAME, problem));
   if (urls.length > 0)
     return [...findings, ...(await Promise.all(urls.map((url) => checkHost(url, config))))];
   return [...findings, ok(CHECK_NAME, "go to the log: neither NOTIFY_WEBHOOK_URL nor SMTP_URL is set")];
-}
-
-async function checkAuthorities(config: Config): Promise<Finding[]> {
-  try {
-    await trustedCertificates(config);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map((problem) => failure(CHECK_NAME, problem));
-    throw error;
-  }
 }
 
 /** Told is the origin alone: the rest of the address may be a secret. */
@@ -252,11 +236,10 @@ async function checkHost(url: string, { notifications }: Config): Promise<Findin
     );
     return ok(CHECK_NAME, `${protocol}//${host} has an address they may go to`);
   } catch (error) {
-    return failure(CHECK_NAME, error instanceof Error ? error.message : String(error));
+    return failure(CHECK_NAME, errorReason(error));
   }
 }
 
-/** That the authorization server can be discovered, and which redirect address it must know. */
 export async function checkOAuth(config: Config, handlers: readonly Handler[]): Promise<Finding[]> {
   const about = "oauth";
   const { oauth, redirect } = config;
@@ -269,8 +252,7 @@ export async function checkOAuth(config: Config, handlers: readonly Handler[]): 
   try {
     server = await createPlatform(oauth, config.environment === "production").server();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${why}`)];
+    return [failure(about, `OAUTH_ISSUER: ${oauth.issuer} cannot be discovered: ${errorReason(error)}`)];
   }
   const findings = [ok(about, `register this redirect address with the platform: ${redirect.uri}`)];
   if (unhandled !== undefined) findings.push(warning(about, unhandled));

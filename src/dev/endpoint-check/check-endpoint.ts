@@ -6,17 +6,7 @@ import type { Callbacks, StoredCallback } from "../../store/index.ts";
 import { connectionProblem, evaluateProbe, type ProbeResult } from "./evaluate-probe.ts";
 
 /** Whether a registered address leads here. */
-export interface EndpointCheck {
-  readonly url: string;
-  readonly reached: boolean;
-  /** What was found, and where it is not well, what to do. */
-  readonly message: string;
-  /** What keeps a platform outside from reaching it although this machine does. */
-  readonly warning: string | null;
-  readonly durationMs: number;
-  /** Null where no answer came. */
-  readonly status: number | null;
-}
+export type EndpointCheck = Awaited<ReturnType<typeof checkEndpoint>>;
 
 const TIME_LIMIT_MS = 5_000;
 const MAX_BYTES = 16_384;
@@ -32,11 +22,11 @@ export async function checkEndpoint(
   address: string,
   log: CallbackLogReader,
   proof: Readonly<Record<string, string>>,
-): Promise<EndpointCheck> {
+) {
   const startedAt = performance.now();
   const url = new URL(address);
   const mark = newMark();
-  const end = await newestEntryId(log);
+  const [end = 0] = await log.rows.newestIds(1);
   const attempt = await sendProbe(url, mark, proof);
   const answer = "answer" in attempt ? attempt.answer : undefined;
   const isOurs = ({ requestHeaders, requestId }: StoredCallback) =>
@@ -45,8 +35,9 @@ export async function checkEndpoint(
   return {
     url: address,
     ...evaluateProbe(url, attempt, arrival),
+    /** What keeps a platform outside from reaching it although this machine does. */
     warning: answer === undefined ? null : warningOf(url, answer),
-    durationMs: performance.now() - startedAt,
+    duration_ms: performance.now() - startedAt,
     status: answer?.status ?? null,
   };
 }
@@ -88,10 +79,9 @@ function warningOf({ hostname }: URL, { remoteAddress }: ReceivedResponse): stri
     : `${where}: a platform outside cannot reach it. Set CALLBACK_BASE_URL to a public address.`;
 }
 
-/** The callback log. */
 export interface CallbackLogReader {
   /** Makes visible what this process has still to write. */
-  flush(): Promise<void>;
+  readonly flush: () => Promise<void>;
   readonly rows: Pick<Callbacks, "newestIds" | "after">;
 }
 
@@ -101,38 +91,28 @@ const PAGE = 100;
 /** A log that grows by more than this in the time of one look is not read to its end. */
 const MAX_PAGES = 20;
 
-/** Where the log ends now: rows after that have greater ids. */
-async function newestEntryId({ rows }: CallbackLogReader): Promise<number> {
-  const [newest = 0] = await rows.newestIds(1);
-  return newest;
-}
-
 /** Looks for a row after `end` for some seconds: another process may have to write it first. */
 async function findLoggedRequest(
-  log: CallbackLogReader,
+  { flush, rows }: CallbackLogReader,
   end: number,
   isOurs: (row: StoredCallback) => boolean,
 ): Promise<StoredCallback | undefined> {
+  async function searchOnce(): Promise<StoredCallback | undefined> {
+    let last = end;
+    for (let count = 0; count < MAX_PAGES; count += 1) {
+      const page = await rows.after(last, PAGE);
+      const found = page.find(isOurs);
+      if (found !== undefined || page.length < PAGE) return found;
+      last = page.at(-1)?.id ?? last;
+    }
+    return undefined;
+  }
+
   const until = performance.now() + SEARCH_TIMEOUT_MS;
   for (;;) {
-    await log.flush();
-    const found = await searchOnce(log, end, isOurs);
+    await flush();
+    const found = await searchOnce();
     if (found !== undefined || performance.now() > until) return found;
     await sleep(SEARCH_INTERVAL_MS);
   }
-}
-
-async function searchOnce(
-  log: CallbackLogReader,
-  end: number,
-  isOurs: (row: StoredCallback) => boolean,
-): Promise<StoredCallback | undefined> {
-  let last = end;
-  for (let count = 0; count < MAX_PAGES; count += 1) {
-    const rows = await log.rows.after(last, PAGE);
-    const found = rows.find(isOurs);
-    if (found !== undefined || rows.length < PAGE) return found;
-    last = rows.at(-1)?.id ?? last;
-  }
-  return undefined;
 }

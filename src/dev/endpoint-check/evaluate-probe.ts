@@ -88,7 +88,7 @@ function elsewhere(url: URL, answer: ReceivedResponse): string {
       `database (another environment's?), ${FILLED_LOG}.`
     );
   if (status === 429)
-    return `${capital(who)} answered 429 before the request came to the receiver: a limit on the way. ${againAfter(headers["retry-after"])}.`;
+    return `${who.replace("a", "A")} answered 429 before the request came to the receiver: a limit on the way. ${againAfter(headers["retry-after"])}.`;
   return (
     `Another server answered, ${who}: ${status}, and the callback log has no row of the request. See that this host and path ` +
     "lead to the receiver, unchanged."
@@ -108,25 +108,17 @@ function serverOf({ headers }: ReceivedResponse): string {
   const { server } = headers;
   return server === undefined || server === ""
     ? "a server that does not name itself"
-    : `a server that calls itself ${JSON.stringify(truncated(String(server)))}`;
+    : `a server that calls itself ${JSON.stringify(String(server).slice(0, LONGEST_TOLD))}`;
 }
 
 /** Without its query, which may hold anything. */
 function targetOf(location: string | undefined, url: URL): string {
   const target = location === undefined ? null : URL.parse(location, url.href);
-  return target === null ? "nowhere" : truncated(`${target.origin}${target.pathname}`);
+  return target === null ? "nowhere" : `${target.origin}${target.pathname}`.slice(0, LONGEST_TOLD);
 }
 
 function againAfter(retryAfter: string | undefined): string {
   return /^\d{1,6}$/.test(retryAfter ?? "") ? `Try again in ${retryAfter} s` : "Try again later";
-}
-
-function truncated(text: string): string {
-  return text.slice(0, LONGEST_TOLD);
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function reached(says: string): CheckResult {
@@ -137,7 +129,6 @@ function notReached(says: string): CheckResult {
   return { reached: false, message: says };
 }
 
-/** Why no answer came. */
 interface ConnectionProblem {
   readonly message: string;
   /** Whether the request may have been received all the same. */

@@ -31,12 +31,11 @@ export async function authenticHeaders(
   type: string | undefined,
 ): Promise<Record<string, string>> {
   const choice = methods.find((all) => !all.includes("jwt") || jwt?.keys.from === "secrets");
-  if (choice === undefined) {
+  if (choice === undefined)
     throw new CannotSignError(
       `AUTH_METHOD: only the platform, which holds the private key, can make a JWT with ${jwt?.algorithm}; ` +
         "for a trial use JWT_ALGORITHM=HS256 with JWT_SECRET",
     );
-  }
   return {
     ...unsignedHeaders(type),
     ...(choice.includes("hmac") ? signature(signing.secrets[0] ?? "", body) : {}),

@@ -1,19 +1,16 @@
 import type { ReceivedResponse } from "../../http-client/index.ts";
 import { type OwnListener, sendOrThrow } from "./send-event.ts";
 
-/** Where the parts of a flow stand. */
 export interface OAuthFlowOptions {
   readonly receiver: OwnListener;
   /** The origin that is registered: in a redirect it stands for the receiver. */
   readonly registeredOrigin: string;
   readonly startPath: string;
   readonly redirectUri: string;
-  /** The sandbox platform's. */
   readonly platformOrigin: string;
 }
 
-/** One request of the browser. */
-export interface OAuthFlowStep {
+interface OAuthFlowStep {
   readonly method: "GET";
   /** As the browser has it; it holds code and state. */
   readonly url: string;
@@ -21,13 +18,7 @@ export interface OAuthFlowStep {
   readonly message: string;
   /** Empty for a redirect. */
   readonly body: string;
-  readonly durationMs: number;
-}
-
-export interface OAuthFlowRun {
-  readonly steps: readonly OAuthFlowStep[];
-  /** Whether the user was signed in in the end. */
-  readonly isSignedIn: boolean;
+  readonly duration_ms: number;
 }
 
 type FlowStage = "start" | "platform" | "redirect" | "elsewhere";
@@ -40,7 +31,7 @@ const MAX_BYTES = 65_536;
  * sandbox platform.
  * @throws Unanswered
  */
-export async function runOAuthFlow(places: OAuthFlowOptions): Promise<OAuthFlowRun> {
+export async function runOAuthFlow(places: OAuthFlowOptions) {
   const cookies = new Map<string, string>();
   const steps: OAuthFlowStep[] = [];
   let next: URL | null = new URL(places.startPath, places.registeredOrigin);
@@ -50,15 +41,9 @@ export async function runOAuthFlow(places: OAuthFlowOptions): Promise<OAuthFlowR
     const startedAt = performance.now();
     const answer = await visit(next, place, places, cookies);
     const { status, body } = answer;
-    const tookMs = performance.now() - startedAt;
-    steps.push({
-      method: "GET",
-      url: next.href,
-      status,
-      message: stageMessage(place, status),
-      body,
-      durationMs: tookMs,
-    });
+    const message = stageMessage(place, status);
+    const duration_ms = performance.now() - startedAt;
+    steps.push({ method: "GET", url: next.href, status, message, body, duration_ms });
     if (place === "redirect") return { steps, isSignedIn: status === 200 };
     const { location } = answer.headers;
     next = location === undefined ? null : URL.parse(location, next.href);

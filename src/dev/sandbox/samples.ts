@@ -6,9 +6,8 @@ import { sampleOfSchema } from "./sample-of-schema.ts";
 
 /** An event of a type that has a handler, to begin with. */
 export interface Sample {
-  readonly eventType: string;
+  readonly event_type: string;
   readonly version: Version;
-  /** The whole body. */
   readonly sample: JsonObject;
 }
 
@@ -24,7 +23,7 @@ export async function samplesOf({ types, find }: Registry, now: Date): Promise<S
       const data = await dataFor(type, handler.data);
       const timestamp = Math.floor(now.getTime() / 1000);
       const sample = { event_id: `evt_${randomUUID()}`, event_type: type, timestamp, data };
-      samples.push({ eventType: type, version, sample });
+      samples.push({ event_type: type, version, sample });
     }
   }
   return samples;

@@ -1,14 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
-import type { Version } from "../../domain/index.ts";
+import { errorReason, type Version } from "../../domain/index.ts";
 import { type ReceivedResponse, type SendRequestOptions, sendRequest } from "../../http-client/index.ts";
 import { type Authentication, authenticHeaders, unsignedHeaders } from "./authentic-headers.ts";
 
-/** A callback that a user composed. */
 export interface ComposedCallback {
   /** Sent as it is: it need not be an event, nor JSON. */
   readonly body: string;
-  /** Sent as `X-API-Version`. */
   readonly version?: Version;
   /** `wrong`: signed with a secret that is not the platform's; `none`: not at all. */
   readonly sign: "right" | "wrong" | "none";
@@ -23,15 +20,7 @@ export interface OwnListener {
   readonly timeLimitMs: number;
 }
 
-export interface SentCallback {
-  readonly url: string;
-  /** With their credentials. */
-  readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-  readonly durationMs: number;
-}
+export type SentCallback = Awaited<ReturnType<typeof sendEvent>>;
 
 /** The listener, or the sandbox platform, did not answer. */
 export class NoResponseError extends Error {
@@ -51,7 +40,7 @@ export async function sendEvent(
   path: string,
   authentication: Authentication,
   { origin, certificate, timeLimitMs }: OwnListener,
-): Promise<SentCallback> {
+) {
   const url = `${origin}${path}`;
   const { body, version } = composed;
   const apiVersion: Record<string, string> = version === undefined ? {} : { "x-api-version": version };
@@ -59,27 +48,14 @@ export async function sendEvent(
   const startedAt = performance.now();
   const sending = { method: "POST", headers: requestHeaders, body, timeLimitMs, certificate } as const;
   const answer = await sendOrThrow(new URL(url), { ...sending, maxBytes: MAX_BYTES });
-  return {
-    url,
-    requestHeaders,
-    status: answer.status,
-    headers: answer.headers,
-    body: answer.body,
-    durationMs: performance.now() - startedAt,
-  };
+  return { ...answer, url, requestHeaders, durationMs: performance.now() - startedAt };
 }
 
-/** @throws Unanswered */
 export async function sendOrThrow(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
   try {
     return await sendRequest(url, sending);
   } catch (cause) {
-    throw new NoResponseError(
-      `${url.origin} did not answer: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        cause,
-      },
-    );
+    throw new NoResponseError(`${url.origin} did not answer: ${errorReason(cause)}`, { cause });
   }
 }
 

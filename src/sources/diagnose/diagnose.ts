@@ -10,11 +10,9 @@ import {
 import type { SignedRequest } from "../schemes/scheme.ts";
 import { diagnoseSignature, type KnownSecrets } from "./diagnose-signature.ts";
 
-/** What this receiver would have accepted. */
 export interface Expected {
   readonly secrets: KnownSecrets;
   readonly toleranceSeconds: number | null;
-  /** The tokens that are accepted, and the header that carries them. */
   readonly tokens: { readonly tokens: readonly string[]; readonly header: string };
 }
 
@@ -52,7 +50,6 @@ const BY_FAULT: Partial<Record<FaultCode, Diagnose>> = {
   jwt_body_mismatch: fault("body_changed", true),
 };
 
-/** Whether a refusal has a diagnosis. */
 export function isDiagnosable({ code }: Refused): boolean {
   return code in BY_FAULT;
 }

@@ -1,7 +1,6 @@
 import type { Finding } from "../../domain/index.ts";
 import type { DistinctHeaders } from "../schemes/scheme.ts";
 
-/** A digest of 32 bytes that a header holds. */
 export interface ClaimedDigest {
   readonly digest: Uint8Array;
   /** How its format differs from 64 lowercase hexadecimal digits. */
@@ -10,7 +9,6 @@ export interface ClaimedDigest {
   readonly timestamp: string | undefined;
 }
 
-/** What a request offers as its signature. */
 export interface OfferedSignature {
   readonly claims: readonly ClaimedDigest[];
   /** What is wrong with the header; never empty where there are no claims. */

@@ -1,6 +1,14 @@
 import { createPublicKey, createSecretKey, type KeyObject, X509Certificate } from "node:crypto";
-import type { CryptoKey } from "jose";
-import { fromCanonicalBase64url, type Refused, refused } from "../../domain/index.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CryptoKey, createLocalJWKSet, createRemoteJWKSet } from "jose";
+import {
+  fromCanonicalBase64url,
+  isJsonObject,
+  parseJson,
+  type Refused,
+  refused,
+} from "../../domain/index.ts";
+import { boundedFetch } from "../../http-client/index.ts";
 
 export type JwtAlgorithm = "HS256" | "RS256" | "PS256" | "ES256" | "EdDSA";
 
@@ -13,7 +21,6 @@ export type KeyCandidate =
     }
   | { readonly fault: unknown };
 
-/** The keys that tokens may be signed with. */
 export interface JwtKeys {
   /**
    * Those that fit a token's header; the current one first. A header chooses among configured keys only.
@@ -37,7 +44,6 @@ export function secretKeys(secrets: readonly (string | Uint8Array)[]): JwtKeys {
   return fixedKeys(secrets.map((secret) => createSecretKey(Buffer.from(secret))));
 }
 
-/** Keys that are known since the start. */
 export function fixedKeys(keys: readonly KeyObject[]): JwtKeys {
   const candidates = keys.map((key, index) => ({ key, index }));
   return { candidates: async () => candidates, refreshed: async () => [] };
@@ -62,25 +68,14 @@ export function parseJwsHeader(token: string): JwsHeader | Refused {
   if (token.length > MAX_TOKEN_LENGTH) return malformed("longer than 8192 characters");
   const [first, ...rest] = parts.length === 3 ? parts.map(fromCanonicalBase64url) : [];
   if (first === undefined || rest.includes(undefined)) return malformed("not three parts of base64url");
-  const header = parse(first);
-  if (header === undefined) return malformed("the header is not a JSON object");
+  const header = parseJson(first.toString("utf8"));
+  if (!isJsonObject(header)) return malformed("the header is not a JSON object");
   const { alg, kid } = header;
   if ("crit" in header) return malformed("crit: no extension is understood");
   if (typeof alg !== "string") return malformed("alg: missing");
   if (kid === undefined) return { alg };
   if (typeof kid !== "string" || kid.length > MAX_KID_LENGTH) return malformed("kid: expected a string");
   return { alg, kid };
-}
-
-function parse(part: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(part.toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function malformed(detail: string): Refused {
@@ -119,9 +114,8 @@ function read(block: string, label: string, index: number): KeyObject {
   try {
     return label === "CERTIFICATE" ? new X509Certificate(block).publicKey : createPublicKey(block);
   } catch (cause) {
-    throw new Error(`block ${index + 1} (${label}) cannot be read as a public key or a certificate`, {
-      cause,
-    });
+    const message = `block ${index + 1} (${label}) cannot be read as a public key or a certificate`;
+    throw new Error(message, { cause });
   }
 }
 
@@ -133,13 +127,14 @@ function expectedWith(algorithm: JwtAlgorithm): string {
 
 /** What a key is, where it is not one of the algorithm's. */
 function keyMismatch(key: KeyObject, algorithm: JwtAlgorithm): string | undefined {
-  const { asymmetricKeyType: type = "a secret", asymmetricKeyDetails: { namedCurve, modulusLength } = {} } =
-    key;
+  const { asymmetricKeyType: type = "a secret", asymmetricKeyDetails = {} } = key;
+  const { namedCurve, modulusLength } = asymmetricKeyDetails;
+  // WebCrypto, which verifies, takes no key of the type rsa-pss.
+  const isRsa = type === "rsa" && (modulusLength ?? 0) >= MIN_RSA_BITS;
   const fits = {
     HS256: false,
-    RS256: type === "rsa" && (modulusLength ?? 0) >= MIN_RSA_BITS,
-    // WebCrypto, which verifies, takes no key of the type rsa-pss.
-    PS256: type === "rsa" && (modulusLength ?? 0) >= MIN_RSA_BITS,
+    RS256: isRsa,
+    PS256: isRsa,
     ES256: type === "ec" && namedCurve === "prime256v1",
     EdDSA: type === "ed25519",
   }[algorithm];
@@ -147,4 +142,122 @@ function keyMismatch(key: KeyObject, algorithm: JwtAlgorithm): string | undefine
   return [type, namedCurve, modulusLength === undefined ? undefined : `${modulusLength} bits`]
     .filter((part) => part !== undefined)
     .join(" ");
+}
+
+/** The shortest time between requests: forged tokens must not cause one each. */
+const COOLDOWN_MS = 2_000;
+/** How long a failure is remembered: an address in trouble is not asked for each callback. */
+const FAILURE_MS = 5_000;
+const FRESH_MS = 600_000;
+/** Up to here the last keys serve at once while new ones are fetched; past it, a key that was withdrawn might. */
+const AGEING_MS = 3_600_000;
+/** How long they serve while the address does not answer. */
+const STALE_MS = 86_400_000;
+const TIMEOUT_MS = 3_000;
+const MAX_CANDIDATES = 8;
+
+type LocalSet = ReturnType<typeof createLocalJWKSet>;
+
+/**
+ * A JWK Set at an address (RFC 7517 §5), cached. It is fetched again for an unknown `kid` and for a signature
+ * that no key made, since a platform may rotate without a new `kid`; a refusal would lose a callback for good.
+ * @param now milliseconds of a clock that never goes back
+ */
+export function jwksKeys(url: string, now: () => number = () => performance.now()): JwtKeys {
+  return new PublishedKeys(url, now);
+}
+
+class PublishedKeys implements JwtKeys {
+  readonly #url: string;
+  readonly #now: () => number;
+  /** One set for each key, so that a key which cannot be used does not take others with it. */
+  #keys: readonly LocalSet[] = [];
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #remote: ReturnType<typeof createRemoteJWKSet> | undefined;
+  #failure: { readonly at: number; readonly cause: unknown } | undefined;
+  #renewal: Promise<void> | undefined;
+
+  constructor(url: string, now: () => number) {
+    this.#url = url;
+    this.#now = now;
+  }
+
+  async candidates(header: JwsHeader): Promise<KeyCandidate[]> {
+    await this.#refreshIfStale();
+    return matchingKeys(this.#keys, header);
+  }
+
+  async refreshed(header: JwsHeader): Promise<KeyCandidate[]> {
+    const isKnown = (await matchingKeys(this.#keys, header)).length > 0;
+    // Keys that were fetched just now are the platform's: a forged signature is no reason to wait.
+    if (isKnown && this.#age() < COOLDOWN_MS) return [];
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = undefined;
+    });
+    await this.#renewal;
+    return matchingKeys(this.#keys, header);
+  }
+
+  #age(): number {
+    return this.#now() - this.#fetchedAt;
+  }
+
+  /** A key may have been published since the last look, however short ago that was. */
+  async #renew(): Promise<void> {
+    const early = COOLDOWN_MS - this.#age();
+    if (early > 0) await sleep(early);
+    await this.#reload();
+  }
+
+  /** Fetches what is too old. @throws KeysUnavailable when nothing that may still serve is at hand */
+  async #refreshIfStale(): Promise<void> {
+    const old = this.#age();
+    if (old < FRESH_MS) return;
+    const isDown = this.#failure !== undefined && old < STALE_MS;
+    const reloading = this.#reload().catch((error: unknown) => {
+      // A failure is kept, and reported where a key is needed that only the address knows.
+      if (old >= STALE_MS) throw error;
+    });
+    if (!isDown && old >= AGEING_MS) await reloading;
+  }
+
+  /** Fetches, once for all who ask at the same time. @throws KeysUnavailable, at once where it just failed */
+  async #reload(): Promise<void> {
+    const now = this.#now();
+    if (this.#failure !== undefined && now - this.#failure.at < FAILURE_MS)
+      throw unavailable(this.#failure.cause);
+    const jose = await import("jose");
+    this.#remote ??= jose.createRemoteJWKSet(new URL(this.#url), {
+      timeoutDuration: TIMEOUT_MS,
+      [jose.customFetch]: boundedFetch,
+    });
+    try {
+      await this.#remote.reload();
+    } catch (cause) {
+      this.#failure = { at: this.#now(), cause };
+      throw unavailable(cause);
+    }
+    this.#failure = undefined;
+    this.#fetchedAt = this.#now();
+    this.#keys = (this.#remote.jwks()?.keys ?? []).map((jwk) => jose.createLocalJWKSet({ keys: [jwk] }));
+  }
+}
+
+function unavailable(cause: unknown): KeysUnavailable {
+  return new KeysUnavailable(`JWT_JWKS_URL: the keys cannot be fetched: ${String(cause)}`, { cause });
+}
+
+/** Every key that fits: a token without `kid` may be of any of them while keys rotate. */
+async function matchingKeys(keys: readonly LocalSet[], header: JwsHeader): Promise<KeyCandidate[]> {
+  const found: KeyCandidate[] = [];
+  const { errors } = await import("jose");
+  for (const keyOf of keys) {
+    try {
+      found.push({ key: await keyOf({ ...header }), index: 0 });
+    } catch (fault) {
+      if (!(fault instanceof errors.JWKSNoMatchingKey)) found.push({ fault });
+    }
+    if (found.length === MAX_CANDIDATES) break;
+  }
+  return found;
 }

@@ -37,16 +37,16 @@ export function createJwtScheme(options: JwtOptions): Scheme {
       if (typeof token !== "string") return token;
       const checked = await check(token, options);
       if ("kind" in checked) return checked;
-      const fault =
-        options.bodyClaim === null ? undefined : bodyFault(checked.payload, options.bodyClaim, request.body);
-      return fault ?? { verified: [{ method: "jwt", index: checked.index }] };
+      const { payload, index } = checked;
+      const { bodyClaim } = options;
+      const fault = bodyClaim === null ? undefined : bodyFault(payload, bodyClaim, request.body);
+      return fault ?? { verified: [{ method: "jwt", index }] };
     },
   };
 }
 
 interface CheckedToken {
   readonly payload: JWTPayload;
-  /** Which of the configured keys it was. */
   readonly index: number;
 }
 
@@ -138,12 +138,12 @@ type ClaimError = errors.JWTExpired | errors.JWTClaimValidationFailed;
 /** A claim that does not fit, of a token that a known key has signed. @param now in seconds since the epoch */
 function claimFault({ claim, reason, message, payload }: ClaimError, now: number): Refused {
   const { exp, nbf } = payload;
-  if (reason !== "check_failed") return refused("jwt_claims", { detail: message });
-  if (claim === "exp" && exp !== undefined)
-    return refused("jwt_claims", { detail: `"exp" was ${Math.round(now - exp)} s ago` });
-  if (claim === "nbf" && nbf !== undefined)
-    return refused("jwt_claims", { detail: `"nbf" is in ${Math.round(nbf - now)} s` });
-  return refused("jwt_claims", { detail: message });
+  let detail = message;
+  if (reason === "check_failed" && claim === "exp" && exp !== undefined)
+    detail = `"exp" was ${Math.round(now - exp)} s ago`;
+  if (reason === "check_failed" && claim === "nbf" && nbf !== undefined)
+    detail = `"nbf" is in ${Math.round(nbf - now)} s`;
+  return refused("jwt_claims", { detail });
 }
 
 /** The token alone says nothing of the body; the claim binds the two together. */

@@ -87,8 +87,5 @@ function combined(
   const [only] = schemes;
   if (only === undefined) throw new TypeError("at least one scheme must authenticate a source");
   if (schemes.length === 1) return only;
-  return {
-    challenge: [...new Set(schemes.map(({ challenge }) => challenge))].join(", "),
-    verify,
-  };
+  return { challenge: [...new Set(schemes.map(({ challenge }) => challenge))].join(", "), verify };
 }

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Refused, refused } from "../../domain/index.ts";
-import type { Scheme } from "./scheme.ts";
-import { missingCredential, type SignedRequest } from "./scheme.ts";
+import { missingCredential, type Scheme, type SignedRequest } from "./scheme.ts";
 
 export interface TokenOptions {
   /** The current token first, then those that are being rotated out. */
@@ -55,17 +54,4 @@ export function credentialHeader(name: string): CredentialHeader {
       return token === "" ? missingCredential("token_missing") : token;
     },
   };
-}
-
-/** Whether `Authorization` carries the admin token; both sides are hashed, so that the time tells no length either. */
-export function createBearerCheck(token: string): (authorization: string | undefined) => boolean {
-  const expected = tokenDigest(token);
-  return (authorization) => {
-    const [, given] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? "") ?? [];
-    return given !== undefined && timingSafeEqual(tokenDigest(given), expected);
-  };
-}
-
-function tokenDigest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

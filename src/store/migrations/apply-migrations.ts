@@ -1,17 +1,33 @@
-import { type Kysely, sql } from "kysely";
+import { sql } from "kysely";
+import { insert, run } from "../database.ts";
 import { MigrationError } from "../store-errors.ts";
-import type { Tables } from "../tables.ts";
-import type { Dialect, Transaction } from "../transaction.ts";
+import type { Transaction } from "../transaction.ts";
 import { checkStamp, type Stamp } from "./check-stamp.ts";
-import { applyHandlerMigrations, type HandlerMigrationsTable } from "./handler-migrations.ts";
-import {
-  COLUMN_TYPES,
-  type ColumnTypes,
-  type HandlerMigration,
-  type MigrationReport,
-  type SchemaStep,
-} from "./migration.ts";
-import { initialSchema } from "./schema.ts";
+import { COLUMN_TYPES, type ColumnTypes, initialSchema, type SchemaStep } from "./schema.ts";
+
+/**
+ * One step of a handler's own tables. It runs once, before the service listens, inside a transaction that holds
+ * the migration lock; a throw leaves the database as it was. The handler's type and the name are its identity: never
+ * rename one.
+ */
+export interface Migration {
+  readonly name: string;
+  up(tx: Transaction): Promise<void>;
+}
+
+/** The owner of what the configuration file lists itself; no event type is written like this. */
+export const CONFIGURATION = "*";
+
+/** A migration with the types of the handlers that list it. */
+export interface HandlerMigration extends Migration {
+  /** `CONFIGURATION` alone when left out. */
+  readonly handlers?: readonly string[];
+}
+
+export interface MigrationReport {
+  /** What was applied now, in order; empty when the database was up to date. */
+  readonly applied: readonly string[];
+}
 
 const STEPS: readonly SchemaStep[] = [initialSchema];
 /** Databases of earlier numbers were made before the first release. */
@@ -29,8 +45,7 @@ export function outdatedSchema(schema: number): string | undefined {
 
 /**
  * Brings the schema up to date inside the caller's transaction, which must already hold the migration lock.
- * @throws MigrationError when the database is of another version, environment or key; nothing
- *   is changed
+ * @throws MigrationError when the database is of another version, environment or key, or one fails; nothing is changed
  */
 export async function applyMigrations(
   tx: Transaction,
@@ -38,21 +53,13 @@ export async function applyMigrations(
   stamp: Stamp,
   now: Date,
 ): Promise<MigrationReport & { previousBaseUrl: string | undefined }> {
-  const query = tx.query as Kysely<BookkeepingTables>;
-  const done = await appliedSteps(query, tx.dialect);
-  const previousBaseUrl = await checkStamp(tx.query as Kysely<Tables>, stamp);
-  const applied = [
-    ...(await applySteps(query, tx.dialect, done, now)),
-    ...(await applyHandlerMigrations(query, tx, own, now)),
-  ];
+  const done = await appliedSteps(tx);
+  const previousBaseUrl = await checkStamp(tx.query, stamp);
+  const applied = [...(await applySteps(tx, done, now)), ...(await applyHandlerMigrations(tx, own, now))];
   return { applied, previousBaseUrl };
 }
 
-interface BookkeepingTables extends HandlerMigrationsTable {
-  oncehook_schema: { number: number; name: string; applied_at: string };
-}
-
-/** The tables that the migrations use themselves. Two handlers may give their migrations the same name. */
+/** The tables that the migrations use themselves. */
 const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS oncehook_schema (number integer PRIMARY KEY, name text NOT NULL, applied_at ${time} NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS oncehook_handler_migrations (
@@ -61,9 +68,9 @@ const bookkeeping = ({ time }: ColumnTypes): readonly string[] => [
   "CREATE TABLE IF NOT EXISTS oncehook_settings (name text PRIMARY KEY, value text NOT NULL)",
 ];
 
-async function appliedSteps(query: Kysely<BookkeepingTables>, dialect: Dialect): Promise<Set<number>> {
+async function appliedSteps({ query, dialect }: Transaction): Promise<Set<number>> {
   for (const statement of bookkeeping(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
-  const rows = await query.selectFrom("oncehook_schema").select("number").execute();
+  const { rows } = await sql<{ number: number }>`SELECT number FROM oncehook_schema`.execute(query);
   const done = new Set(rows.map(({ number }) => number));
   const newest = Math.max(...done);
   if (newest > NEWEST_SCHEMA)
@@ -77,17 +84,49 @@ async function appliedSteps(query: Kysely<BookkeepingTables>, dialect: Dialect):
 }
 
 async function applySteps(
-  query: Kysely<BookkeepingTables>,
-  dialect: Dialect,
+  { query, dialect }: Transaction,
   done: ReadonlySet<number>,
   now: Date,
 ): Promise<string[]> {
   const applied: string[] = [];
-  for (const step of STEPS.filter((candidate) => !done.has(candidate.number))) {
-    for (const statement of step.statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
-    const row = { number: step.number, name: step.name, applied_at: now.toISOString() };
-    await query.insertInto("oncehook_schema").values(row).execute();
-    applied.push(`${String(step.number).padStart(4, "0")}-${step.name}`);
+  for (const { number, name, statements } of STEPS.filter((step) => !done.has(step.number))) {
+    for (const statement of statements(COLUMN_TYPES[dialect])) await sql.raw(statement).execute(query);
+    await run(query, insert("oncehook_schema", { number, name, appliedAt: now }));
+    applied.push(`${String(number).padStart(4, "0")}-${name}`);
+  }
+  return applied;
+}
+
+/** Two handlers may give their migrations the same name. @returns the names of what was applied now */
+async function applyHandlerMigrations(
+  tx: Transaction,
+  own: readonly HandlerMigration[],
+  now: Date,
+): Promise<string[]> {
+  // A handler's name holds no space.
+  const keyOf = (handler: string, name: string) => `${handler} ${name}`;
+  const select = sql<{
+    handler: string;
+    name: string;
+  }>`SELECT handler, name FROM oncehook_handler_migrations`;
+  const { rows } = await select.execute(tx.query);
+  const done = new Set(rows.map(({ handler, name }) => keyOf(handler, name)));
+  const applied: string[] = [];
+  for (const migration of own) {
+    const { name, handlers = [CONFIGURATION] } = migration;
+    const missing = handlers.filter((handler) => !done.has(keyOf(handler, name)));
+    if (missing.length === 0) continue;
+    if (missing.length === handlers.length) {
+      try {
+        await migration.up(tx);
+      } catch (cause) {
+        const words = `migration "${name}" failed, nothing was changed: ${String(cause)}`;
+        throw new MigrationError(words, { cause });
+      }
+      applied.push(name);
+    }
+    for (const handler of missing)
+      await run(tx.query, insert("oncehook_handler_migrations", { handler, name, appliedAt: now }));
   }
   return applied;
 }

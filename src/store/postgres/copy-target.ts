@@ -1,10 +1,10 @@
 import type pg from "pg";
-import { bindQuery } from "../bind-query.ts";
 import {
   type CopyPair,
   type CopyProgress,
   type CopyTarget,
   type Fingerprint,
+  FingerprintSum,
   ID_REFERENCES,
   migrationIdentity,
   quoted,
@@ -13,13 +13,8 @@ import {
   toPostgresText,
   UNFINISHED_COPY,
 } from "../copy.ts";
-import { writeSetting } from "../settings.ts";
 import { MaintenanceError } from "../store-errors.ts";
-import type { Tables } from "../tables.ts";
-import { compareTables, fingerprintOf } from "./compare-copy.ts";
-import { postgresDialect } from "./dialect.ts";
 import { createPool } from "./pool.ts";
-import { executeOn } from "./statement.ts";
 
 /** Of one statement: a table that is compared may be large. */
 const STATEMENT_LIMIT_MS = 6 * 3_600_000;
@@ -170,19 +165,21 @@ async function inPlainTransaction<T>(
   }
 }
 
-/** A setting of the database, in the place of an earlier value. */
-export function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
-  const query = bindQuery<Tables>(postgresDialect, (compiled) => executeOn(client, compiled));
-  return writeSetting(query, name, value);
+/** Stores a setting of the database, in the place of an earlier value. */
+async function storeSetting(client: pg.ClientBase, name: string, value: string): Promise<void> {
+  const upsert =
+    "INSERT INTO oncehook_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+  await client.query(upsert, [name, value]);
 }
 
 /** Settings that each database has for itself. */
 const OWN_SETTINGS: ReadonlySet<string> = new Set(["environment", "key_id", UNFINISHED_COPY]);
+const DIFFERENT = "these tables do not hold what the source holds";
+const START_AGAIN =
+  "Either the source was used between two runs of this command, or something else wrote to the target. No receiver " +
+  "starts on the target as it is: drop that database, create it again, and copy again with every receiver stopped";
 
-/**
- * Compares the tables, sets what continues after them, and removes the mark that keeps receivers away.
- * @throws MaintenanceError where a table differs
- */
+/** Compares the tables, sets what continues after them, and removes the mark that keeps receivers away. */
 async function finishCopy(
   client: pg.ClientBase,
   pairs: readonly CopyPair[],
@@ -192,7 +189,9 @@ async function finishCopy(
   const compareAndRelease = async () => {
     const names = pairs.map(({ to }) => quoted(to)).join(", ");
     await client.query(`LOCK TABLE ${names} IN SHARE ROW EXCLUSIVE MODE`);
-    const found = await compareTables(client, pairs, expected);
+    const { found, different } = await compareTables(client, pairs, expected);
+    if (different.length > 0)
+      throw new MaintenanceError(`${DIFFERENT}: ${different.join(", ")}. ${START_AGAIN}`);
     await setIds(client, pairs);
     for (const [name, value] of settings)
       if (!OWN_SETTINGS.has(name)) await storeSetting(client, name, value);
@@ -206,7 +205,7 @@ async function finishCopy(
   return found;
 }
 
-/** Compares without a change. Counts come first: they tell nearly every other database apart without reading all of it. */
+/** Counts come first: they tell nearly every other database apart without reading all of it. */
 async function completedCopy(
   client: pg.ClientBase,
   pairs: readonly CopyPair[],
@@ -216,16 +215,48 @@ async function completedCopy(
     const { rows } = await client.query(`SELECT count(*)::text AS rows FROM ${quoted(to)}`);
     if (rows[0]?.rows !== String(from.rows)) return undefined;
   }
-  return inPlainTransaction(client, async () => {
-    const found: Fingerprint[] = [];
-    for (const pair of pairs) {
-      const target = await fingerprintOf(client, pair);
-      // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
-      if (target.digest !== expected(pair).digest) return undefined;
-      found.push(target);
+  const { found, different } = await inPlainTransaction(client, () => compareTables(client, pairs, expected));
+  return different.length === 0 ? found : undefined;
+}
+
+async function compareTables(
+  client: pg.ClientBase,
+  pairs: readonly CopyPair[],
+  expected: (pair: CopyPair) => Fingerprint,
+) {
+  const found: Fingerprint[] = [];
+  const different: string[] = [];
+  for (const pair of pairs) {
+    const source = expected(pair);
+    const target = await fingerprintOf(client, pair);
+    found.push(target);
+    // biome-ignore lint/plugin: the digests of two copies of a table are no secrets.
+    if (source.digest !== target.digest || source.rows !== target.rows)
+      different.push(`"${pair.to}" (${source.rows} rows in the source, ${target.rows} in the target)`);
+  }
+  return { found, different };
+}
+
+const FETCH = { first: 50, most: 2_000, bytes: 8 * 1_024 * 1_024 };
+
+/** Reads a table through a cursor, as many rows at a time as their size allows. */
+async function fingerprintOf(client: pg.ClientBase, { to, toColumns }: CopyPair): Promise<Fingerprint> {
+  const texts = toColumns.map(({ name }) => `${quoted(name)}::text`).join(", ");
+  await client.query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${texts} FROM ${quoted(to)}`);
+  const sum = new FingerprintSum();
+  for (let size = FETCH.first; ; ) {
+    const fetch = { text: `FETCH ${size} FROM copied`, rowMode: "array" } as const;
+    const { rows } = await client.query<(string | null)[]>(fetch);
+    let bytes = 0;
+    for (const row of rows) {
+      sum.add(row, toColumns);
+      for (const text of row) bytes += text?.length ?? 0;
     }
-    return found;
-  });
+    if (rows.length < size) break;
+    size = Math.max(1, Math.min(FETCH.most, Math.floor((FETCH.bytes * rows.length) / Math.max(1, bytes))));
+  }
+  await client.query("CLOSE copied");
+  return sum.result();
 }
 
 /** The ids that the database gives from now on begin after all that were copied, or that a copied row names. */

@@ -1,4 +1,4 @@
-import { DatabaseErrorInHandler, StoreError, type StoreErrorReason } from "../store-errors.ts";
+import { causesOf, DatabaseErrorInHandler, StoreError, type StoreErrorReason } from "../store-errors.ts";
 
 /** The connection was lost during a statement, whose outcome is unknown. */
 export class ConnectionLost extends Error {
@@ -115,11 +115,7 @@ function sqlState(error: unknown): string | undefined {
 
 /** A handler may wrap the driver's error, so the causes are looked at too. */
 function causes(error: unknown): Error[] {
-  const found: Error[] = [];
   // The store's own error around it counts for none, so that both looks at it see the same.
-  let current = error instanceof DatabaseErrorInHandler ? error.cause : error;
-  for (; current instanceof Error && found.length < 5; current = current.cause) {
-    found.push(current);
-  }
-  return found;
+  const own = error instanceof DatabaseErrorInHandler ? error.cause : error;
+  return causesOf(own).filter((cause) => cause instanceof Error);
 }

@@ -2,27 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { backoffDelays } from "../retry-until.ts";
 
-/** How long a first connection is tried. */
-interface Limits {
+const LIMITS = {
   /** One try, and each of its statements. */
-  readonly tryMs: number;
+  tryMs: 2_500,
   /** Without any answer (wrong port, firewall) the start fails after this time. */
-  readonly unansweredMs: number;
+  unansweredMs: 2_500,
   /** A server that says that it starts, or is full, will answer soon. */
-  readonly startingMs: number;
-}
-
-const LIMITS: Limits = { tryMs: 2_500, unansweredMs: 2_500, startingMs: 10_000 };
+  startingMs: 10_000,
+};
 const STARTING = ["57P01", "57P02", "57P03", "53300"];
 /** Refused for as long as the address stays as it is: the role or its password, the database, the host's name. */
 const PERMANENT_CODES = /^(?:28|3D|42|0A|ENOTFOUND$|ERR_TLS|ERR_SSL|EPROTO$|.*CERT|.*ISSUER)/;
 const DUPLICATE = ["23505", "42P06"];
-
-/** What a first connection found out, and what all later ones begin with. */
-export interface ServerSettings {
-  readonly durabilityWarnings: readonly string[];
-  readonly settings: SessionSettings;
-}
 
 /**
  * Connects once, makes the schema where it is missing, and settles what every session begins with.
@@ -32,7 +23,7 @@ export async function firstConnection(
   url: string,
   schema: string | undefined,
   { tryMs, unansweredMs, startingMs } = LIMITS,
-): Promise<ServerSettings> {
+) {
   const startedAt = performance.now();
   for (const pause of backoffDelays()) {
     try {
@@ -78,7 +69,8 @@ export async function setSearchPath(client: pg.Client, schema: string | undefine
   await client.query("SELECT set_config('search_path', $1 || current_setting('search_path'), false)", [path]);
 }
 
-async function readServerSettings(client: pg.Client, schema: string | undefined): Promise<ServerSettings> {
+/** What all later connections begin with, and warnings for the operator. */
+async function readServerSettings(client: pg.Client, schema: string | undefined) {
   const warnings = await durabilityWarnings(client);
   if (schema !== undefined) await createSchema(client, schema);
   await setSearchPath(client, schema);
@@ -155,7 +147,8 @@ const OLDEST = 140_000;
 export async function durabilityWarnings(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query(
     `SELECT name, setting FROM pg_settings
-     WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num', 'server_encoding')`,
+       WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'server_version_num', 'server_encoding')
+     UNION ALL SELECT 'standby', pg_is_in_recovery()::text`,
   );
   const settings = new Map<string, string>(rows.map((row) => [row.name, row.setting]));
   if (Number(settings.get("server_version_num")) < OLDEST) {
@@ -170,8 +163,7 @@ export async function durabilityWarnings(client: pg.ClientBase): Promise<string[
     (name) =>
       `PostgreSQL runs with ${name}=${settings.get(name)}: an acknowledged event may be lost in a crash; set it on`,
   );
-  const { rows: replica } = await client.query("SELECT pg_is_in_recovery() AS standby");
-  if (replica[0]?.standby === true)
+  if (settings.get("standby") === "true")
     warnings.push("PostgreSQL at DATABASE_URL is a standby: use the primary's address");
   return warnings;
 }

@@ -20,7 +20,6 @@ const NUL = "\0";
 const NUL_IN_STATEMENT =
   "a statement for PostgreSQL cannot hold NUL: take it out of the text, and pass data as values";
 
-/** What the text of a statement tells. */
 interface StatementClass {
   /** Why no handler may run it. */
   readonly refusal: string | undefined;
@@ -82,7 +81,6 @@ const ALLOWED = [
   "user",
 ];
 
-/** What a handler hands to the driver as a statement. */
 interface DriversStatement {
   readonly text?: unknown;
   readonly values?: unknown;
@@ -150,7 +148,6 @@ export function assertAllowedInHandler(sql: string): void {
   if (refusal !== undefined) throw new Error(refusal);
 }
 
-/** Creates the handler's handle on an open transaction. */
 export function createHandle(
   transaction: HandlerTransaction,
   driver: Omit<TransactionDriver, "dialect" | "sqlDialect">,
@@ -167,7 +164,6 @@ export function createHandle(
   });
 }
 
-/** The handle of a handler with its own transaction. */
 export function createUngroupedHandle(client: pg.ClientBase, transaction: HandlerTransaction): Transaction {
   let isKept = true;
   const mayHaveChanged = () => {

@@ -12,7 +12,7 @@ import { isLockTimeout, isReadOnlyServer, markPermanent, transientReason } from 
 import { createUngroupedHandle } from "./handler-transaction.ts";
 import { isForeignTransactionError } from "./once-statements.ts";
 import { resetBeforeReuse, withClient } from "./pool.ts";
-import { sendBatch } from "./statement.ts";
+import { responseTimeout, sendBatch } from "./statement.ts";
 import { StatementBatch, type StatementResult, type WireStatement } from "./statement-batch.ts";
 
 /** A rollback that does not answer in this time waits behind a statement that is still running. */
@@ -34,8 +34,6 @@ export const RESET_SESSION: readonly WireStatement[] = [
 ];
 /** Behind the end of a transaction: a lock of the session may guard what COMMIT makes visible. */
 const UNLOCK: WireStatement = { name: "oncehook_unlock", text: "SELECT pg_advisory_unlock_all()" };
-/** An answer may be overdue for so long, beyond what the server itself allows a statement. */
-const RESPONSE_GRACE_MS = 2_000;
 const LEAST_MS = 500;
 
 const ENDED_INSIDE =
@@ -57,7 +55,6 @@ export interface OpenTransaction {
 export interface TransactionWork<T> {
   /** Sent with BEGIN, in one round trip. */
   readonly opening?: readonly WireStatement[];
-  /** What to throw when the opening was refused with a lock timeout. */
   readonly locked?: (cause: unknown) => Error;
   /** @param opened the answers to `opening` */
   readonly run: (open: OpenTransaction, opened: readonly StatementResult[]) => Promise<T>;
@@ -100,7 +97,7 @@ export async function inTransaction<T>(
 
 /** Over a connection that is dead without a word there is no answer; another one may still be in time. */
 function responseTimeoutOf({ deadline, lockTimeoutMs }: TransactionLimits): number {
-  return Math.max(LEAST_MS, Math.min(lockTimeoutMs + RESPONSE_GRACE_MS, deadline - performance.now()));
+  return Math.max(LEAST_MS, Math.min(responseTimeout(lockTimeoutMs), deadline - performance.now()));
 }
 
 /** Near the deadline the lock timeout is the time left. */

@@ -1,17 +1,6 @@
 import pg from "pg";
 import { type Inspection, type InspectOptions, inspectTables } from "../inspection.ts";
-import {
-  assertCurrent,
-  countViolations,
-  INVARIANTS,
-  type IntegrityReport,
-  type InvariantResult,
-  recentCutoff,
-  SELECT_CONTENTS,
-  SELECT_SCHEMA,
-  toContents,
-  toInvariantResult,
-} from "../integrity.ts";
+import { checkInvariants, type IntegrityReport } from "../integrity.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { durabilityWarnings, setSearchPath, withConnection } from "./first-connection.ts";
 
@@ -43,7 +32,7 @@ async function existingTables(client: pg.Client, schema: string | undefined, nam
 }
 
 /** Whether the tables are there: in the schema itself where one is named, and not further along the search path. */
-export async function hasServiceTables(client: pg.Client, schema: string | undefined): Promise<boolean> {
+async function hasServiceTables(client: pg.Client, schema: string | undefined): Promise<boolean> {
   const prefix = schema === undefined ? "" : `${pg.escapeIdentifier(schema)}.`;
   const { rows } = await client.query(
     "SELECT to_regclass($1 || 'oncehook_schema') AS schema, to_regclass($1 || 'oncehook_settings') AS settings",
@@ -52,26 +41,16 @@ export async function hasServiceTables(client: pg.Client, schema: string | undef
   return rows[0]?.schema !== null && rows[0]?.settings !== null;
 }
 
-const CONNECT_TIMEOUT_MS = 5_000;
-
 /**
- * Holds a database against its invariants, while it may be in use: each on a snapshot of its own.
+ * Checks a database's integrity, while it may be in use.
  * @throws MaintenanceError where it holds none of Oncehook's tables; the driver's error when the server does not answer
  */
 export function checkPostgres(url: string, schema?: string): Promise<IntegrityReport> {
-  return withConnection(url, { connectMs: CONNECT_TIMEOUT_MS }, async (client) => {
+  return withConnection(url, { connectMs: ANSWER_TIMEOUT_MS }, async (client) => {
     await client.query("SET default_transaction_read_only = on");
     await setSearchPath(client, schema);
     if (!(await hasServiceTables(client, schema)))
       throw new MaintenanceError(`${client.database} holds none of Oncehook's tables`);
-    assertCurrent((await client.query(SELECT_SCHEMA)).rows[0]);
-    const since = recentCutoff();
-    const invariants: InvariantResult[] = [];
-    for (const invariant of INVARIANTS) {
-      const { rows } = await client.query(countViolations(invariant, since));
-      invariants.push(toInvariantResult(invariant, rows));
-    }
-    const { rows } = await client.query(SELECT_CONTENTS);
-    return { contents: toContents(rows[0]), invariants };
+    return checkInvariants(async (text) => (await client.query(text)).rows);
   });
 }

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type pg from "pg";
+import pg from "pg";
 import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
 import { createAreas } from "../areas.ts";
 import { BatchedLookup } from "../batched-lookup.ts";
@@ -7,8 +7,8 @@ import { bindQuery, type Execute } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import { type Completion, type OnceOptions, type OnceResult, type OnceScope, submitOnce } from "../once.ts";
-import type { NewRecord, StoredRecord } from "../records.ts";
+import { type OnceScope, submitOnce } from "../once.ts";
+import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
@@ -116,13 +116,6 @@ async function migrate(options: PostgresOptions, settings: SessionSettings) {
   return migrating.finally(() => pool.end());
 }
 
-/** An event that runs in its own transaction. */
-interface SingleEvent {
-  readonly record: NewRecord;
-  readonly run: (scope: OnceScope) => Promise<Completion>;
-  readonly options: OnceOptions;
-}
-
 function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: PostgresOptions): Store {
   const { clock, lockTimeoutMs, onStatement } = options;
   const access = createDatabase(pool, lockTimeoutMs, onStatement);
@@ -132,7 +125,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
     transientReason,
   });
-  const runAlone = async ({ record, run, options }: SingleEvent): Promise<OnceResult> => {
+  const runAlone: Store["once"] = async (record, run, options) => {
     const { deadline } = options;
     const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
     const result = await retryUntil(deadline, attempt, transientReason);
@@ -143,7 +136,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
   };
   const scheduler = new GroupScheduler(groups, clock, (event) => {
     const run = async (scope: OnceScope) => event.complete(await event.handle(scope));
-    return runAlone({ record: event.record, run, options: { deadline: event.deadline, mode: "commit" } });
+    return runAlone(event.record, run, { deadline: event.deadline, mode: "commit" });
   });
   let closed: Promise<void> | undefined;
   return {
@@ -152,9 +145,9 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     find: (key, deadline) => lookups.find(key, deadline),
     lookUp: (lookup) => lookups.add(lookup),
     submit: (event) => scheduler.submit(event),
-    once(record, run, { deadline, mode, observer }) {
-      if (mode === "commit") return submitOnce((event) => scheduler.submit(event), record, deadline, run);
-      return runAlone({ record, run, options: { deadline, mode, observer } });
+    once(record, run, options) {
+      if (options.mode !== "commit") return runAlone(record, run, options);
+      return submitOnce((event) => scheduler.submit(event), record, options.deadline, run);
     },
     ...createAreas(access),
     appendCallbacks: (rows) => appendCallbacks(access, rows),
@@ -189,6 +182,17 @@ async function findCompleted(
   return records;
 }
 
+const readTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;
+const AREA_TYPES = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, Number],
+  [pg.types.builtins.NUMERIC, Number],
+  [pg.types.builtins.TIMESTAMPTZ, (text) => readTime(text).toISOString()],
+]);
+/** Areas get the values that SQLite returns. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type) => AREA_TYPES.get(type) ?? pg.types.getTypeParser(type),
+};
+
 function createDatabase(
   pool: pg.Pool,
   lockTimeoutMs: number,
@@ -201,10 +205,10 @@ function createDatabase(
     });
   const query = bind((compiled) => {
     const deadline = performance.now() + BACKGROUND_TIMEOUT_MS;
-    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled));
+    const run = () => withClient(pool, deadline, (client) => executeOn(client, compiled, { types }));
     return retryUntil(deadline, run, transientReasonBeforeSending);
   });
-  const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled));
+  const inside = (client: pg.ClientBase) => bind((compiled) => executeOn(client, compiled, { types }));
   return {
     dialect: "postgres",
     read: query,

@@ -5,9 +5,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** A database that was made for one purpose, and that goes with it. */
 export interface ScratchDatabase {
-  /** As in DATABASE_URL. */
   readonly url: string;
-  /** Ends the sessions on it, and deletes it. */
   drop(): Promise<void>;
 }
 

@@ -5,7 +5,6 @@ import { isStaleStatement } from "./prepared-names.ts";
 /** A value as the driver puts it on the wire. */
 export type WireValue = string | number | Buffer | null;
 
-/** One statement of a batch. */
 export interface WireStatement {
   readonly text: string;
   readonly values?: readonly WireValue[];

@@ -100,23 +100,24 @@ export function sendBatch(
   return enqueue(client, request);
 }
 
-/** How a statement of a handler or of Kysely is sent. */
 export interface ExecuteOptions {
   /** What goes before it in the same round trip. */
   readonly prefix?: readonly WireStatement[];
   /** Whether it may be kept parsed; not after a statement that may have changed what names mean. */
   readonly isCached?: boolean;
+  /** How the driver reads columns; default: as it does for handlers. */
+  readonly types?: pg.CustomTypesConfig;
 }
 
 /** Runs a statement that Kysely compiled, or that a handler wrote, and returns what Kysely expects. */
 export async function executeOn(
   client: pg.ClientBase,
   { sql, parameters }: Pick<CompiledQuery, "sql" | "parameters">,
-  { prefix = [], isCached = true }: ExecuteOptions = {},
+  { prefix = [], isCached = true, types }: ExecuteOptions = {},
 ): Promise<QueryResult<unknown>> {
   const name = isCached ? preparedName(sql) : undefined;
   // The extended protocol takes one statement at a time, so that a text cannot hide a COMMIT behind another.
-  const statement = { text: sql, values: parameters as unknown[], queryMode: "extended", name };
+  const statement = { text: sql, values: parameters as unknown[], queryMode: "extended", name, types };
   try {
     const { rows, rowCount } = await enqueue(client, new PrefixedQuery(statement, prefix));
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) };

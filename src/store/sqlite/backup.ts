@@ -22,8 +22,8 @@ export async function backupSqlite(path: string, to: string): Promise<IntegrityR
   try {
     // SQLite makes it with the rights of any new file; what it will hold is the owner's alone.
     await (await open(partial, "wx", 0o600)).close();
-    withReadOnlyDatabase(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
-    const copy = checkSqlite(partial);
+    await withReadOnlyDatabase(path, (database) => database.prepare("VACUUM INTO ?").run(partial));
+    const copy = await checkSqlite(partial);
     await syncFile(partial);
     await nameOnce(partial, to);
     await syncParentFolder(to);

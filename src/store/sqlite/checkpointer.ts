@@ -17,7 +17,6 @@ export interface CheckpointOptions {
   readonly afterMs: number;
   /** WAL length, in frames, from which it is restarted. A longer WAL writes fewer pages twice. */
   readonly restartFrames: number;
-  /** The code of the thread. */
   readonly code: URL;
 }
 

@@ -7,10 +7,11 @@ import {
   type SourceTable,
   type SourceValue,
 } from "../copy.ts";
-import { assertCurrent, SELECT_SCHEMA } from "../integrity.ts";
+import { SELECT_SCHEMA } from "../inspection.ts";
+import { assertCurrent } from "../integrity.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { transientReason } from "./database-errors.ts";
-import { assertReadable } from "./database-file.ts";
+import { assertReadable, inUseError } from "./database-file.ts";
 
 /**
  * Opens a database to be copied, and locks every other process out of it until it is closed.
@@ -52,8 +53,7 @@ function lock(database: DatabaseSync, path: string): void {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT; PRAGMA query_only = ON");
   } catch (cause) {
     if (transientReason(cause) === undefined) throw cause;
-    const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-    throw new MaintenanceError(words, { cause });
+    throw inUseError(path, cause);
   }
 }
 
@@ -82,25 +82,14 @@ interface TableRange {
 const ROW_IDS = ["_rowid_", "rowid", "oid"];
 
 function* rowsOf(database: DatabaseSync, { table, columns, after }: TableRange): Generator<SourceRow> {
-  const list = columns.map(quoted).join(", ");
   const rowId = rowIdOf(database, table);
-  if (rowId === undefined) {
-    // Without row ids the order of the key is the same in each run, since the source does not change.
-    let index = BigInt(after ?? 0);
-    const statement = database.prepare(`SELECT ${list} FROM ${quoted(table)} LIMIT -1 OFFSET ?`);
-    statement.setReturnArrays(true);
-    for (const values of statement.iterate(index)) {
-      index += 1n;
-      yield { position: String(index), values: values as unknown as SourceValue[] };
-    }
-    return;
-  }
-  const where = after === undefined ? "" : `WHERE ${rowId} > ?`;
-  const statement = database.prepare(
-    `SELECT ${rowId}, ${list} FROM ${quoted(table)} ${where} ORDER BY ${rowId}`,
-  );
+  const beyond = after === undefined ? "" : `WHERE ${rowId} > ${BigInt(after)}`;
+  // Without row ids the order of the key is the same in each run, since the source does not change.
+  const range = rowId === undefined ? `LIMIT -1 OFFSET ${BigInt(after ?? 0)}` : `${beyond} ORDER BY ${rowId}`;
+  const selected = [rowId ?? "row_number() OVER ()", ...columns.map(quoted)].join(", ");
+  const statement = database.prepare(`SELECT ${selected} FROM ${quoted(table)} ${range}`);
   statement.setReturnArrays(true);
-  for (const row of statement.iterate(...(after === undefined ? [] : [BigInt(after)]))) {
+  for (const row of statement.iterate()) {
     const [position, ...values] = row as unknown as SourceValue[];
     yield { position: String(position), values };
   }

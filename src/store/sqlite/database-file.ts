@@ -5,18 +5,23 @@ import { MaintenanceError, MigrationError } from "../store-errors.ts";
 /** Another process may be recovering or closing the file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-export function openReadOnly(path: string): DatabaseSync {
-  return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-}
-
 /** Runs `look` with a read-only connection. @throws the driver's error for a file that is not a database */
-export function withReadOnlyDatabase<T>(path: string, look: (database: DatabaseSync) => T): T {
-  const database = openReadOnly(path);
+export async function withReadOnlyDatabase<T>(
+  path: string,
+  look: (database: DatabaseSync) => T | Promise<T>,
+): Promise<T> {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
-    return look(database);
+    return await look(database);
   } finally {
     database.close();
   }
+}
+
+/** Why a database that another process has locked cannot be copied or replaced. */
+export function inUseError(path: string, cause: unknown): MaintenanceError {
+  const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
+  return new MaintenanceError(words, { cause });
 }
 
 const SELECT_TABLES =
@@ -27,33 +32,27 @@ const NAMED = 3;
  * Looks at a file before anything is written to it: another program's database must get no tables and no WAL.
  * @throws MigrationError for a database that is not Oncehook's; the driver's error for a file that is none
  */
-export function assertOwnFile(path: string): void {
-  const { size, isFolder } = statFile(path);
-  if (isFolder) throw new MigrationError(`DATABASE_URL: ${path} is a folder; name a file in it`);
-  if (size === 0) return;
-  const tables = withReadOnlyDatabase(path, (database) => database.prepare(SELECT_TABLES).all()).map(
-    ({ name }) => String(name),
-  );
+export async function assertOwnFile(path: string): Promise<void> {
+  const stats = statSync(path);
+  if (stats.isDirectory()) throw new MigrationError(`DATABASE_URL: ${path} is a folder; name a file in it`);
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (cause) {
+    // SQLite itself would only say that it cannot open the file.
+    const words = `this user may not read and write ${path}, which belongs to the user ${stats.uid}`;
+    throw new MigrationError(`DATABASE_URL: ${words}; start as that one, or give it to this one (chown)`, {
+      cause,
+    });
+  }
+  if (stats.size === 0) return;
+  const found = await withReadOnlyDatabase(path, (database) => database.prepare(SELECT_TABLES).all());
+  const tables = found.map(({ name }) => String(name));
   if (tables.length === 0 || tables.includes("oncehook_schema")) return;
   const more = tables.length > NAMED ? ", …" : "";
   throw new MigrationError(
     `DATABASE_URL: ${path} holds tables, and none of Oncehook's (${tables.slice(0, NAMED).join(", ")}${more}). Name a ` +
       "file that does not exist yet; handlers bring their own tables into it.",
   );
-}
-
-/** SQLite itself would say of both that it cannot open the file. @throws MigrationError for a file of another user */
-function statFile(path: string): { size: number; isFolder: boolean } {
-  const stats = statSync(path);
-  try {
-    accessSync(path, constants.R_OK | constants.W_OK);
-  } catch (cause) {
-    const words = `this user may not read and write ${path}, which belongs to the user ${stats.uid}`;
-    throw new MigrationError(`DATABASE_URL: ${words}; start as that one, or give it to this one (chown)`, {
-      cause,
-    });
-  }
-  return { size: stats.size, isFolder: stats.isDirectory() };
 }
 
 /** @throws MaintenanceError for what is no file, or not for this user; SQLite itself would only say that it cannot open it */

@@ -46,7 +46,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   makePrivateFolder(dirname(options.path));
   const createdFile = existsSync(options.path) ? undefined : options.path;
   // Only where there is none: to open and close a file takes away every lock that this process has on it.
-  if (createdFile === undefined) assertOwnFile(options.path);
+  if (createdFile === undefined) await assertOwnFile(options.path);
   else closeSync(openSync(options.path, "a", 0o600));
   const inode = statSync(options.path).ino;
   const writer = new Connection(options.path, options.onStatement);

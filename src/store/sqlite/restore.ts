@@ -6,7 +6,7 @@ import { makePrivateFolder, syncFile, syncParentFolder } from "../../files/index
 import type { IntegrityReport } from "../integrity.ts";
 import { MaintenanceError } from "../store-errors.ts";
 import { primaryCode, transientReason } from "./database-errors.ts";
-import { assertReadable } from "./database-file.ts";
+import { assertReadable, inUseError } from "./database-file.ts";
 import { checkSqlite, FILE_INTACT } from "./inspect.ts";
 
 /** https://sqlite.org/rescode.html: a file in which nothing can be read any more is replaced all the same. */
@@ -26,7 +26,6 @@ export interface RestoreOptions {
   readonly path: string;
   /** Whose database it is to be: a copy of another environment's is refused. */
   readonly environment: string;
-  /** Names what is kept. */
   readonly now: Date;
 }
 
@@ -52,7 +51,7 @@ export async function restoreSqlite({
     await giveToOwner(partial, path);
     await syncFile(partial);
     // What is checked is what will be used.
-    const copy = soundCopy(partial, from, environment);
+    const copy = await soundCopy(partial, from, environment);
     const keptAs = `${path}.before-${now.toISOString().replace(/[:.]/g, "-")}`;
     const wasThere = await replace(path, partial, keptAs);
     return { copy, keptAs: wasThere ? keptAs : undefined };
@@ -100,8 +99,8 @@ async function giveToOwner(partial: string, path: string): Promise<void> {
   await chown(partial, uid, gid);
 }
 
-function soundCopy(file: string, name: string, environment: string): IntegrityReport {
-  const copy = checkSqlite(file);
+async function soundCopy(file: string, name: string, environment: string): Promise<IntegrityReport> {
+  const copy = await checkSqlite(file);
   const fatal = copy.invariants.filter((one) => one.violations > 0 && one.name === FILE_INTACT);
   if (copy.contents === undefined || fatal.length > 0) {
     const why = fatal.flatMap(({ message, examples }) => `not true: ${message}: ${examples.join(", ")}`);
@@ -159,7 +158,6 @@ function locked(path: string): DatabaseSync | undefined {
     const code = primaryCode(cause);
     if (code !== undefined && DAMAGED.has(code)) return undefined;
     if (transientReason(cause) === undefined) throw cause;
-    const words = `${path} is in use; stop the receiver first, and keep its service manager from starting it`;
-    throw new MaintenanceError(words, { cause });
+    throw inUseError(path, cause);
   }
 }

@@ -68,7 +68,7 @@ describe.concurrent("the check of a registered address that leads nowhere", () =
     const found = await reach(`http://127.0.0.1:${port}${PATH}`);
     silent.close();
     expect(found).toMatchObject(notReached(/ did not answer within 5 s\. Does a firewall/));
-    expect(found.durationMs).toBeGreaterThan(4_900);
+    expect(found.duration_ms).toBeGreaterThan(4_900);
   });
 
   it("the check reports a connection that was closed without a response", async ({ expect }) => {

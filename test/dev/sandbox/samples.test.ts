@@ -15,7 +15,7 @@ async function dataOf(
 ): Promise<Record<string, unknown>> {
   const samples = await samplesOf(createRegistry(builtIn, own), NOW);
   return Object.fromEntries(
-    samples.map(({ eventType, version, sample }) => [`${eventType} ${version}`, sample.data]),
+    samples.map(({ event_type, version, sample }) => [`${event_type} ${version}`, sample.data]),
   );
 }
 

@@ -1,6 +1,6 @@
-import type { Config } from "../../config/index.ts";
-import { systemClock } from "../../domain/index.ts";
-import type { Handler } from "../../handlers/index.ts";
+import type { Config } from "../config/index.ts";
+import { systemClock } from "../domain/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import {
   type CopyPair,
   type CopyProgress,
@@ -8,67 +8,46 @@ import {
   type CopyTarget,
   type Fingerprint,
   FingerprintSum,
-  type IntegrityReport,
   isWrongKey,
   MaintenanceError,
   type Migration,
   NEWEST_SCHEMA,
+  NOT_COPIED,
   type SourceRow,
+  type SourceTable,
   toPostgresText,
   WRONG_KEY,
-} from "../../store/index.ts";
-import { allMigrations } from "../handlers.ts";
-import { databaseName, verifyDatabase, withMaintenanceError } from "../maintenance.ts";
-import { connectStore, keyStamp } from "../open-store.ts";
-import { assertEmpty, isEmpty, planCopy } from "./plan-copy.ts";
+} from "../store/index.ts";
+import { allMigrations } from "./handlers.ts";
+import { databaseName, verifyDatabase, withMaintenanceError } from "./maintenance.ts";
+import { connectStore, keyStamp } from "./open-store.ts";
 
 export interface CopyRequest {
-  /** The SQLite file. */
   readonly from: string;
-  /** Its database is the target. */
   readonly config: Config;
   readonly handlers: readonly Handler[];
   readonly migrations: readonly Migration[];
   /** Tables of handlers that stay behind. */
   readonly skip: readonly string[];
-  /** Called after each batch. */
   onProgress(table: string, copied: number, rows: number): void;
 }
 
-export interface CopiedTable {
-  readonly table: string;
-  readonly rows: number;
-}
+export type CopyReport = Awaited<ReturnType<typeof copyDatabase>>;
 
-export interface CopyReport {
-  readonly from: string;
-  readonly to: string;
-  /** Whether an earlier run had copied a part. */
-  readonly continued: boolean;
-  /** Whether an earlier run had copied everything, so that nothing was left to copy. */
-  readonly wasComplete: boolean;
-  /** Every row of them was compared. */
-  readonly tables: readonly CopiedTable[];
-  readonly notCopied: readonly CopiedTable[];
-  /** The target, checked against the invariants. */
-  readonly checked: IntegrityReport;
-}
-
-/** What one transaction of the target holds at most. */
 const BATCH = { rows: 500, bytes: 4 * 1_024 * 1_024 };
 
 /**
  * Copies an SQLite database to PostgreSQL, or continues where an earlier run ended, and compares every row at the end.
  * @throws MaintenanceError, MigrationError or StartError; the source is never changed
  */
-export async function copyDatabase(request: CopyRequest): Promise<CopyReport> {
+export async function copyDatabase(request: CopyRequest) {
   const { from, config } = request;
   const { database } = config;
   if (database.kind !== "postgres")
     throw new MaintenanceError(
       "--to: the target must be a PostgreSQL database, as postgres://user@host/name",
     );
-  const { openCopySource } = await import("../../store/sqlite/index.ts");
+  const { openCopySource } = await import("../store/sqlite/index.ts");
   const source = await withMaintenanceError(
     `${from} cannot be copied`,
     async () => openCopySource(from),
@@ -88,7 +67,6 @@ export async function copyDatabase(request: CopyRequest): Promise<CopyReport> {
   }
 }
 
-/** Before the target is touched. */
 function assertCopyable({ schema, settings }: CopySource, { from, config }: CopyRequest): void {
   const environment = settings.get("environment");
   if (environment !== undefined && environment !== config.environment)
@@ -108,7 +86,7 @@ function assertCopyable({ schema, settings }: CopySource, { from, config }: Copy
 }
 
 async function copyTo(url: string, source: CopySource, request: CopyRequest) {
-  const { openCopyTarget } = await import("../../store/postgres/index.ts");
+  const { openCopyTarget } = await import("../store/postgres/index.ts");
   const target = await openCopyTarget(url);
   try {
     const { pairs, left } = planCopy(source, target, request.skip);
@@ -116,6 +94,7 @@ async function copyTo(url: string, source: CopySource, request: CopyRequest) {
     const progress = target.progress ?? { from, positions: {} };
     const expected = (pair: CopyPair) => fingerprintOf(source, pair);
     const report = (found: readonly Fingerprint[], wasComplete: boolean) => ({
+      /** Whether an earlier run had copied a part; with `wasComplete` it had copied everything. */
       continued: target.progress !== undefined,
       wasComplete,
       tables: pairs.map(({ to }, index) => ({ table: to, rows: found[index]?.rows ?? 0 })),
@@ -144,7 +123,6 @@ interface CopyState extends Pick<CopyRequest, "from" | "onProgress"> {
   readonly positions: CopyProgress["positions"];
 }
 
-/** @returns the positions after it */
 async function copyTable(
   source: CopySource,
   target: CopyTarget,
@@ -187,4 +165,96 @@ function fingerprintOf(source: CopySource, { from, fromColumns, toColumns }: Cop
       toColumns,
     );
   return sum.result();
+}
+
+/** Which table goes where, those that others point to first. @throws MaintenanceError where rows would be left behind unasked */
+function planCopy(source: CopySource, target: CopyTarget, skip: readonly string[]) {
+  const ahead = target.migrations.filter((name) => !source.migrations.includes(name));
+  if (ahead.length > 0)
+    throw new MaintenanceError(
+      `--from: these migrations were not applied to the source: ${ahead.join(", ")}. Run \`oncehook migrate\` with the ` +
+        "source as DATABASE_URL and the same configuration file first, so that both have the same tables",
+    );
+  assertSkippable(source, skip);
+  const wanted = source.tables.filter(({ name }) => !NOT_COPIED.has(name));
+  const pairs: CopyPair[] = [];
+  const left: SourceTable[] = [];
+  for (const table of wanted) {
+    const pair = skip.includes(table.name) ? undefined : pairOf(table, target);
+    if (pair === undefined) left.push(table);
+    else pairs.push(pair);
+  }
+  const lost = left.filter(({ name, rows }) => rows > 0 && !skip.includes(name));
+  if (lost.length > 0)
+    throw new MaintenanceError(
+      `the target has no such tables, and their rows would stay behind: ${lost.map(({ name, rows }) => `"${name}" (${rows} rows)`).join(", ")}. ` +
+        "Name the handlers and migrations that make them in oncehook.config.ts or HANDLERS, or leave a table behind " +
+        "with --skip <table>",
+    );
+  return { pairs: inForeignKeyOrder(pairs, target), left };
+}
+
+function assertSkippable({ tables }: CopySource, skip: readonly string[]): void {
+  const wrong = skip.find(
+    (name) => name.startsWith("oncehook_") || !tables.some((table) => table.name === name),
+  );
+  if (wrong === undefined) return;
+  const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("oncehook_"));
+  throw new MaintenanceError(
+    `--skip: got "${wrong}", expected a table of your own: ${own.join(", ") || "there is none"}`,
+  );
+}
+
+function pairOf(from: SourceTable, { tables }: CopyTarget): CopyPair | undefined {
+  const to =
+    tables.find(({ name }) => name === from.name) ?? tables.find(({ name }) => isSame(name, from.name));
+  if (to === undefined) return undefined;
+  const toColumns = to.columns.filter(({ isGenerated }) => !isGenerated);
+  const fromColumns = toColumns.map((column) => from.columns.find((name) => isSame(name, column.name)));
+  const missing = toColumns
+    .filter((_column, index) => fromColumns[index] === undefined)
+    .map(({ name }) => name);
+  const surplus = from.columns.filter((name) => !to.columns.some((column) => isSame(column.name, name)));
+  if (missing.length + surplus.length > 0)
+    throw new MaintenanceError(
+      `table "${from.name}" has other columns in the target: ${[...missing, ...surplus].join(", ")} ` +
+        `${missing.length + surplus.length === 1 ? "is" : "are"} in one of both only; bring both to the same migrations`,
+    );
+  return { from, fromColumns: fromColumns as string[], to: to.name, toColumns };
+}
+
+/** SQLite ignores the case of names; PostgreSQL lowers one without quotes. */
+const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+
+/** A row is stored after those that its foreign keys point to. */
+function inForeignKeyOrder(pairs: readonly CopyPair[], { tables }: CopyTarget): CopyPair[] {
+  const ordered: CopyPair[] = [];
+  const visited = new Set<string>();
+  const visit = (pair: CopyPair): void => {
+    if (visited.has(pair.to)) return;
+    visited.add(pair.to);
+    const { pointsTo = [] } = tables.find(({ name }) => name === pair.to) ?? {};
+    for (const other of pairs) if (pointsTo.includes(other.to)) visit(other);
+    ordered.push(pair);
+  };
+  for (const pair of pairs) visit(pair);
+  return ordered;
+}
+
+const filledOf = ({ tables }: CopyTarget, pairs: readonly CopyPair[]) =>
+  tables.filter(({ name, isEmpty }) => !isEmpty && pairs.some(({ to }) => to === name));
+
+function isEmpty(target: CopyTarget, pairs: readonly CopyPair[]): boolean {
+  return filledOf(target, pairs).length === 0;
+}
+
+/** A copy into rows that are there already could not be told from them. @throws MaintenanceError */
+function assertEmpty(target: CopyTarget, pairs: readonly CopyPair[]): void {
+  const filled = filledOf(target, pairs);
+  if (filled.length === 0) return;
+  throw new MaintenanceError(
+    `the target has rows of its own in ${filled.map(({ name }) => `"${name}"`).join(", ")}; a copy needs an empty ` +
+      "database, in which no receiver has served. If an earlier run copied everything and a receiver has served there since, " +
+      "nothing is left to copy. Otherwise create an empty one; rows that only a migration inserted can be deleted there",
+  );
 }

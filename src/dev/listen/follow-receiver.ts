@@ -1,8 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { UserError } from "../user-error.ts";
-import type { CapturedRequest } from "./capture-stream.ts";
-import { captureLines } from "./capture-stream.ts";
-import { Disconnected } from "./disconnected.ts";
+import { type CapturedRequest, captureLines, Disconnected } from "./capture-stream.ts";
 
 export interface FollowOptions {
   /** Of the receiver: its CALLBACK_BASE_URL. */
@@ -23,7 +20,7 @@ const LONGEST_DELAY_MS = 10_000;
 /**
  * Every request that the receiver gets, in its order and once: over one connection after another, each of which goes on
  * behind the request before.
- * @throws UserError where the next connection would end in the same way
+ * @throws Disconnected where the next connection would end in the same way
  */
 export async function* followReceiver(options: FollowOptions): AsyncGenerator<CapturedRequest, void, void> {
   const { signal, log } = options;
@@ -37,8 +34,7 @@ export async function* followReceiver(options: FollowOptions): AsyncGenerator<Ca
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Disconnected)) throw error;
-      if (!shouldRetry(error, progress)) throw new UserError(error.message, { cause: error });
+      if (!(error instanceof Disconnected) || !shouldRetry(error, progress)) throw error;
       if (progress.failures === 0) log(`${error.message}; trying again`);
       const delay = Math.max(error.retryAfterMs, retryDelay(progress.failures));
       progress.failures += 1;
@@ -62,7 +58,7 @@ async function* readConnection(options: FollowOptions, progress: Progress): Asyn
   const { from, token, signal, log } = options;
   const isAgain = progress.wasConnected;
   const url = captureUrl(from, progress.position, options);
-  for await (const line of captureLines({ url, token, signal })) {
+  for await (const line of captureLines(url, token, signal)) {
     if (line.line !== "hello") progress.failures = 0;
     switch (line.line) {
       case "hello":

@@ -1,32 +1,115 @@
+import { existsSync, readFileSync } from "node:fs";
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { CONFIG_FILE_NAMES } from "../../config/index.ts";
-import { fileErrorText } from "../../domain/index.ts";
-import { PACKAGE_FOLDER, packageManifest } from "../own-package.ts";
-import { UserError } from "../user-error.ts";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { CONFIG_FILE_NAMES } from "../config/index.ts";
+import { fileErrorText, shellWord } from "../domain/index.ts";
+import { PACKAGE_FOLDER, packageManifest } from "./own-package.ts";
+import { UserError } from "./user-error.ts";
 
-export interface Scaffolded {
-  /** Paths from the project's folder. */
-  readonly written: readonly string[];
-  /** Files of the user's that are as they were. */
-  readonly kept: readonly string[];
+export async function init(named: string): Promise<void> {
+  const folder = resolve(named);
+  if (folder === resolve(PACKAGE_FOLDER))
+    throw new UserError(
+      "this is Oncehook's own folder; name the one of your project, such as: init ../my-receiver",
+    );
+  // Read first: invalid JSON is reported before anything is written.
+  manifestIn(folder);
+  const done = await scaffold(folder);
+  process.stdout.write(`${report(folder, done)}\nNext:\n\n${indented(nextSteps(folder))}\n`);
+}
+
+function report(folder: string, { written, kept }: Awaited<ReturnType<typeof scaffold>>): string {
+  const yours = kept.length === 0 ? "" : `\nYours, and left as it was: ${kept.join(", ")}\n`;
+  return `Written to ${folder}:\n\n${indented(written)}${yours}`;
+}
+
+function indented(lines: readonly string[]): string {
+  return lines.map((line) => `  ${line}\n`).join("");
+}
+
+interface Manifest {
+  readonly type?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly scripts?: Readonly<Record<string, string>>;
+}
+
+const SAMPLE = `npx oncehook send parcel_shipped --data '{"parcel_id":"p1","weight_grams":250}'`;
+
+/** The commands that come next, to be typed in the current folder, one after the other. */
+function nextSteps(folder: string): string[] {
+  const place = relative(process.cwd(), folder);
+  return [
+    ...(place === "" ? [] : [`cd ${shellWord(place)}`]),
+    ...packageSteps(folder),
+    ...runSteps(folder),
+    `${SAMPLE}    # in another terminal`,
+  ];
+}
+
+/** An existing package.json is not changed: what it lacks is typed. */
+function runSteps(folder: string): string[] {
+  if (!existsSync(join(folder, "package.json"))) return ["npm test", "npm start"];
+  const { scripts = {}, dependencies = {}, devDependencies = {} } = manifestIn(folder);
+  // The one that init wrote has all of it.
+  if (scripts.start === START) return ["npm test", "npm start"];
+  const hasNode = dependencies.node !== undefined || devDependencies.node !== undefined;
+  const node = hasNode ? [] : ["npm install --save-dev --allow-scripts=node node@24"];
+  if (scripts.start !== undefined)
+    return [...node, 'node --test "test/**/*.test.ts"', "node_modules/.bin/oncehook serve"];
+  return [
+    ...node,
+    `npm pkg set scripts.start=${shellWord(START)}`,
+    'node --test "test/**/*.test.ts"',
+    "npm start",
+  ];
+}
+
+function packageSteps(folder: string): string[] {
+  const manifest = manifestIn(folder);
+  const isMissing = manifest.dependencies?.zod === undefined && manifest.devDependencies?.zod === undefined;
+  const zod = isMissing ? " zod" : "";
+  const module = manifest.type === "module" ? [] : ["npm pkg set type=module"];
+  if (isInstalled(folder)) return [...module, `npm install${zod}`];
+  const tarball = `oncehook-${packageManifest().version}.tgz`;
+  // An installed package holds what its build wrote, and not what the build needs.
+  const flags = PACKAGE_FOLDER.includes(`${sep}node_modules${sep}`) ? " --ignore-scripts" : "";
+  const source = shellWord(relative(folder, PACKAGE_FOLDER) || ".");
+  return [...module, `npm pack${flags} ${source}`, `npm install ./${tarball}${zod}`];
+}
+
+/** The package.json of the folder. @throws UserError where it is none */
+function manifestIn(folder: string): Manifest {
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return {};
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new UserError(`${file}: is no JSON that can be read; nothing was changed`, { cause });
+  }
+}
+
+/** As Node looks for a package: here, and in every folder above. */
+function isInstalled(folder: string): boolean {
+  const here = resolve(folder);
+  if (existsSync(join(here, "node_modules", "oncehook", "package.json"))) return true;
+  return dirname(here) === here ? false : isInstalled(dirname(here));
 }
 
 /**
  * Writes a project's first files. Nothing is written where one of them is there already.
  * @throws UserError that names those
  */
-export async function scaffold(folder: string): Promise<Scaffolded> {
+async function scaffold(folder: string) {
   const own = await ownFiles();
   const inTheWay = await present(folder, [
     ...new Set([...own.map(({ path }) => path), ...CONFIG_FILE_NAMES]),
   ]);
-  if (inTheWay.length > 0) {
+  if (inTheWay.length > 0)
     throw new UserError(
       `${inTheWay.join(", ")}: already in ${folder}, and nothing is written over. Nothing was changed; name an empty ` +
         "folder, or take the files away first",
     );
-  }
   const around = await sharedFiles(folder);
   const kept = await present(
     folder,
@@ -80,14 +163,12 @@ async function write(folder: string, { path, text }: ProjectFile, flag: "wx" | "
   await writeFile(file, text, { flag });
 }
 
-/** A file of the project that is made, with its path from the project's folder. */
 interface ProjectFile {
   readonly path: string;
   readonly text: string;
 }
 
 const TEMPLATES = join(PACKAGE_FOLDER, "templates", "init");
-/** What only a new project can have. */
 const OWN = [
   "oncehook.config.ts",
   "handlers/parcel-shipped.ts",
@@ -96,19 +177,17 @@ const OWN = [
 ] as const;
 
 /** Without `exec`, npm's shell would keep SIGTERM from the receiver, and leave it behind. */
-export const START = "exec oncehook serve";
+const START = "exec oncehook serve";
 /** Node succeeds where it finds no test at all. */
 const TEST = 'ls test/*.test.ts > /dev/null && node --test "test/**/*.test.ts"';
 
 /** Lines without which a secret or a database would end up in version control. */
 const IGNORED = ["node_modules/", "data/", ".env", ".env.*", "!.env.example"] as const;
 
-/** What `init` always writes, and for which there must be room. */
 function ownFiles(): Promise<ProjectFile[]> {
   return Promise.all(OWN.map(template));
 }
 
-/** What an existing project has already, and keeps. */
 async function sharedFiles(folder: string): Promise<ProjectFile[]> {
   return [{ path: "package.json", text: manifestText(folder) }, await template("tsconfig.json")];
 }

@@ -1,9 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { UserError } from "../user-error.ts";
-import type { CapturedRequest } from "./capture-stream.ts";
-import { errorCode, isTlsError, tlsAdvice } from "./disconnected.ts";
+import { type CapturedRequest, Disconnected, errorCode, isTlsError, tlsAdvice } from "./capture-stream.ts";
 
 export interface Delivered {
   readonly status: number;
@@ -21,20 +19,8 @@ export interface DeliverOptions {
 }
 
 /** Hop-by-hop headers (RFC 9110 §7.6.1), and those set again for this connection. */
-const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const CONNECTION_HEADER =
+  /^(connection|content-length|expect|host|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/i;
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 2_000;
@@ -44,7 +30,7 @@ const LOG_SLOW_AFTER_MS = 10_000;
  * Sends a request as it came, with the same bytes, until the server responds with any status: it may be restarted in
  * the middle, and a debugger may hold an answer up for as long as it likes.
  * @returns undefined where it was given up
- * @throws UserError where the server's TLS is not believed
+ * @throws Disconnected where the server's TLS is not believed
  */
 export async function deliver(
   request: CapturedRequest,
@@ -62,7 +48,7 @@ export async function deliver(
       return { status, durationMs: performance.now() - startedAt };
     } catch (error) {
       if (abandoned.aborted) return undefined;
-      if (isTlsError(error)) throw new UserError(tlsAdvice(to.origin, error), { cause: error });
+      if (isTlsError(error)) throw new Disconnected(tlsAdvice(to.origin, error), "never");
       if (!isSilent) log(`${to.origin} does not answer (${errorCode(error)}); callbacks wait until it does`);
       isSilent = true;
     } finally {
@@ -110,7 +96,5 @@ function endToEndHeaders(raw: readonly string[]): string[] {
   const dropped = new Set(
     named.flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase())),
   );
-  return pairs
-    .filter(([name]) => !CONNECTION_HEADERS.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()))
-    .flat();
+  return pairs.filter(([name]) => !CONNECTION_HEADER.test(name) && !dropped.has(name.toLowerCase())).flat();
 }

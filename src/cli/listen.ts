@@ -1,0 +1,218 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { styleText } from "node:util";
+import { Command } from "commander";
+import { z } from "zod";
+import { isLoopbackHost, savedAdminToken } from "../config/index.ts";
+import type { CapturedRequest, Delivered } from "../dev/listen/index.ts";
+import { fileErrorText, isJsonObject, parseJson } from "../domain/index.ts";
+import { ENV_OPTION, loadEnvFile } from "./load-configuration.ts";
+import { coloredStatus, escapedJson, escapeLines, eventColumns, timeOfDay } from "./output.ts";
+import { UsageError, UserError } from "./user-error.ts";
+
+interface GivenOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly since?: string;
+  readonly state?: string;
+  readonly json?: true;
+  readonly env?: string;
+}
+
+export function listenCommand(): Command {
+  return new Command("listen")
+    .description(
+      "Forward the callbacks of a deployed development receiver to a server on this machine, byte for byte.",
+    )
+    .requiredOption("--from <url>", "the CALLBACK_BASE_URL of the receiver, which runs with CAPTURE=on")
+    .requiredOption(
+      "--to <url>",
+      "where to send them, such as http://localhost:3000/hook; without a path each keeps its own",
+    )
+    .option("--since <time>", "start with recent callbacks, such as 10m; up to 24h (default: new ones only)")
+    .option("--state <file>", "store the position there, and resume from it")
+    .option("--json", "print a JSON object for each callback, for scripts")
+    .option(...ENV_OPTION)
+    .addHelpText("after", "\nADMIN_TOKEN, in the environment, is the receiver's. Ctrl-C ends.")
+    .action(async (given: GivenOptions) => {
+      await listen(await optionsOf(given));
+    });
+}
+
+async function optionsOf({ from, to, since, state, json, env }: GivenOptions) {
+  if (env !== undefined) loadEnvFile(env);
+  const receiver = addressOf("--from", from, "https://dev.example.com");
+  if (receiver.protocol === "http:" && !isLoopbackHost(receiver.hostname)) {
+    const words = "expected an https address: ADMIN_TOKEN and the callbacks would cross the network in clear";
+    throw new UsageError(`--from: got ${JSON.stringify(from)}, ${words}`);
+  }
+  return {
+    from: receiver,
+    to: addressOf("--to", to, "http://localhost:3000/hook"),
+    sinceSeconds: since === undefined ? undefined : secondsOf(since),
+    statePath: state,
+    isJson: json === true,
+    token: await tokenOf(receiver),
+  };
+}
+
+async function tokenOf(receiver: URL): Promise<string> {
+  const token = process.env.ADMIN_TOKEN?.trim() || (await generatedToken(receiver));
+  if (token === undefined)
+    throw new UserError(
+      "ADMIN_TOKEN: is not set; set it to the receiver's, in the environment or with --env",
+    );
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new UserError("ADMIN_TOKEN: expected printable characters without spaces");
+}
+
+/** What was generated here opens a receiver of this machine alone, and is nothing for another one to see. */
+async function generatedToken({ hostname }: URL): Promise<string | undefined> {
+  return isLoopbackHost(hostname) ? savedAdminToken(process.env, process.cwd()) : undefined;
+}
+
+function addressOf(option: string, text: string, example: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "") return url;
+  throw new UsageError(
+    `${option}: got ${JSON.stringify(text)}, expected an http(s) address such as ${example}`,
+  );
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+const LONGEST_SINCE = 86_400;
+
+function secondsOf(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
+  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN);
+  if (seconds <= LONGEST_SINCE) return seconds;
+  throw new UsageError(
+    `--since: got ${JSON.stringify(text)}, expected a time up to 24h, such as 30s, 10m or 2h`,
+  );
+}
+
+type ListenOptions = Awaited<ReturnType<typeof optionsOf>>;
+
+/** Delivers until a signal, one request after the other. @throws UserError */
+async function listen(options: ListenOptions): Promise<void> {
+  // Only now: a receiver that starts has no use for it.
+  const { deliver, Disconnected, followReceiver } = await import("../dev/listen/index.ts");
+  try {
+    await forwardAll(options, { deliver, followReceiver });
+  } catch (error) {
+    if (!(error instanceof Disconnected)) throw error;
+    throw new UserError(error.message, { cause: error });
+  }
+}
+
+type Network = Pick<typeof import("../dev/listen/index.ts"), "deliver" | "followReceiver">;
+
+async function forwardAll(options: ListenOptions, { followReceiver, deliver }: Network): Promise<void> {
+  const { from, to, statePath, isJson } = options;
+  const state = statePath === undefined ? undefined : stateFile(statePath, from);
+  const { stopping, abandoned } = onSignals();
+  let delivered = 0;
+  let isDelivering = false;
+  stopping.addEventListener("abort", () => {
+    if (isDelivering) log("finishing the current delivery; Ctrl-C again aborts it");
+  });
+  const requests = followReceiver({
+    ...options,
+    position: state?.position,
+    signal: stopping,
+    log,
+    onConnected(place, isAgain) {
+      state?.write(place);
+      if (!isAgain) log(`listening to ${from.href}, for ${to.href}; Ctrl-C ends`);
+    },
+  });
+  for await (const request of requests) {
+    isDelivering = true;
+    const answer = await deliver(request, { to, log, stopping, abandoned });
+    isDelivering = false;
+    if (answer === undefined) break;
+    delivered += 1;
+    state?.write(request.at);
+    process.stdout.write(`${isJson ? callbackJson(request, answer) : callbackLine(request, answer)}\n`);
+  }
+  log(`${delivered} delivered`);
+}
+
+/** On standard error, so that standard output holds the callbacks alone. */
+function log(words: string): void {
+  process.stderr.write(
+    `${styleText("dim", `oncehook: ${escapeLines(words)}`, { stream: process.stderr })}\n`,
+  );
+}
+
+/** The first signal lets the delivery under way end, so that it is noted; the second does not wait for it. */
+function onSignals(): { readonly stopping: AbortSignal; readonly abandoned: AbortSignal } {
+  const stopping = new AbortController();
+  const abandoned = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const)
+    process.on(name, () => (stopping.signal.aborted ? abandoned : stopping).abort());
+  return { stopping: stopping.signal, abandoned: abandoned.signal };
+}
+
+const STATE_SCHEMA = z.object({ from: z.string(), place: z.string() });
+
+function stateFile(path: string, from: URL) {
+  return {
+    position: read(path, from.href),
+    write(place: string): void {
+      // Whole or not at all, also when this process is killed meanwhile.
+      const written = `${path}.${process.pid}`;
+      try {
+        writeFileSync(written, `${JSON.stringify({ from: from.href, place })}\n`, { mode: 0o600 });
+        renameSync(written, path);
+      } catch (cause) {
+        throw new UserError(`--state: "${path}" cannot be written: ${(cause as Error).message}`, { cause });
+      }
+    },
+  };
+}
+
+function read(path: string, from: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UserError(`--state: got "${path}", which ${fileErrorText(cause)}`, { cause });
+  }
+  const state = STATE_SCHEMA.safeParse(parseJson(text));
+  if (!state.success)
+    throw new UserError(`--state: "${path}" is not what this command writes; name another file`);
+  if (state.data.from === from) return state.data.place;
+  throw new UserError(`--state: "${path}" is of ${state.data.from}, not of --from; name another file`);
+}
+
+/** Type and id of the event, unverified: the type from the header, else from the body. */
+function describeRequest({ headers, body }: CapturedRequest) {
+  const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "x-event-type");
+  const event = parseJson(Buffer.from(body, "base64").toString());
+  const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : null);
+  const { event_type, event_id } = isJsonObject(event) ? event : {};
+  return {
+    eventType: text(headers[at + 1] && at !== -1 ? headers[at + 1] : event_type),
+    eventId: text(event_id),
+  };
+}
+
+export function callbackLine(request: CapturedRequest, { status, durationMs }: Delivered): string {
+  const { eventType, eventId } = describeRequest(request);
+  const what = eventColumns(eventType, eventId).join("  ");
+  return `${timeOfDay(request.received_at)}  ${what}  ${coloredStatus(status)}  ${Math.round(durationMs)} ms`;
+}
+
+function callbackJson(request: CapturedRequest, { status, durationMs }: Delivered): string {
+  const { eventType, eventId } = describeRequest(request);
+  return escapedJson({
+    received_at: request.received_at,
+    event_type: eventType,
+    event_id: eventId,
+    method: request.method,
+    url: request.url,
+    status,
+    duration_ms: Math.round(durationMs * 10) / 10,
+  });
+}
