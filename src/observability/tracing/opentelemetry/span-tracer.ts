@@ -13,7 +13,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { type EventKey, keyText, type Outcome, readableError } from "../../../domain/index.ts";
-import type { DeliverySpan, RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../tracer.ts";
+import type { DeliverySpan, RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../index.ts";
 
 export interface ErrorDescription {
   readonly describe: (error: unknown) => string;
