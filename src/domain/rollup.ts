@@ -62,24 +62,11 @@ export function latencyQuantile(
   return BOUNDS_MS.at(-1) ?? null;
 }
 
-/** Counts by source and subject, until they are written down. */
-export interface SourceCounts<Subject> {
-  add(source: string, subject: Subject, by?: number): void;
-  /** Returns the counts since the last call, and resets them. */
-  take(): SourceCount<Subject>[];
-}
-
-export interface SourceCount<Subject> {
-  readonly source: string;
-  readonly subject: Subject;
-  readonly count: number;
-}
-
-/** Subjects are compared as the keys of a `Map` are. */
-export function createSourceCounts<Subject>(): SourceCounts<Subject> {
+/** Counts by source and subject, until they are written down; subjects are compared as the keys of a `Map` are. */
+export function createSourceCounts<Subject>() {
   let sources = new Map<string, Map<Subject, number>>();
   return {
-    add(source, subject, by = 1) {
+    add(source: string, subject: Subject, by = 1): void {
       let subjects = sources.get(source);
       if (subjects === undefined) {
         subjects = new Map();
@@ -87,6 +74,7 @@ export function createSourceCounts<Subject>(): SourceCounts<Subject> {
       }
       subjects.set(subject, (subjects.get(subject) ?? 0) + by);
     },
+    /** Returns the counts since the last call, and resets them. */
     take() {
       const taken = [...sources].flatMap(([source, subjects]) =>
         [...subjects].map(([subject, count]) => ({ source, subject, count })),

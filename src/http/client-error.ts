@@ -13,28 +13,23 @@ const CODES: Readonly<Record<string, FaultCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
-/** What never becomes a request in Node's eyes, or stops being one while it arrives. */
-export interface ClientErrors {
-  /** Answers by hand, since Node gives the socket alone, and logs what is known. */
-  respond(error: NodeJS.ErrnoException, socket: Socket): void;
-  /** A request has started on this socket; its own ending is logged, with what `answer` said. */
-  requestStarted(socket: Socket): void;
-  requestEnded(socket: Socket): void;
-  codeFor(socket: Socket): FaultCode | undefined;
-}
+export type ClientErrors = ReturnType<typeof createClientErrors>;
 
+/** What never becomes a request in Node's eyes, or stops being one while it arrives. */
 export function createClientErrors({
   callbackLog,
   onAnswered: count,
   clock,
-}: ClientErrorDependencies): ClientErrors {
+}: Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">) {
   const inFlight = new WeakSet<Socket>();
   const answered = new WeakMap<Socket, FaultCode>();
   return {
-    requestStarted: (socket) => void inFlight.add(socket),
-    requestEnded: (socket) => void inFlight.delete(socket),
-    codeFor: (socket) => answered.get(socket),
-    respond(error, socket) {
+    /** A request has started on this socket; its own ending is logged, with what `respond` said. */
+    requestStarted: (socket: Socket) => void inFlight.add(socket),
+    requestEnded: (socket: Socket) => void inFlight.delete(socket),
+    codeFor: (socket: Socket) => answered.get(socket),
+    /** Responds by hand, since Node gives the socket alone, and logs what is known. */
+    respond(error: NodeJS.ErrnoException, socket: Socket): void {
       if (error.code === "ECONNRESET" || !socket.writable) {
         socket.destroy();
         return;
@@ -61,8 +56,6 @@ export function createClientErrors({
     },
   };
 }
-
-type ClientErrorDependencies = Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">;
 
 /** Nothing of the request is known but where it came from and what the parser said. */
 function logEntryOf(

@@ -23,13 +23,6 @@ export interface DropLogDependencies {
   readonly add: (row: CallbackLogEntry) => boolean;
 }
 
-/** Counts what the bounds leave out of the log, and says it once a minute for each reason and outcome: how many, since when. */
-export interface DropLog {
-  note(reason: DropReason, callback: DroppedCallback): void;
-  /** Says what was not said yet. */
-  close(): void;
-}
-
 const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 1_000;
 
@@ -52,7 +45,8 @@ interface DropCount {
   count: number;
 }
 
-export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog {
+/** Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when. */
+export function createDropLog({ clock, log, add }: DropLogDependencies) {
   let counts = new Map<string, DropCount>();
   /** Rows that found no room; those of the same reason and outcome join them. */
   let waiting = new Map<string, DropCount>();
@@ -75,7 +69,7 @@ export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog
   }
 
   return {
-    note(reason, { outcome, remoteAddress, url }) {
+    note(reason: DropReason, { outcome, remoteAddress, url }: DroppedCallback): void {
       const key = `${reason} ${outcome}`;
       const now = clock.now();
       let counted = counts.get(key);
@@ -89,7 +83,8 @@ export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog
       counted.last = now;
       if (counted.addresses.size < MAX_ADDRESSES) counted.addresses.add(remoteAddress);
     },
-    close() {
+    /** Reports what was not reported yet. */
+    close(): void {
       close();
       clearTimeout(timer);
       timer = undefined;

@@ -88,30 +88,26 @@ function outcomeIn(came: object | undefined): Outcome | undefined {
   return "outcome" in came ? (came.outcome as Outcome) : undefined;
 }
 
-/** Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones. */
-export interface RecentSpans {
-  /** The first one of an event stays. */
-  remember(key: EventKey, span: SpanContext): void;
-  linksTo(key: EventKey): Link[];
-  forget(key: EventKey): void;
-}
-
-/** @param most how many are known; each takes about 300 bytes */
-export function createRecentSpans(most: number): RecentSpans {
+/**
+ * Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones.
+ * @param most how many are known; each takes about 300 bytes
+ */
+export function createRecentSpans(most: number) {
   const spans = new Map<string, SpanContext>();
   return {
-    remember(key, span) {
+    /** The first one of an event stays. */
+    remember(key: EventKey, span: SpanContext): void {
       const name = keyText(key);
       if (spans.has(name)) return;
       spans.set(name, span);
       const [oldest] = spans.size > most ? spans.keys() : [];
       if (oldest !== undefined) spans.delete(oldest);
     },
-    linksTo(key) {
+    linksTo(key: EventKey): Link[] {
       const span = spans.get(keyText(key));
       return span === undefined ? [] : [{ context: span }];
     },
-    forget: (key) => void spans.delete(keyText(key)),
+    forget: (key: EventKey) => void spans.delete(keyText(key)),
   };
 }
 
@@ -120,11 +116,6 @@ const METHODS = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH",
 /** A failure waits for its retry for a minute and longer, a notification for about a second. */
 const MAX_FAILED = 10_000;
 const MAX_HANDLED = 5_000;
-
-interface LinkableSpans {
-  readonly failed: RecentSpans;
-  readonly handled: RecentSpans;
-}
 
 /**
  * @param propagator of `traceparent`
@@ -136,10 +127,7 @@ export function createSpanTracer(
   acceptsParent: boolean,
   errors: ErrorDescription,
 ): Tracer {
-  const known: LinkableSpans = {
-    failed: createRecentSpans(MAX_FAILED),
-    handled: createRecentSpans(MAX_HANDLED),
-  };
+  const known = { failed: createRecentSpans(MAX_FAILED), handled: createRecentSpans(MAX_HANDLED) };
   const parentOf = ({ headers }: RequestInfo) =>
     acceptsParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
   return {
@@ -181,7 +169,10 @@ class OtelDeliverySpan extends OtelSpan implements DeliverySpan {
   }
 }
 
-function requestSpan(phase: OtelSpan, known: LinkableSpans): RequestSpan {
+function requestSpan(
+  phase: OtelSpan,
+  known: Readonly<Record<"failed" | "handled", ReturnType<typeof createRecentSpans>>>,
+): RequestSpan {
   const spanContext = phase.span.spanContext();
   return {
     ids: { traceId: spanContext.traceId, spanId: spanContext.spanId },
