@@ -31,6 +31,20 @@ export interface CallbackLogEntry {
   readonly dropped?: DroppedCallbacks;
 }
 
+/** What a row says of a request of which nothing is known. */
+export const UNKNOWN_REQUEST = {
+  source: null,
+  eventId: null,
+  eventType: null,
+  method: "",
+  url: "",
+  remoteAddress: "",
+  requestHeaders: "{}",
+  requestBody: "",
+  responseBody: "",
+  processingMs: 0,
+} as const satisfies Partial<CallbackLogEntry>;
+
 /** Why callbacks have no row of their own, or a shortened line. */
 export type DropReason =
   /** More were refused in a minute than are logged. */

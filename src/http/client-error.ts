@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import { type CallbackLogEntry, FAULTS, type FaultCode } from "../domain/index.ts";
+import { FAULTS, type FaultCode, refused, UNKNOWN_REQUEST } from "../domain/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import { normalAddress } from "./remote-address.ts";
 
@@ -18,7 +18,7 @@ export type ClientErrors = ReturnType<typeof createClientErrors>;
 /** What never becomes a request in Node's eyes, or stops being one while it arrives. */
 export function createClientErrors({
   callbackLog,
-  onAnswered: count,
+  onAnswered,
   clock,
 }: Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">) {
   const inFlight = new WeakSet<Socket>();
@@ -35,51 +35,33 @@ export function createClientErrors({
         return;
       }
       const code = CODES[error.code ?? ""] ?? "malformed_request";
-      const body = JSON.stringify({ error: FAULTS[code].message });
+      const { status, message } = FAULTS[code];
+      const body = JSON.stringify({ error: message });
       answered.set(socket, code);
       if (!inFlight.has(socket)) {
-        const outcome = { kind: "refused", code, message: FAULTS[code].message } as const;
-        count({ outcome }, FAULTS[code].status, 0);
+        onAnswered({ outcome: refused(code) }, status, 0);
         const remoteAddress = normalAddress(socket.remoteAddress ?? "");
         if (callbackLog.admitRejected({ outcome: code, remoteAddress })) {
-          const row = logEntryOf(code, error, body, remoteAddress, clock.now());
+          const row = {
+            ...UNKNOWN_REQUEST,
+            requestId: randomUUID(),
+            receivedAt: clock.now().toISOString(),
+            remoteAddress,
+            outcome: code,
+            responseStatus: status,
+            responseBody: body,
+            error: `${code}: ${error.code ?? ""} ${error.message}`,
+          };
           callbackLog.addRefused({ outcome: code, remoteAddress, body: EMPTY_BODY, entry: () => row });
         }
       }
       // The other side may never close, and no list of connections has a socket that timed out.
       setTimeout(() => socket.destroy(), GRACE_MS).unref();
       socket.end(
-        `HTTP/1.1 ${FAULTS[code].status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `HTTP/1.1 ${status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
           `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
         () => socket.destroy(),
       );
     },
-  };
-}
-
-/** Nothing of the request is known but where it came from and what the parser said. */
-function logEntryOf(
-  code: FaultCode,
-  error: NodeJS.ErrnoException,
-  responseBody: string,
-  remoteAddress: string,
-  now: Date,
-): CallbackLogEntry {
-  return {
-    requestId: randomUUID(),
-    receivedAt: now.toISOString(),
-    source: null,
-    eventId: null,
-    eventType: null,
-    method: "",
-    url: "",
-    remoteAddress,
-    requestHeaders: "{}",
-    requestBody: "",
-    outcome: code,
-    responseStatus: FAULTS[code].status,
-    responseBody,
-    processingMs: 0,
-    error: `${code}: ${error.code ?? ""} ${error.message}`,
   };
 }

@@ -6,6 +6,7 @@ import {
   type DropReason,
   FAULTS,
   type Log,
+  UNKNOWN_REQUEST,
 } from "../domain/index.ts";
 
 /** A callback that is left out of the log. */
@@ -130,23 +131,15 @@ function entryOf(counted: DropCount): CallbackLogEntry {
   const dropped = droppedCallbacks(counted);
   const from = `${dropped.addresses}${dropped.addresses === MAX_ADDRESSES ? " or more" : ""}`;
   return {
+    ...UNKNOWN_REQUEST,
     requestId: randomUUID(),
     receivedAt: dropped.last,
-    source: null,
-    eventId: null,
-    eventType: null,
-    method: "",
     url,
-    remoteAddress: "",
-    requestHeaders: "{}",
-    requestBody: "",
     outcome,
     responseStatus: outcome in FAULTS ? FAULTS[outcome as keyof typeof FAULTS].status : 200,
-    responseBody: "",
-    processingMs: 0,
     error:
       `${MESSAGES[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
       `from ${dropped.first} to ${dropped.last}`,
-    dropped: dropped,
+    dropped,
   };
 }
