@@ -66,6 +66,11 @@ export function isRefused(value: unknown): value is Refused {
   return hasKind(value) && value.kind === "refused";
 }
 
+/** What logs, metrics and traces call an ending. */
+export function outcomeName(outcome: Outcome): Exclude<Outcome["kind"], "refused" | "failed"> | FaultCode {
+  return "code" in outcome ? outcome.code : outcome.kind;
+}
+
 /** The HTTP status of an ending: 200, or what the catalogue says (SPEC 7). */
 export function statusOf(outcome: Outcome): number {
   return "code" in outcome ? FAULTS[outcome.code].status : 200;

@@ -62,11 +62,11 @@ export function latencyQuantile(
   return BOUNDS_MS.at(-1) ?? null;
 }
 
-/** Counts by source and subject, until they are written down; subjects are compared as the keys of a `Map` are. */
-export function createSourceCounts<Subject>() {
-  let sources = new Map<string, Map<Subject, number>>();
+/** Counts by source and subject, until they are written down. */
+export function createSourceCounts() {
+  let sources = new Map<string, Map<string, number>>();
   return {
-    add(source: string, subject: Subject, by = 1): void {
+    add(source: string, subject: string, by = 1): void {
       let subjects = sources.get(source);
       if (subjects === undefined) {
         subjects = new Map();

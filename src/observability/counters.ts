@@ -1,37 +1,27 @@
-import { createSourceCounts, latencyBucket, type Outcome, type RollupCount } from "../domain/index.ts";
+import {
+  createSourceCounts,
+  latencyBucket,
+  type Outcome,
+  outcomeName,
+  type RollupCount,
+} from "../domain/index.ts";
 
 export type RollupCounts = ReturnType<typeof createRollupCounts>;
 
-interface Subject {
-  readonly outcome: string;
-  readonly bucket: number;
-}
-
 /** What a process counts of the callbacks that it answers, for the overview, until it is written down. */
 export function createRollupCounts() {
-  const counts = createSourceCounts<Subject>();
-  /** One object for each, by which they are counted: nothing is made for a callback. */
-  const subjects = new Map<string, Subject[]>();
-
-  function subjectOf(outcome: string, bucket: number): Subject {
-    let ofOutcome = subjects.get(outcome);
-    if (ofOutcome === undefined) {
-      ofOutcome = [];
-      subjects.set(outcome, ofOutcome);
-    }
-    ofOutcome[bucket] ??= { outcome, bucket };
-    return ofOutcome[bucket];
-  }
-
+  const counts = createSourceCounts();
   return {
     /** One answered callback. @param source empty where it came to none */
     note(source: string, outcome: Outcome, ms: number): void {
-      const name = "code" in outcome ? outcome.code : outcome.kind;
-      counts.add(source, subjectOf(name, latencyBucket(ms)));
+      counts.add(source, `${outcomeName(outcome)} ${latencyBucket(ms)}`);
     },
     /** Returns the counts since the last call, and resets them. */
     take: (): RollupCount[] =>
-      counts.take().map(({ source, subject, count }) => ({ source, ...subject, count })),
+      counts.take().map(({ source, subject, count }) => {
+        const [outcome = "", bucket] = subject.split(" ");
+        return { source, outcome, bucket: Number(bucket), count };
+      }),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   type DiagnosisCode,
   type DropReason,
   type Outcome,
+  outcomeName,
   withTimeout,
 } from "../domain/index.ts";
 import { sharedRender } from "./shared-render.ts";
@@ -90,10 +91,6 @@ export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
     render: sharedRender(async () => ({ contentType: registry.contentType, text: await registry.metrics() })),
     close: () => registry.clear(),
   };
-}
-
-function outcomeName(outcome: Outcome): string {
-  return "code" in outcome ? outcome.code : outcome.kind;
 }
 
 function described<Name extends keyof typeof HELP>(

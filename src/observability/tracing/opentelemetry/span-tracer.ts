@@ -12,7 +12,7 @@ import {
   type TextMapPropagator,
   trace,
 } from "@opentelemetry/api";
-import { type EventKey, keyText, type Outcome, readableError } from "../../../domain/index.ts";
+import { type EventKey, keyText, type Outcome, outcomeName, readableError } from "../../../domain/index.ts";
 import type { DeliverySpan, RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../index.ts";
 
 export interface ErrorDescription {
@@ -47,7 +47,7 @@ export class OtelSpan implements TraceSpan {
   }
 
   recordOutcome(outcome: Outcome): void {
-    this.span.setAttribute("oncehook.outcome", "code" in outcome ? outcome.code : outcome.kind);
+    this.span.setAttribute("oncehook.outcome", outcomeName(outcome));
     if (outcome.kind === "failed") this.#error(outcome.cause, outcome.code);
   }
 
