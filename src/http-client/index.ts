@@ -91,13 +91,9 @@ export async function boundedFetch(url: string, init: object = {}): Promise<Resp
       throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return new Response(Buffer.concat(chunks), { status, headers: decodedHeaders(headers) });
-}
-
-/** The body is decoded already, so it is neither compressed nor of the length that was announced. */
-function decodedHeaders(headers: Headers): Headers {
-  const copy = new Headers(headers);
-  copy.delete("content-encoding");
-  copy.delete("content-length");
-  return copy;
+  // The body is decoded already, so it is neither compressed nor of the length that was announced.
+  const decoded = new Headers(headers);
+  decoded.delete("content-encoding");
+  decoded.delete("content-length");
+  return new Response(Buffer.concat(chunks), { status, headers: decoded });
 }

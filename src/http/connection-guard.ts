@@ -5,7 +5,6 @@ import { createMinuteCounter } from "../observability/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { createSmallPieces } from "./small-pieces.ts";
 
-/** Why a connection was closed, as the log says it. */
 export const CLOSED_FOR = {
   pipelined: "they sent further requests before the response to the first (HTTP pipelining)",
   unread: "their clients did not read a response in time",
@@ -24,7 +23,6 @@ export interface GuardOptions {
 
 type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 
-/** The requests of one connection. */
 interface Turn {
   /** The response that is not flushed yet. */
   current: ServerResponse | undefined;

@@ -22,7 +22,6 @@ export type ConnectionLimit = ReturnType<typeof createConnectionLimit>;
 
 interface Connection {
   readonly socket: Socket;
-  /** Address and port of the other side. */
   readonly peer: string;
   readonly group: AddressGroup;
   requests: number;
@@ -108,7 +107,6 @@ export function createConnectionLimit({ limits, endOldestBody, report }: Connect
       connection.requests += 1;
       connection.group.idle.delete(connection);
     },
-    /** The response is out. */
     requestEnded(socket: Socket): void {
       const connection = connections.get(socket);
       if (connection === undefined) return;

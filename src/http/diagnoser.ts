@@ -16,7 +16,6 @@ export interface DiagnoserDependencies {
   readonly expected: Expected;
   readonly clock: Clock;
   readonly log: Log;
-  /** Counts a diagnosis. */
   readonly diagnosed: (code: DiagnosisCode) => void;
 }
 

@@ -46,7 +46,6 @@ export function createSmallPieces(onClosed: () => void) {
   }
 
   return {
-    /** Called with the connection of each request. */
     began(socket: Socket): void {
       const known = watched.get(socket);
       if (known !== undefined) {

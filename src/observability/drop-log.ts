@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   type CallbackLogEntry,
   type Clock,
+  DROP_REASONS,
   type DroppedCallbacks,
   type DropReason,
   FAULTS,
@@ -9,7 +10,6 @@ import {
   UNKNOWN_REQUEST,
 } from "../domain/index.ts";
 
-/** A callback that is left out of the log. */
 export interface DroppedCallback {
   readonly outcome: CallbackLogEntry["outcome"];
   readonly remoteAddress: string;
@@ -26,15 +26,6 @@ export interface DropLogDependencies {
 
 const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 1_000;
-
-const MESSAGES: Readonly<Record<DropReason, string>> = {
-  rejected_bound: "refused callbacks are not logged one by one: more than the bound in a minute",
-  unknown_address: "requests came to addresses that are no callback addresses",
-  buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
-  body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
-  output_bound:
-    "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
-};
 
 interface DropCount {
   readonly reason: DropReason;
@@ -118,7 +109,7 @@ function writeLine(log: Log, counted: DropCount): void {
   const { reason, count, addresses, first, last } = droppedCallbacks(counted);
   const { outcome, url } = counted;
   const fields = { left_out: count, reason, outcome, addresses, first, last, ...(url !== "" && { url }) };
-  log[reason === "unknown_address" ? "info" : "warn"](fields, MESSAGES[reason]);
+  log[reason === "unknown_address" ? "info" : "warn"](fields, DROP_REASONS[reason]);
 }
 
 function droppedCallbacks({ reason, count, addresses, first, last }: DropCount): DroppedCallbacks {
@@ -138,7 +129,7 @@ function entryOf(counted: DropCount): CallbackLogEntry {
     outcome,
     responseStatus: outcome in FAULTS ? FAULTS[outcome as keyof typeof FAULTS].status : 200,
     error:
-      `${MESSAGES[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
+      `${DROP_REASONS[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
       `from ${dropped.first} to ${dropped.last}`,
     dropped,
   };

@@ -34,11 +34,9 @@ export interface DeliverySpan extends TraceSpan {
 export interface RequestSpan {
   readonly ids: TraceIds;
   within<T>(run: () => T): T;
-  /** Ends it. */
   end(concluded: RequestResult): void;
 }
 
-/** What is known of a request when it arrives. */
 export interface RequestInfo {
   readonly method: string;
   /** The path that is served, as it was registered; the query may hold a code, and is not asked for. */
@@ -49,7 +47,6 @@ export interface RequestInfo {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** How it was answered. */
 export interface RequestResult {
   readonly status: number;
   readonly outcome: Outcome;

@@ -13,7 +13,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { type EventKey, keyText, type Outcome, outcomeName, readableError } from "../../../domain/index.ts";
-import type { DeliverySpan, RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../index.ts";
+import type { RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../index.ts";
 
 export interface ErrorDescription {
   readonly describe: (error: unknown) => string;
@@ -155,18 +155,9 @@ export function createSpanTracer(
       const span = spans.startSpan(`deliver ${channel}`, options, ROOT_CONTEXT);
       const headers: Record<string, string> = {};
       propagator.inject(trace.setSpan(ROOT_CONTEXT, span), headers, defaultTextMapSetter);
-      return new OtelDeliverySpan(span, errors, headers);
+      return Object.assign(new OtelSpan(span, errors), { headers });
     },
   };
-}
-
-class OtelDeliverySpan extends OtelSpan implements DeliverySpan {
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(span: OtelSpan["span"], errors: ErrorDescription, headers: Readonly<Record<string, string>>) {
-    super(span, errors);
-    this.headers = headers;
-  }
 }
 
 function requestSpan(
