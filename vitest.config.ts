@@ -12,6 +12,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    tags: [{ name: "full", description: "long by nature: `npm run test:full` runs it, `npm test` does not" }],
     // A test that asserts nothing would pass whatever the product does.
     expect: { requireAssertions: true },
     coverage: {

@@ -42,7 +42,6 @@ export interface RedirectDependencies {
   readonly receiver: Receiver;
   /** The platform, whose signature or token is one of the two ways to authenticate a redirect. */
   readonly source: Source;
-  /** The authorization server. */
   readonly platform: () => Platform;
   /** Of the flows that are started here. */
   readonly redirectUri: string;

@@ -22,6 +22,7 @@ import {
   type OnceResult,
   type OnceScope,
   type PendingEvent,
+  runHandler,
   StoreError,
 } from "../store/index.ts";
 import { duplicateOutcome } from "./duplicate-outcome.ts";
@@ -136,7 +137,7 @@ class Attempt implements PendingEvent {
   submit(): void {
     const { mode, dryRun } = this.#input;
     if (mode === "commit") return this.#receiver.store.submit(this);
-    const run = async (scope: OnceScope) => this.complete(await this.handle(scope));
+    const run = (scope: OnceScope) => runHandler(this, scope);
     this.#receiver.store
       .once(this.record, run, { deadline: this.deadline, mode, observer: dryRun })
       .then((result) => this.settle(result))
@@ -199,7 +200,10 @@ class Attempt implements PendingEvent {
     const logEntry = buildLogEntry?.(success(result));
     this.#completion = logEntry === undefined ? { result } : { result, logEntry };
     this.#span?.end();
-    this.#span = this.#receiver.tracer?.startSpan(mode === "commit" ? "commit" : "rollback");
+    const { tracer } = this.#receiver;
+    const phase = mode === "commit" ? "commit" : "rollback";
+    // The store calls in the context of whichever event began the group.
+    this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, phase);
     return this.#completion;
   }
 

@@ -104,13 +104,14 @@ async function runPrepare(
   receiver: Receiver,
 ): Promise<JsonValue | undefined> {
   const { event, key, version, handler } = work;
-  const left = claim.endsAt - performance.now() - STORE_TIMEOUT_MS;
+  // Whole milliseconds: sums of the clock's fractions are inexact.
+  const left = Math.round(claim.endsAt - performance.now()) - STORE_TIMEOUT_MS;
   const limit = Math.min(receiver.settings.handlerTimeoutMs, left);
   if (limit <= 0) throw new Error("the database took so long that the lease of prepare is all but over");
   const context = { event, source: key.source, version, log: receiver.log, tokens: receiver.tokens };
   let pending: Promise<JsonValue | undefined> | undefined;
   try {
-    return await withTimeLimit(Math.ceil(limit), `prepare of "${event.event_type}"`, (time) => {
+    return await withTimeLimit(limit, `prepare of "${event.event_type}"`, (time) => {
       pending = handler.prepare?.({
         ...context,
         get signal() {

@@ -55,49 +55,61 @@ const transactionOfError = new WeakMap<object, HandlerTransaction>();
  * Runs a call of the handler at once, and settles after the microtasks that are due, so that a handler that
  * returns without awaiting it returns before its end, on a synchronous driver too.
  */
-export async function trackCall<T>(
+export function trackCall<T>(
   transaction: HandlerTransaction,
   what: string,
   run: () => T | Promise<T>,
 ): Promise<T> {
-  assertOpen(transaction, what);
-  const call: PendingCall = {
-    label: what,
-    site: callSite(transaction.observer !== undefined),
-    isAbandoned: false,
-  };
-  transaction.pending.add(call);
-  try {
-    const value = await run();
-    await microtasks();
-    return value;
-  } catch (error) {
-    await microtasks();
-    // Its rejection would be one that no code handles, and the event fails for the call already.
-    if (call.isAbandoned) return new Promise<never>(() => {});
-    transaction.failedCalls.set(error, call);
-    // Drivers that wait for an answer throw without a frame of the handler.
-    showCallSite(error, call.site ?? callSiteNow());
-    if (typeof error === "object" && error !== null) transactionOfError.set(error, transaction);
-    throw error;
-  } finally {
-    transaction.pending.delete(call);
-  }
+  return new Promise<T>((resolve) => {
+    assertOpen(transaction, what);
+    const call: PendingCall = {
+      label: what,
+      site: callSite(transaction.observer !== undefined),
+      isAbandoned: false,
+    };
+    transaction.pending.add(call);
+    const returned = (value: T): void =>
+      afterMicrotasks(() => {
+        transaction.pending.delete(call);
+        resolve(value);
+      });
+    // Asynchronous, so that the stack of the error has the functions that wait for this call.
+    const threw = (error: unknown): void => resolve(failCall(error, call, transaction));
+    try {
+      const value = run();
+      if (isThenable(value)) value.then(returned, threw);
+      else returned(value);
+    } catch (error) {
+      threw(error);
+    }
+  });
 }
 
-/** Resolves when the microtasks that are due have run: Node runs its next ticks after them. */
-function microtasks(): Promise<void> {
+async function failCall(error: unknown, call: PendingCall, transaction: HandlerTransaction): Promise<never> {
+  await new Promise<void>(afterMicrotasks);
+  transaction.pending.delete(call);
+  // Its rejection would be one that no code handles, and the event fails for the call already.
+  if (call.isAbandoned) return new Promise<never>(() => {});
+  transaction.failedCalls.set(error, call);
+  // Drivers that wait for an answer throw without a frame of the handler.
+  showCallSite(error, call.site ?? callSiteNow());
+  if (typeof error === "object" && error !== null) transactionOfError.set(error, transaction);
+  throw error;
+}
+
+/** What waits for the microtasks that are due. */
+let waiting: (() => void)[] = [];
+
+/** Calls back when the microtasks that are due have run: Node runs its next ticks after them. */
+function afterMicrotasks(run: () => void): void {
   // All that wait in the same tick share it.
-  tick ??= new Promise((resolve) =>
-    process.nextTick(() => {
-      tick = undefined;
-      resolve();
-    }),
-  );
-  return tick;
+  if (waiting.push(run) > 1) return;
+  process.nextTick(() => {
+    const due = waiting;
+    waiting = [];
+    for (const one of due) one();
+  });
 }
-
-let tick: Promise<void> | undefined;
 
 /**
  * Records a rejection that no code handled, as Node's `unhandledRejection` event reports it.
@@ -143,7 +155,7 @@ function shortened(what: string): string {
  */
 export async function drainAndEndHandlerTransaction(transaction: HandlerTransaction): Promise<void> {
   endHandlerTransaction(transaction);
-  await microtasks();
+  await new Promise<void>(afterMicrotasks);
   // Node reports unhandled rejections at the end of the turn.
   if (transaction.failedCalls.size > 0) await nextTurn();
   endHandlerTransaction(transaction);
@@ -215,7 +227,7 @@ export function guardConnection<Target extends object>(
   });
 }
 
-function isThenable(value: unknown): value is Promise<unknown> {
+function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 

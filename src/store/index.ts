@@ -42,7 +42,14 @@ export type {
   StoredNotification,
 } from "./notifications.ts";
 export type * from "./oauth.ts";
-export type { Completion, OnceOptions, OnceResult, OnceScope, PendingEvent } from "./once.ts";
+export {
+  type Completion,
+  type OnceOptions,
+  type OnceResult,
+  type OnceScope,
+  type PendingEvent,
+  runHandler,
+} from "./once.ts";
 export type { Outbox, RedeliveryResult } from "./outbox.ts";
 export type { ForwardPage, Page, SearchPage, SearchResult } from "./paging.ts";
 export type { PreparationClaim, Preparations } from "./preparations.ts";

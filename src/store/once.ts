@@ -24,6 +24,14 @@ export interface PendingEvent {
   fail(error: unknown): void;
 }
 
+/** Runs an event's handler inside a transaction, up to what completes the event. */
+export async function runHandler(
+  event: Pick<PendingEvent, "handle" | "complete">,
+  scope: OnceScope,
+): Promise<Completion> {
+  return event.complete(await event.handle(scope));
+}
+
 /** `once` as a promise, for an event that is handled by itself. */
 export function submitOnce(
   submit: (event: PendingEvent) => void,

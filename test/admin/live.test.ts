@@ -4,7 +4,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { createAdminClient } from "../../src/admin-client/index.ts";
 import { withStoreBeside } from "../support/beside.ts";
-import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { readEvents, withListening } from "../support/event-stream.ts";
 import { logRow } from "../support/log-row.ts";
 import { conforms } from "../support/openapi.ts";
@@ -41,21 +41,25 @@ describe.each(DIALECTS)("a live stream on %s", (dialect) => {
       );
     }));
 
-  it("a live stream sends the counts of callbacks and outcomes every two seconds, whatever its filter", () =>
-    withReceiver(dialect, async (receiver) => {
-      await withListening(receiver.adminOrigin, { source: "oauth" }, async ({ events }) => {
-        await receiver.send(payment());
-        await receiver.send(payment(), { secret: "z".repeat(32) });
-        const tallies = () => events.flatMap((one) => (one.event === "tally" ? [one.tally] : []));
-        const sum = (of: (tally: ReturnType<typeof tallies>[number]) => number) =>
-          tallies().reduce((total, tally) => total + of(tally), 0);
-        await until(() => sum(({ callbacks }) => callbacks) === 2, LIMIT_MS);
-        expect(sum(({ outcomes }) => outcomes.success ?? 0)).toBe(1);
-        expect(sum(({ outcomes }) => outcomes.signature_mismatch ?? 0)).toBe(1);
-        expect(tallies().at(-1)).toMatchObject({ waiting: 0, exhausted: 0 });
-        expect(events.every((one) => one.event === "tally")).toBe(true);
-      });
-    }));
+  it(
+    "a live stream sends the counts of callbacks and outcomes every two seconds, whatever its filter",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withReceiver(dialect, async (receiver) => {
+        await withListening(receiver.adminOrigin, { source: "oauth" }, async ({ events }) => {
+          await receiver.send(payment());
+          await receiver.send(payment(), { secret: "z".repeat(32) });
+          const tallies = () => events.flatMap((one) => (one.event === "tally" ? [one.tally] : []));
+          const sum = (of: (tally: ReturnType<typeof tallies>[number]) => number) =>
+            tallies().reduce((total, tally) => total + of(tally), 0);
+          await until(() => sum(({ callbacks }) => callbacks) === 2, LIMIT_MS);
+          expect(sum(({ outcomes }) => outcomes.success ?? 0)).toBe(1);
+          expect(sum(({ outcomes }) => outcomes.signature_mismatch ?? 0)).toBe(1);
+          expect(tallies().at(-1)).toMatchObject({ waiting: 0, exhausted: 0 });
+          expect(events.every((one) => one.event === "tally")).toBe(true);
+        });
+      }),
+  );
 
   it("a live stream sends callbacks of other processes on the same database", () =>
     withReceiver(dialect, async (receiver) => {
@@ -248,7 +252,7 @@ function deafListener({ adminOrigin }: TestReceiver, headers = "") {
 describe.concurrent("a live stream", () => {
   it(
     "a client that does not read is cut off, and the others are not affected",
-    { timeout: 120_000 },
+    { tags: "full", timeout: 120_000 },
     ({ expect }) =>
       withReceiver("sqlite", async (receiver) => {
         await withListening(receiver.adminOrigin, { text: "short" }, async (listening) => {
@@ -279,9 +283,7 @@ describe.concurrent("a live stream", () => {
 
   it(
     "a client that does not read its missed callbacks is cut off, which frees its place",
-    {
-      timeout: 120_000,
-    },
+    { tags: "full", timeout: 120_000 },
     ({ expect }) =>
       withReceiver("sqlite", async (receiver) => {
         const requestBody = "x".repeat(60_000);
@@ -362,7 +364,7 @@ describe("a live stream", () => {
     }),
   );
 
-  it("a client resumes after a restart, with the callbacks that arrived meanwhile", () =>
+  it("a client resumes after a restart, with the callbacks that arrived meanwhile", { tags: "full" }, () =>
     withDatabase("sqlite", async (target) => {
       const first = await startReceiver(target);
       const { port } = new URL(first.adminOrigin);
@@ -379,5 +381,6 @@ describe("a live stream", () => {
           await second.stop();
         }
       });
-    }));
+    }),
+  );
 });

@@ -18,7 +18,7 @@ const withBoth = (use: (target: Target, copied: () => Promise<CopyReport>) => Pr
   });
 
 describe("the target of oncehook copy", () => {
-  it("a receiver that uses the target makes the copy refuse it", () =>
+  it("a receiver that uses the target makes the copy refuse it", { tags: "full" }, () =>
     withBoth(async (target, copied) => {
       const receiver = await startReceiver(target);
       try {
@@ -27,7 +27,8 @@ describe("the target of oncehook copy", () => {
       } finally {
         await receiver.stop();
       }
-    }));
+    }),
+  );
 
   it("a second copy refuses a target with one differing row, although the number of rows is equal", () =>
     withBoth(async (target, copied) => {

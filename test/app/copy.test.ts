@@ -117,34 +117,40 @@ const tablesOf = async (target: Target) =>
   ).map(({ name }) => String(name));
 
 describe("oncehook copy", () => {
-  it("a killed copy continues, the target then has each row once, and a further run reports it as complete", () =>
-    withDatabase("postgres", async (target) => {
-      const killed = await runChild("test/support/copy-child.ts", [file(), target.url, "3"]);
-      expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
-      await expect(startReceiver(target, { migrations: OWN })).rejects.toThrow(
-        /a copy into this database has not finished.+Run the same `oncehook copy` again/,
-      );
-      expect(await countOf(target, "oncehook_failures")).toBe(0);
-      const seen: string[] = [];
-      const report = await copyTo(target, {
-        onProgress(table, copied) {
-          seen.push(`${table} ${copied}`);
-          // Another process, a receiver that starts, finds the source locked.
-          expect(() => new DatabaseSync(file()).prepare("SELECT 1 FROM oncehook_records").get()).toThrow(
-            "locked",
-          );
-        },
-      });
-      expect(report.continued).toBe(true);
-      expect(new Set(seen).size).toBe(seen.length);
-      await expectSameRows(report, target);
-      const again = await copyTo(target, {
-        onProgress: (table) => expect.unreachable(`copied ${table} again`),
-      });
-      expect(again).toMatchObject({ wasComplete: true, continued: false, tables: report.tables });
-      await expectReceiverContinues(target);
-      await expect(copyTo(target)).rejects.toThrow(/has rows of its own.+a receiver has served there since/);
-    }));
+  it(
+    "a killed copy continues, the target then has each row once, and a further run reports it as complete",
+    { tags: "full" },
+    () =>
+      withDatabase("postgres", async (target) => {
+        const killed = await runChild("test/support/copy-child.ts", [file(), target.url, "3"]);
+        expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
+        await expect(startReceiver(target, { migrations: OWN })).rejects.toThrow(
+          /a copy into this database has not finished.+Run the same `oncehook copy` again/,
+        );
+        expect(await countOf(target, "oncehook_failures")).toBe(0);
+        const seen: string[] = [];
+        const report = await copyTo(target, {
+          onProgress(table, copied) {
+            seen.push(`${table} ${copied}`);
+            // Another process, a receiver that starts, finds the source locked.
+            expect(() => new DatabaseSync(file()).prepare("SELECT 1 FROM oncehook_records").get()).toThrow(
+              "locked",
+            );
+          },
+        });
+        expect(report.continued).toBe(true);
+        expect(new Set(seen).size).toBe(seen.length);
+        await expectSameRows(report, target);
+        const again = await copyTo(target, {
+          onProgress: (table) => expect.unreachable(`copied ${table} again`),
+        });
+        expect(again).toMatchObject({ wasComplete: true, continued: false, tables: report.tables });
+        await expectReceiverContinues(target);
+        await expect(copyTo(target)).rejects.toThrow(
+          /has rows of its own.+a receiver has served there since/,
+        );
+      }),
+  );
 
   it("a copy refuses a target with rows of its own, and one of another unfinished copy", () =>
     withDatabase("postgres", async (target) => {

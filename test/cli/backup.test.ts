@@ -16,7 +16,8 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { encryptionKeyId } from "../../src/encryption/index.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { countOf } from "../support/effects.ts";
 import { openTarget, type Target } from "../support/open-target.ts";
 import { startServer } from "../support/process.ts";
@@ -38,7 +39,7 @@ async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
     DATABASE_URL: target.url,
   };
   try {
-    await use({ folder, target, oncehook: (...args) => runChild("src/cli/main.js", args, env, folder) });
+    await use({ folder, target, oncehook: (...args) => runCommandLine(args, env, folder) });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -47,43 +48,47 @@ async function withPlace(use: (place: Place) => Promise<void>): Promise<void> {
 const NO_LIMITS = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 describe("a backup", () => {
-  it("a backup is complete although callbacks arrive, and a restore of it has all records up to then", () =>
-    withPlace(async ({ folder, target, oncehook }) => {
-      const copy = join(folder, "copy.db");
-      const server = await startServer(target, NO_LIMITS);
-      await server.send(payment({ event_id: "before" }));
-      const sending = { goesOn: true, sent: 0 };
-      const traffic = (async () => {
-        while (sending.goesOn) {
-          await server.send(payment({ event_id: `during-${sending.sent}` }));
-          sending.sent += 1;
-        }
-      })();
-      await until(() => sending.sent > 20);
-      const { code, stdout, stderr } = await oncehook("backup", copy);
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toContain(`${copy} is a copy of ${join(folder, "live.db")}: environment test, `);
-      sending.goesOn = false;
-      await traffic;
-      expect((await server.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
-      server.child.kill("SIGTERM");
-      expect(await server.ended).toBe(0);
-      expect(statSync(copy).mode & 0o777).toBe(0o600);
+  it(
+    "a backup is complete although callbacks arrive, and a restore of it has all records up to then",
+    { tags: "full" },
+    () =>
+      withPlace(async ({ folder, target, oncehook }) => {
+        const copy = join(folder, "copy.db");
+        const server = await startServer(target, NO_LIMITS);
+        await server.send(payment({ event_id: "before" }));
+        const sending = { goesOn: true, sent: 0 };
+        const traffic = (async () => {
+          while (sending.goesOn) {
+            await server.send(payment({ event_id: `during-${sending.sent}` }));
+            sending.sent += 1;
+          }
+        })();
+        await until(() => sending.sent > 20);
+        const { code, stdout, stderr } = await oncehook("backup", copy);
+        expect([code, stderr]).toEqual([0, ""]);
+        expect(stdout).toContain(`${copy} is a copy of ${join(folder, "live.db")}: environment test, `);
+        sending.goesOn = false;
+        await traffic;
+        expect((await server.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
+        server.child.kill("SIGTERM");
+        expect(await server.ended).toBe(0);
+        expect(statSync(copy).mode & 0o777).toBe(0o600);
 
-      const restored = await oncehook("restore", copy);
-      expect([restored.code, restored.stderr]).toEqual([0, ""]);
-      expect(restored.stdout).toMatch(/What was there is kept as \S+live\.db\.before-/);
-      const again = await startServer(target, NO_LIMITS);
-      expect((await again.send(payment({ event_id: "before" }))).body).toEqual({
-        status: "already_processed",
-      });
-      expect((await again.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
-      again.child.kill("SIGTERM");
-      expect(await again.ended).toBe(0);
-      const kept = readdirSync(folder).find((name) => name.startsWith("live.db.before-")) ?? "";
-      const old: Target = { dialect: "sqlite", url: `sqlite:${join(folder, kept)}` };
-      expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
-    }));
+        const restored = await oncehook("restore", copy);
+        expect([restored.code, restored.stderr]).toEqual([0, ""]);
+        expect(restored.stdout).toMatch(/What was there is kept as \S+live\.db\.before-/);
+        const again = await startServer(target, NO_LIMITS);
+        expect((await again.send(payment({ event_id: "before" }))).body).toEqual({
+          status: "already_processed",
+        });
+        expect((await again.send(payment({ event_id: "after" }))).body).toMatchObject({ status: "success" });
+        again.child.kill("SIGTERM");
+        expect(await again.ended).toBe(0);
+        const kept = readdirSync(folder).find((name) => name.startsWith("live.db.before-")) ?? "";
+        const old: Target = { dialect: "sqlite", url: `sqlite:${join(folder, kept)}` };
+        expect(await countOf(old, "oncehook_records", "event_id = 'after'")).toBe(1);
+      }),
+  );
 
   it("a backup does not overwrite a file, and leaves nothing behind where it fails", () =>
     withPlace(async ({ folder, oncehook }) => {
@@ -101,7 +106,7 @@ describe("a backup", () => {
 function withoutLinks(target: Target, ...args: string[]): Promise<Ended> {
   const preload = fileURLToPath(new URL("../fixtures/no-links.ts", import.meta.url));
   const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: target.url, NODE_OPTIONS: `--import=${preload}` };
-  return runChild("src/cli/main.js", args, env);
+  return runCommandLine(args, env);
 }
 
 describe("on a file system without links", () => {
@@ -208,12 +213,7 @@ describe("a restore", () => {
         APP_ENV: "development",
         DATABASE_URL: `sqlite:${join(folder, "mine.db")}`,
       };
-      const { code, stderr } = await runChild(
-        "src/cli/main.js",
-        ["restore", join(folder, "copy.db")],
-        env,
-        folder,
-      );
+      const { code, stderr } = await runCommandLine(["restore", join(folder, "copy.db")], env, folder);
       expect(code).toBe(1);
       expect(stderr).toContain('copy.db is of the environment "test", and this is APP_ENV=development');
       expect(readdirSync(folder).filter((name) => name.startsWith("mine"))).toEqual([]);
@@ -309,7 +309,7 @@ describe("what was there before a restore", () => {
 });
 
 it("a backup of a PostgreSQL database is refused, and the message names pg_basebackup", async () => {
-  const { code, stderr } = await runChild("src/cli/main.js", ["backup", "copy.db"], {
+  const { code, stderr } = await runCommandLine(["backup", "copy.db"], {
     ...CHILD_ENVIRONMENT,
     DATABASE_URL: "postgres://127.0.0.1/nowhere",
   });

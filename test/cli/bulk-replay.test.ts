@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { event, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
@@ -28,7 +29,7 @@ function withFailures(
         await receiver.send(event("unreliable", {}, { event_id: id }));
       const ADMIN_PORT = new URL(receiver.adminOrigin).port;
       const env = { ...CHILD_ENVIRONMENT, ADMIN_TOKEN: TOKEN, ADMIN_PORT };
-      await use((...args) => runChild("src/cli/main.js", args, env), receiver);
+      await use((...args) => runCommandLine(args, env), receiver);
     },
     { handlers: [unreliable], bulkPollMs: 20, env: { RETRY_MAX: "0" } },
   );

@@ -4,18 +4,16 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { signHmac } from "../../src/index.ts";
 import { certificate } from "../support/certificate.ts";
-import { runChild } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
 import { startServer } from "../support/process.ts";
 import { SECRET, TOKEN } from "../support/receiver.ts";
 import { NEWEST, SCHEMA } from "../support/schema-steps.ts";
 
-const MAIN = "src/cli/main.js";
-
 async function inFolder<T>(
   use: (
     folder: string,
-    run: (args: string[], env?: Record<string, string>) => ReturnType<typeof runChild>,
+    run: (args: string[], env?: Record<string, string>) => ReturnType<typeof runCommandLine>,
   ) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-cli-"));
@@ -27,7 +25,7 @@ async function inFolder<T>(
     NO_COLOR: "1",
   };
   try {
-    return await use(folder, (args, env = {}) => runChild(MAIN, args, { ...base, ...env }, folder));
+    return await use(folder, (args, env = {}) => runCommandLine(args, { ...base, ...env }, folder));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -212,13 +210,14 @@ describe("the command line", () => {
       expect(await readFile(file, "utf8")).toBe(before);
     }));
 
-  it("oncehook demo runs, and every line of it is right", () =>
+  it("oncehook demo runs, and every line of it is right", { tags: "full" }, () =>
     inFolder(async (_folder, run) => {
       const { code, stdout } = await run(["demo"]);
       expect(stdout).not.toContain("WRONG");
       expect(stdout).toContain("All 16 checks passed: every event was handled exactly once.");
       expect(code).toBe(0);
-    }));
+    }),
+  );
 });
 
 describe("oncehook doctor", () => {

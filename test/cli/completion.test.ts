@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
-import { runChild } from "../support/child.ts";
-import { completedLine, isInstalled } from "../support/terminal.ts";
+import { runCommandLine } from "../support/command.ts";
+import { isInstalled, openTerminal, type Terminal } from "../support/terminal.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
@@ -34,17 +34,27 @@ const CASES: readonly (readonly [line: string, completed: string])[] = [
 ];
 
 let folder = "";
+const terminals: { bash?: Terminal; zsh?: Terminal } = {};
+/** A shell that is not there is said aloud, and its tests count as skipped. */
+const notHere = { zsh: !isInstalled("zsh"), fish: !isInstalled("fish") };
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "oncehook-completion-"));
   await mkdir(join(folder, "folder"));
   for (const name of ["body.json", "fold.txt", ".env.staging", ".env.prod"])
     await writeFile(join(folder, name), "");
   for (const shell of SHELLS) await writeFile(join(folder, `oncehook.${shell}`), await script(shell));
+  terminals.bash = await openTerminal("bash --norc --noprofile -i", "source oncehook.bash", folder);
+  if (notHere.zsh) return;
+  const setup = "autoload -Uz compinit; compinit -u -D; source oncehook.zsh";
+  terminals.zsh = await openTerminal("zsh -f -i", setup, folder);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  for (const terminal of Object.values(terminals)) await terminal.end();
+  await rm(folder, { recursive: true, force: true });
+});
 
 async function script(shell: Shell): Promise<string> {
-  const { code, stdout, stderr } = await runChild("src/cli/main.js", ["completion", shell]);
+  const { code, stdout, stderr } = await runCommandLine(["completion", shell]);
   expect([code, stderr]).toEqual([0, ""]);
   return stdout;
 }
@@ -64,8 +74,6 @@ async function offeredByFish(line: string): Promise<string[]> {
 
 /** Without the stroke after a folder, which some shells take away again. */
 const lastWord = (line: string) => line.trimEnd().split(" ").at(-1)?.replace(/\/$/, "");
-/** A shell that is not there is said aloud, and its tests count as skipped. */
-const notHere = { zsh: !isInstalled("zsh"), fish: !isInstalled("fish") };
 for (const [shell, isMissing] of Object.entries(notHere)) {
   if (isMissing)
     process.stderr.write(
@@ -75,14 +83,11 @@ for (const [shell, isMissing] of Object.entries(notHere)) {
 
 describe("oncehook completion", () => {
   it.each(CASES)("bash completes at the tab key: %s", async (line, completed) => {
-    const shown = await completedLine("bash --norc --noprofile -i", "source oncehook.bash", line, folder);
-    expect(lastWord(shown)).toBe(completed);
+    expect(lastWord(await terminals.bash!.complete(line))).toBe(completed);
   });
 
   it.skipIf(notHere.zsh).each(CASES)("zsh completes at the tab key: %s", async (line, completed) => {
-    const setup = "autoload -Uz compinit; compinit -u -D; source oncehook.zsh";
-    const shown = await completedLine("zsh -f -i", setup, line, folder);
-    expect(lastWord(shown)).toBe(completed);
+    expect(lastWord(await terminals.zsh!.complete(line))).toBe(completed);
   });
 
   it.skipIf(notHere.fish).each(CASES)("fish offers only the matching words: %s", async (line, completed) => {
@@ -106,7 +111,9 @@ describe("oncehook completion", () => {
     await mkdir(join(folder, "functions"), { recursive: true });
     await writeFile(join(folder, "functions", "_oncehook"), await script("zsh"));
     const setup = "fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -u -D";
-    expect(lastWord(await completedLine("zsh -f -i", setup, "oncehook fai", folder))).toBe("failures");
+    const terminal = await openTerminal("zsh -f -i", setup, folder);
+    expect(lastWord(await terminal.complete("oncehook fai"))).toBe("failures");
+    await terminal.end();
   });
 
   it.skipIf(notHere.fish)("fish shows what a command does", async () => {
@@ -120,7 +127,7 @@ describe("oncehook completion", () => {
   });
 
   it("an unknown shell exits 2 with the shells that are supported", async () => {
-    const { code, stderr } = await runChild("src/cli/main.js", ["completion", "tcsh"]);
+    const { code, stderr } = await runCommandLine(["completion", "tcsh"]);
     expect(code).toBe(2);
     expect(stderr).toContain("Allowed choices are bash, zsh, fish");
   });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
-import { runChild } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { DIALECTS, type Dialect } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { payment, SECRET, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
@@ -25,7 +25,10 @@ type Env = Record<string, string>;
 /** Lends a receiver, and the command line with the same variables. */
 function withCommand(
   env: Env,
-  use: (receiver: TestReceiver, run: (...args: string[]) => ReturnType<typeof runChild>) => Promise<void>,
+  use: (
+    receiver: TestReceiver,
+    run: (...args: string[]) => ReturnType<typeof runCommandLine>,
+  ) => Promise<void>,
   dialect: Dialect = "sqlite",
 ): Promise<void> {
   return withReceiver(
@@ -44,7 +47,7 @@ function withCommand(
         ...env,
       };
       try {
-        await use(receiver, (...args) => runChild("src/cli/main.js", args, variables, folder));
+        await use(receiver, (...args) => runCommandLine(args, variables, folder));
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
@@ -71,8 +74,7 @@ describe("oncehook send", () => {
     try {
       await writeFile(join(folder, "key.pem"), "");
       const env = { ...JWT_ENV, JWT_ALGORITHM: "RS256", JWT_SECRET: "", JWT_PUBLIC_KEY_FILE: "key.pem" };
-      const { code, stderr } = await runChild(
-        "src/cli/main.js",
+      const { code, stderr } = await runCommandLine(
         ["send", "payment_notify"],
         { PATH: process.env.PATH, APP_ENV: "test", ...env },
         folder,
@@ -186,9 +188,9 @@ describe("oncehook doctor", () => {
       const variables = { PATH: process.env.PATH, APP_ENV: "test", NO_COLOR: "1", ...env };
       const problem =
         'JWT_PUBLIC_KEY_FILE: got "key.pem", which cannot be used: block 1: got ed25519, expected an RSA key';
-      const doctor = await runChild("src/cli/main.js", ["doctor"], variables, folder);
+      const doctor = await runCommandLine(["doctor"], variables, folder);
       expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(problem)]);
-      const serve = await runChild("src/cli/main.js", ["serve"], variables, folder);
+      const serve = await runCommandLine(["serve"], variables, folder);
       expect([serve.code, serve.stderr]).toEqual([1, expect.stringContaining(problem)]);
     } finally {
       await rm(folder, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
 import { startServer } from "../support/process.ts";
 import { SECRET, TOKEN } from "../support/receiver.ts";
@@ -23,11 +24,11 @@ function onUsedDatabase(use: (run: Run) => Promise<void>): Promise<void> {
       DATABASE_URL: target.url,
       NO_COLOR: "1",
     };
-    await use((args, over) => runChild("src/cli/main.js", args, { ...env, ...over }));
+    await use((args, over) => runCommandLine(args, { ...env, ...over }));
   });
 }
 
-it("a start and doctor refuse another ENCRYPTION_KEY than the database's", () =>
+it("a start and doctor refuse another ENCRYPTION_KEY than the database's", { tags: "full" }, () =>
   onUsedDatabase(async (run) => {
     const start = await run(["serve"], { ENCRYPTION_KEY: NEW_KEY });
     expect([start.code, start.stderr]).toEqual([
@@ -41,7 +42,8 @@ it("a start and doctor refuse another ENCRYPTION_KEY than the database's", () =>
     ]);
     const rotating = await run(["doctor"], { ENCRYPTION_KEY: NEW_KEY, ENCRYPTION_KEY_PREVIOUS: KEY });
     expect(rotating.stdout).not.toContain("FAILURE");
-  }));
+  }),
+);
 
 it("migrate accepts a new ENCRYPTION_KEY after the old one was lost", () =>
   onUsedDatabase(async (run) => {

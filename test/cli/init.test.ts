@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
 import { COMPILER_LIMIT_MS, runNode } from "../support/in-project.ts";
 import { startServer } from "../support/process.ts";
@@ -18,7 +19,7 @@ const OWN = [
 ];
 
 const init = (cwd: string, ...args: string[]): Promise<Ended> =>
-  runChild("src/cli/main.js", ["init", ...args], { PATH: process.env.PATH, NO_COLOR: "1" }, cwd);
+  runCommandLine(["init", ...args], { PATH: process.env.PATH, NO_COLOR: "1" }, cwd);
 
 async function inFolder<T>(use: (folder: string) => Promise<T>, above = tmpdir()): Promise<T> {
   const folder = await mkdtemp(join(above, "oncehook-init-"));
@@ -50,40 +51,47 @@ async function contents(folder: string): Promise<Record<string, string>> {
 }
 
 describe("oncehook init", () => {
-  it("init writes a project whose npm test passes, and fails without a test or with a handler that throws", () =>
-    inProject(async (folder, { code, stderr }) => {
-      expect([code, stderr]).toEqual([0, ""]);
-      const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-      // As npm runs a script, and without npm.
-      const npmTest = () =>
-        promisify(execFile)("sh", ["-c", scripts.test], {
-          cwd: folder,
-          env: {
-            PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-            NODE_OPTIONS: "--conditions=oncehook-source",
-          },
+  it(
+    "init writes a project whose npm test passes, and fails without a test or with a handler that throws",
+    { tags: "full" },
+    () =>
+      inProject(async (folder, { code, stderr }) => {
+        expect([code, stderr]).toEqual([0, ""]);
+        const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+        // As npm runs a script, and without npm.
+        const npmTest = () =>
+          promisify(execFile)("sh", ["-c", scripts.test], {
+            cwd: folder,
+            env: {
+              PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+              NODE_OPTIONS: "--conditions=oncehook-source",
+            },
+          });
+        expect((await npmTest()).stdout).toMatch(/pass 3\n.+fail 0/);
+        const handler = join(folder, "handlers/parcel-shipped.ts");
+        const text = await readFile(handler, "utf8");
+        await writeFile(handler, text.replace('insertInto("parcels")', 'insertInto("parcel" as "parcels")'));
+        // Node's runner tells on standard output what a test prints on either stream.
+        await expect(npmTest()).rejects.toMatchObject({
+          stdout: expect.stringMatching(
+            /no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/,
+          ),
         });
-      expect((await npmTest()).stdout).toMatch(/pass 3\n.+fail 0/);
-      const handler = join(folder, "handlers/parcel-shipped.ts");
-      const text = await readFile(handler, "utf8");
-      await writeFile(handler, text.replace('insertInto("parcels")', 'insertInto("parcel" as "parcels")'));
-      // Node's runner tells on standard output what a test prints on either stream.
-      await expect(npmTest()).rejects.toMatchObject({
-        stdout: expect.stringMatching(
-          /no such table: parcel\n(?:.*\n)*?.* at .*handlers\/parcel-shipped\.ts:\d+/,
-        ),
-      });
-      await rm(join(folder, "test/parcel-shipped.test.ts"));
-      await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
-    }));
+        await rm(join(folder, "test/parcel-shipped.test.ts"));
+        await expect(npmTest()).rejects.toMatchObject({ stderr: expect.stringContaining("test/*.test.ts") });
+      }),
+  );
 
-  it("init writes a project whose types fit its own tsconfig.json", { timeout: COMPILER_LIMIT_MS }, () =>
-    inProject(async (folder) => {
-      const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
-      // Only the way to Oncehook's source is the project's own, and how that is written.
-      const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
-      expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
-    }),
+  it(
+    "init writes a project whose types fit its own tsconfig.json",
+    { tags: "full", timeout: COMPILER_LIMIT_MS },
+    () =>
+      inProject(async (folder) => {
+        const tsc = join(process.cwd(), "node_modules/typescript/bin/tsc");
+        // Only the way to Oncehook's source is the project's own, and how that is written.
+        const own = ["--customConditions", "oncehook-source", "--rewriteRelativeImportExtensions"];
+        expect(await runNode([tsc, "-p", ".", ...own], folder)).toEqual({ code: 0, output: "" });
+      }),
   );
 
   it("init writes a project that starts, reads its .env.example, and handles the suggested callback", () =>
@@ -100,7 +108,7 @@ describe("oncehook init", () => {
       });
       const env = { PATH: process.env.PATH, SIGNING_SECRET: SECRET };
       const signing = ["sign", "tsconfig.json", "--env", ".env.example"];
-      expect(await runChild("src/cli/main.js", signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
+      expect(await runCommandLine(signing, env, folder)).toMatchObject({ code: 0, stderr: "" });
     }));
 
   it("init makes the folder, names what it wrote, and prints the next commands", () =>

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { payment, type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
 
@@ -19,7 +20,7 @@ function withCommands(use: (run: Run, receiver: TestReceiver) => Promise<void>):
       DATABASE_URL: receiver.target.url,
     };
     try {
-      await use((...args) => runChild("src/cli/main.js", args, env, folder), receiver);
+      await use((...args) => runCommandLine(args, env, folder), receiver);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

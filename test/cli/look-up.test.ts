@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { execute } from "../support/execute.ts";
 import { event, payment, type TestReceiver, TOKEN, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -32,7 +33,7 @@ type Run = (...args: string[]) => Promise<Ended>;
 const asking =
   (port: string, token = TOKEN, env: Record<string, string> = {}): Run =>
   (...args) =>
-    runChild("src/cli/main.js", args, {
+    runCommandLine(args, {
       ...CHILD_ENVIRONMENT,
       ADMIN_TOKEN: token,
       ADMIN_PORT: port,
@@ -69,7 +70,9 @@ describe("an operator at the command line", () => {
     "const timeout = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = (ms) => timeout(ms / 20);",
   )}`;
 
-  it("a replay is awaited for its own time limit, which is longer than a look-up's", async () => {
+  it("a replay is awaited for its own time limit, which is longer than a look-up's", {
+    tags: "full",
+  }, async () => {
     const slow = createServer((_request, response) => {
       setTimeout(() => {
         response.setHeader("content-type", "application/json");

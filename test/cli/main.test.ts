@@ -56,6 +56,7 @@ it("the command checks the version before it imports anything that an old Node l
 
 it.each(["--help", "doctor --help", "oauth --help", "demo"])(
   "the command ends quietly when its output pipe closes: %s | true",
+  { tags: "full" },
   async (args) => {
     const main = join(process.cwd(), "src/cli/main.js");
     const script = `${process.execPath} --conditions=oncehook-source ${main} ${args} | true`;

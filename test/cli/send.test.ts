@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runChild } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { startServer } from "../support/process.ts";
@@ -8,7 +8,7 @@ import { SECRET, TOKEN } from "../support/receiver.ts";
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
 const send = (url: string, ...args: string[]) =>
-  runChild("src/cli/main.js", ["send", "payment_notify", ...args], {
+  runCommandLine(["send", "payment_notify", ...args], {
     PATH: process.env.PATH,
     APP_ENV: "test",
     SIGNING_SECRET: SECRET,

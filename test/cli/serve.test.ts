@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { withNpmStart } from "../support/npm-start.ts";
 import { type ServerProcess, startServer } from "../support/process.ts";
@@ -8,60 +8,74 @@ import { event, payment } from "../support/receiver.ts";
 const UNLIMITED = { RATE_LIMIT_DEFAULT: "off", RATE_LIMIT_CALLBACK: "off" };
 
 describe.each(DIALECTS)("oncehook serve on %s", (dialect) => {
-  it("a receiver serves all of SPEC 4 with nothing but secrets, ports and a database set", () =>
-    withDatabase(dialect, async (target) => {
-      const server = await startServer(target);
-      const first = payment();
-      expect(await server.send(first)).toEqual({
-        status: 200,
-        body: { status: "success", data: { order_id: "o1" } },
-      });
-      expect(await server.send(first)).toEqual({ status: 200, body: { status: "already_processed" } });
-      expect((await server.send(event("user_authorized", { code: "c", user_id: "u1" }))).body).toMatchObject({
-        data: { user_id: "u1" },
-      });
-      expect((await server.send(event("webhook_message", { message: "hello" }))).status).toBe(200);
-      expect((await server.send(event("nobody_knows", {}))).status).toBe(400);
-      server.child.kill("SIGTERM");
-      expect(await server.ended).toBe(0);
-    }));
+  it(
+    "a receiver serves all of SPEC 4 with nothing but secrets, ports and a database set",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const server = await startServer(target);
+        const first = payment();
+        expect(await server.send(first)).toEqual({
+          status: 200,
+          body: { status: "success", data: { order_id: "o1" } },
+        });
+        expect(await server.send(first)).toEqual({ status: 200, body: { status: "already_processed" } });
+        expect(
+          (await server.send(event("user_authorized", { code: "c", user_id: "u1" }))).body,
+        ).toMatchObject({
+          data: { user_id: "u1" },
+        });
+        expect((await server.send(event("webhook_message", { message: "hello" }))).status).toBe(200);
+        expect((await server.send(event("nobody_knows", {}))).status).toBe(400);
+        server.child.kill("SIGTERM");
+        expect(await server.ended).toBe(0);
+      }),
+  );
 
-  it("a receiver drains at SIGTERM, finishes its callbacks, and exits 0", () =>
-    withDatabase(dialect, async (target) => {
-      const server = await startServer(target, UNLIMITED);
-      const answers = Array.from({ length: 100 }, () => server.send(payment()).catch(() => undefined));
-      await Promise.race(answers);
-      const begun = performance.now();
-      server.child.kill("SIGTERM");
-      expect(await server.ended).toBe(0);
-      expect(performance.now() - begun).toBeLessThan(10_000);
-      const succeeded = (await Promise.all(answers)).filter((answer) => answer?.status === 200).length;
-      expect(succeeded).toBeGreaterThan(0);
-      expect(await countOf(target, "oncehook_records")).toBe(succeeded);
-    }));
-
-  it("a receiver that is killed under load loses and doubles nothing: every acknowledged event has one effect", () =>
-    withDatabase(dialect, async (target) => {
-      const book = new Map(Array.from({ length: 400 }, (_, index) => [`kill-${index}`, false]));
-      for (let round = 0; round < 3; round += 1) {
+  it(
+    "a receiver drains at SIGTERM, finishes its callbacks, and exits 0",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
         const server = await startServer(target, UNLIMITED);
-        await deliverUntilKilled(server, book, round === 2 ? Number.POSITIVE_INFINITY : 60 + round * 40);
-        if (round < 2)
-          await expectOneEffectEach(
-            target,
-            [...book].filter(([, acknowledged]) => acknowledged).map(([id]) => id),
-          );
-        else {
-          server.child.kill("SIGTERM");
-          await server.ended;
+        const answers = Array.from({ length: 100 }, () => server.send(payment()).catch(() => undefined));
+        await Promise.race(answers);
+        const begun = performance.now();
+        server.child.kill("SIGTERM");
+        expect(await server.ended).toBe(0);
+        expect(performance.now() - begun).toBeLessThan(10_000);
+        const succeeded = (await Promise.all(answers)).filter((answer) => answer?.status === 200).length;
+        expect(succeeded).toBeGreaterThan(0);
+        expect(await countOf(target, "oncehook_records")).toBe(succeeded);
+      }),
+  );
+
+  it(
+    "a receiver that is killed under load loses and doubles nothing: every acknowledged event has one effect",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const book = new Map(Array.from({ length: 400 }, (_, index) => [`kill-${index}`, false]));
+        for (let round = 0; round < 3; round += 1) {
+          const server = await startServer(target, UNLIMITED);
+          await deliverUntilKilled(server, book, round === 2 ? Number.POSITIVE_INFINITY : 60 + round * 40);
+          if (round < 2)
+            await expectOneEffectEach(
+              target,
+              [...book].filter(([, acknowledged]) => acknowledged).map(([id]) => id),
+            );
+          else {
+            server.child.kill("SIGTERM");
+            await server.ended;
+          }
         }
-      }
-      expect([...book.values()].every((acknowledged) => acknowledged)).toBe(true);
-      await expectOneEffectEach(target, [...book.keys()]);
-      expect(await countOf(target, "oncehook_records")).toBe(400);
-      expect(await countOf(target, "oncehook_notifications")).toBe(400);
-      expect(await countOf(target, "oncehook_records", "status = 'processing'")).toBe(0);
-    }));
+        expect([...book.values()].every((acknowledged) => acknowledged)).toBe(true);
+        await expectOneEffectEach(target, [...book.keys()]);
+        expect(await countOf(target, "oncehook_records")).toBe(400);
+        expect(await countOf(target, "oncehook_notifications")).toBe(400);
+        expect(await countOf(target, "oncehook_records", "status = 'processing'")).toBe(0);
+      }),
+  );
 });
 
 describe("npm start", () => {

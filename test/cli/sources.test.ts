@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { freePort } from "../support/free-port.ts";
 import { type TestReceiver, withReceiver } from "../support/receiver.ts";
 import { CHILD_ENVIRONMENT } from "../support/secrets.ts";
@@ -14,7 +15,7 @@ async function withCommand(
     "sqlite",
     (receiver) =>
       use(receiver, (...args) =>
-        runChild("src/cli/main.js", ["sources", ...args], {
+        runCommandLine(["sources", ...args], {
           ...CHILD_ENVIRONMENT,
           ADMIN_PORT: new URL(receiver.adminOrigin).port,
         }),

@@ -6,7 +6,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { type Ended, runChild } from "../support/child.ts";
+import type { Ended } from "../support/child.ts";
+import { runCommandLine } from "../support/command.ts";
 import { DIALECTS } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { freePort } from "../support/free-port.ts";
@@ -23,7 +24,7 @@ const failing = defineHandler({
 });
 
 function verify(target: Target, ...args: string[]): Promise<Ended> {
-  return runChild("src/cli/main.js", ["verify", ...args], {
+  return runCommandLine(["verify", ...args], {
     ...CHILD_ENVIRONMENT,
     DATABASE_URL: target.url,
   });
@@ -106,9 +107,9 @@ it("verify reads a backup by its name, and makes no file beside it", () =>
   inFolder(async (folder) => {
     const live = `sqlite:${join(folder, "live.db")}`;
     const env = { ...CHILD_ENVIRONMENT, DATABASE_URL: live };
-    await runChild("src/cli/main.js", ["migrate"], env, folder);
-    await runChild("src/cli/main.js", ["backup", "copy.db"], env, folder);
-    const { code, stdout } = await runChild("src/cli/main.js", ["verify", "copy.db"], BARE, folder);
+    await runCommandLine(["migrate"], env, folder);
+    await runCommandLine(["backup", "copy.db"], env, folder);
+    const { code, stdout } = await runCommandLine(["verify", "copy.db"], BARE, folder);
     expect([code, stdout]).toEqual([
       0,
       expect.stringContaining(`${join(folder, "copy.db")}: environment test, 0 events`),
@@ -128,7 +129,7 @@ it.each([
     const file = join(folder, "data.db");
     make(file);
     const before = readdirSync(folder);
-    const { code, stderr } = await runChild("src/cli/main.js", ["verify"], {
+    const { code, stderr } = await runCommandLine(["verify"], {
       ...BARE,
       DATABASE_URL: `sqlite:${file}`,
     });
@@ -142,7 +143,7 @@ it("verify reports a file that cannot be read as not intact", () =>
   inFolder(async (folder) => {
     const file = join(folder, "data.db");
     writeFileSync(file, "nothing that can be read\n".repeat(1_000));
-    const { code, stdout } = await runChild("src/cli/main.js", ["verify", file], BARE);
+    const { code, stdout } = await runCommandLine(["verify", file], BARE);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAILURE file-intact: .*file is not a database\n/);
     expect(stdout).toContain('1 of 1 do not hold; docs/reliability.md, "What verify finds"');
@@ -150,7 +151,7 @@ it("verify reports a file that cannot be read as not intact", () =>
 
 it("verify names a server that does not respond, and the address that it tried", async () => {
   const url = `postgres://nobody:secret@127.0.0.1:${await freePort()}/nowhere`;
-  const { code, stderr } = await runChild("src/cli/main.js", ["verify"], { ...BARE, DATABASE_URL: url });
+  const { code, stderr } = await runCommandLine(["verify"], { ...BARE, DATABASE_URL: url });
   expect(code).toBe(1);
   expect(stderr).toMatch(
     /^oncehook: DATABASE_URL: the database nowhere on 127\.0\.0\.1:\d+ cannot be read: .*ECONNREFUSED/,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Captures, NewCapturedRequest } from "../../src/store/index.ts";
-import { DIALECTS, openTarget, withDatabase, withStore } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, openTarget, withDatabase, withStore } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -103,13 +103,14 @@ describe.each(DIALECTS)("what is kept for listeners on %s", (dialect) => {
       expect(await names(store, newestId)).toEqual(["r3"]);
     }));
 
-  it("the retention job deletes many captures in steps", () =>
+  it("the retention job deletes many captures in steps", { tags: fullOnPostgres(dialect) }, () =>
     withStore(dialect, async ({ captures: store }, target) => {
       for (let from = 1; from <= 2_400; from += 200)
         await store.append(named(from, from + 199).map((name) => heard(name)));
       expect(await store.sweep({ ...ALL, rows: 50, since: T0 })).toBe(2_350);
       expect(await countOf(target, "oncehook_captured_requests")).toBe(50);
-    }));
+    }),
+  );
 
   it("the store's name for its captures lasts until all of them are deleted", () =>
     withStore(dialect, async ({ captures: store }) => {

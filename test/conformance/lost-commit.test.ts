@@ -107,26 +107,30 @@ describe("a connection that breaks before the answer to a statement of the store
 });
 
 describe("a server that falls silent without closing its connections", () => {
-  it("a silent server is asked again over new connections, and the silent ones are never used again", () =>
-    withDatabase("postgres", (target) =>
-      withWire(target.url, async (wire) => {
-        const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };
-        const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
-        try {
-          await store.ping();
-          wire.silence();
-          expect(await store.find(newRecord("e1"), within(15_000))).toBeUndefined();
-          wire.silence();
-          const deliver = () =>
-            store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
-          expect((await deliver()).kind).toBe("completed");
-          expect((await deliver()).kind).toBe("duplicate");
-          expect(await countOf(target, "effects")).toBe(1);
-        } finally {
-          await store.close();
-        }
-      }),
-    ));
+  it(
+    "a silent server is asked again over new connections, and the silent ones are never used again",
+    { tags: "full" },
+    () =>
+      withDatabase("postgres", (target) =>
+        withWire(target.url, async (wire) => {
+          const options = { migrations: [EFFECTS], statementTimeoutMs: 200, poolSize: 2 };
+          const { store } = await openTarget({ ...target, url: wire.through(target.url) }, options);
+          try {
+            await store.ping();
+            wire.silence();
+            expect(await store.find(newRecord("e1"), within(15_000))).toBeUndefined();
+            wire.silence();
+            const deliver = () =>
+              store.once(newRecord("e1"), (scope) => addEffect(scope, "e1"), committing(15_000));
+            expect((await deliver()).kind).toBe("completed");
+            expect((await deliver()).kind).toBe("duplicate");
+            expect(await countOf(target, "effects")).toBe(1);
+          } finally {
+            await store.close();
+          }
+        }),
+      ),
+  );
 
   it("a silent server delays no event past its deadline, neither before its handler nor at its COMMIT", () =>
     withDatabase("postgres", (target) =>
@@ -152,7 +156,7 @@ describe("a server that falls silent without closing its connections", () => {
       }),
     ));
 
-  it("silent connections delay no look-up on the others", () =>
+  it("silent connections delay no look-up on the others", { tags: "full" }, () =>
     withDatabase("postgres", (target) =>
       withWire(target.url, async (wire) => {
         const { store } = await openTarget(
@@ -179,5 +183,6 @@ describe("a server that falls silent without closing its connections", () => {
           await store.close();
         }
       }),
-    ));
+    ),
+  );
 });

@@ -103,6 +103,7 @@ describe("a PostgreSQL over TLS", () => {
 
   it.skipIf(ca === undefined)(
     "a certificate of another name or another authority is refused at once with the cause",
+    { tags: "full" },
     () =>
       withFolder(async (folder) => {
         const other = join(folder, "other.pem");

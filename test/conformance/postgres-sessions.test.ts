@@ -377,7 +377,7 @@ describe("a store on a postgres that takes no writes", () => {
 });
 
 describe("a group of events on postgres whose connection is dead without a word", () => {
-  it("a group ends within its members' time, each with its effect or as unavailable", () =>
+  it("a group ends within its members' time, each with its effect or as unavailable", { tags: "full" }, () =>
     withStore("postgres", (_, fresh) =>
       withWire(fresh.url, async (wire) => {
         const through = await openTarget({ ...fresh, url: wire.through(fresh.url) }, { lockTimeoutMs: 500 });
@@ -402,5 +402,6 @@ describe("a group of events on postgres whose connection is dead without a word"
         expect(await countOf(fresh, "oncehook_records")).toBe(0);
         await through.store.close();
       }),
-    ));
+    ),
+  );
 });

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { postCallback } from "../../src/testing/post-callback.ts";
-import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { type StartedByNpm, withNpmStart } from "../support/npm-start.ts";
@@ -115,7 +115,7 @@ async function journey(target: Target, { adminUrl }: StartedByNpm, pictures: Pic
 describe.each(DIALECTS)("after npm start, on %s", (dialect) => {
   it(
     "one signs in, sends from the sandbox, sees it arrive, sees one fail, tries it dry, and replays it",
-    { timeout: LIMIT_MS },
+    { tags: fullOnPostgres(dialect), timeout: LIMIT_MS },
     () =>
       withDatabase(dialect, (target) =>
         withNpmStart(

@@ -22,7 +22,10 @@ const isIn = (selector: Record<string, string>, labels: Record<string, string>) 
   Object.entries(selector).every(([name, value]) => labels[name] === value);
 
 describe("deploy/kubernetes", () => {
-  it("deploy/kubernetes holds objects that fit the strict schemas of Kubernetes", async () => {
+  it("deploy/kubernetes holds objects that fit the strict schemas of Kubernetes", {
+    tags: "full",
+    timeout: 120_000,
+  }, async () => {
     for (const manifest of bare())
       expect([manifest.kind, schemaErrors(manifest)]).toEqual([manifest.kind, null]);
     expect(await typeErrors(bare())).toEqual([]);
@@ -32,7 +35,7 @@ describe("deploy/kubernetes", () => {
     const misspelt = structuredClone(only("Deployment"));
     misspelt.spec.template.spec.containers[0].redinessProbe = {};
     expect(await typeErrors([misspelt])).toEqual([expect.stringContaining("redinessProbe")]);
-  }, 120_000);
+  });
 
   it("selectors match the pods of the Deployment, and those of the migration only for the network", () => {
     const receivers = labelsOf(pod);

@@ -13,7 +13,7 @@ const cell = (text: string) => text.replaceAll("|", "\\|");
 /** The tests of a cell, such as "`file`: one title; another", that are in no file of that name. */
 function missingTests(cell: string): string[] {
   return [...cell.matchAll(/`([\w-]+)`: ([^`]+)/g)].flatMap(([, file, titles = ""]) => {
-    const paths = globSync(`test/**/${file}.test.ts`);
+    const paths = globSync([`test/**/${file}.test.ts`, `test/**/${file}.full.test.ts`]);
     const source = paths.map((path) => readFileSync(path, "utf8")).join("\n");
     const named = titles.split(";").map((title) => title.trim());
     return named

@@ -67,7 +67,9 @@ const settled = async (store: Store) =>
   (await deliveries(store)).every(({ state }) => state !== "waiting") && (await deliveries(store)).length > 0;
 
 describe.each(DIALECTS)("the outbox on %s", (dialect) => {
-  it("does not let a channel whose receiver never answers keep another one waiting", () => {
+  it("does not let a channel whose receiver never answers keep another one waiting", {
+    tags: "full",
+  }, () => {
     const held: ServerResponse[] = [];
     return withStore(dialect, (store) =>
       withHttpServer(
@@ -139,7 +141,9 @@ describe.each(DIALECTS)("the outbox on %s", (dialect) => {
     );
   });
 
-  it("counts no attempt that was given up because the process stops", () => {
+  it("counts no attempt that was given up because the process stops", {
+    tags: "full",
+  }, () => {
     let asked = 0;
     return withStore(dialect, (store) =>
       withHttpServer(

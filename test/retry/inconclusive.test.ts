@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createEncryptor } from "../../src/encryption/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, type Target, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { event, type ReceiverOptions, startReceiver, type TestReceiver } from "../support/receiver.ts";
@@ -55,29 +55,34 @@ const bytesLiteral = (dialect: Target["dialect"], hex: string) =>
   dialect === "sqlite" ? `x'${hex}'` : `'\\x${hex}'::bytea`;
 
 describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => {
-  it("keeps waiting, at no cost, while its type has no handler, and is handled once it has one again", () =>
-    withDatabase(dialect, async (target) => {
-      await keepOne(target);
-      const without = await startReceiver(target, retrying());
-      await seePutOff(without);
-      await without.stop();
-      expect(await failure(target)).toMatchObject({ state: "waiting", attempts: 1, retries_done: 0 });
-      // The start has named the type; the retries say no more of it.
-      expect(without.lines.filter(({ msg }) => String(msg).startsWith("retry"))).toEqual([]);
-      const again = await startReceiver(target, retrying({ handlers: [handler(false)] }));
-      await until(async () => (await again.count("oncehook_records")) === 1);
-      expect(await again.count("oncehook_failures")).toBe(0);
-      await again.stop();
-    }));
+  it(
+    "keeps waiting, at no cost, while its type has no handler, and is handled once it has one again",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        await keepOne(target);
+        const without = await startReceiver(target, retrying());
+        await seePutOff(without);
+        await without.stop();
+        expect(await failure(target)).toMatchObject({ state: "waiting", attempts: 1, retries_done: 0 });
+        // The start has named the type; the retries say no more of it.
+        expect(without.lines.filter(({ msg }) => String(msg).startsWith("retry"))).toEqual([]);
+        const again = await startReceiver(target, retrying({ handlers: [handler(false)] }));
+        await until(async () => (await again.count("oncehook_records")) === 1);
+        expect(await again.count("oncehook_failures")).toBe(0);
+        await again.stop();
+      }),
+  );
 
-  it("an event has no attempt in its timeline while no handler runs", () =>
+  it("an event has no attempt in its timeline while no handler runs", { tags: fullOnPostgres(dialect) }, () =>
     withDatabase(dialect, async (target) => {
       await keepOne(target);
       const without = await startReceiver(target, retrying());
       await seePutOff(without);
       expect(await without.count("oncehook_attempts")).toBe(0);
       await without.stop();
-    }));
+    }),
+  );
 
   it("the start warns of a waiting event only where its type has no handler", () =>
     withDatabase(dialect, async (target) => {
@@ -127,40 +132,44 @@ describe.each(DIALECTS)("an event that waits for its retry on %s", (dialect) => 
       expect(await failure(target)).toEqual(before);
     }));
 
-  it("keeps waiting, at no cost, while the key that encrypted its body is missing", () =>
-    withDatabase(dialect, async (target) => {
-      await keepOne(target);
-      const encrypted = Buffer.from((await failure(target))?.encrypted_body as Uint8Array).toString("hex");
-      const rotated = { RETRY_DELAY_SECONDS: "0.1", ENCRYPTION_KEY: OTHER_KEY };
-      const both = await startReceiver(target, { env: { ...rotated, ENCRYPTION_KEY_PREVIOUS: KEY } });
-      await both.stop();
-      // It may have encrypted the body anew before it stopped.
-      await execute(
-        target,
-        `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, encrypted)}`,
-      );
-      const options = retrying({ handlers: [handler(false)], env: rotated });
-      const without = await startReceiver(target, options);
-      await seePutOff(without);
-      const path = `/api/v1/failures/platform/${String((await failure(target))?.event_id)}/replay?dry_run=true`;
-      const { body } = await without.admin(path, { method: "POST" });
-      expect(String(body.error)).toContain("sealed with another ENCRYPTION_KEY");
-      await without.stop();
-      expect(without.lines).toContainEqual(
-        expect.objectContaining({
-          level: 40,
-          code: "internal",
-          msg: "retry put off; it cost the event none of its retries",
-        }),
-      );
-      expect(await failure(target)).toMatchObject({ state: "waiting", attempts: 1, retries_done: 0 });
-      const again = await startReceiver(target, {
-        ...options,
-        env: { ...rotated, ENCRYPTION_KEY_PREVIOUS: KEY },
-      });
-      await until(async () => (await again.count("oncehook_records")) === 1);
-      await again.stop();
-    }));
+  it(
+    "keeps waiting, at no cost, while the key that encrypted its body is missing",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        await keepOne(target);
+        const encrypted = Buffer.from((await failure(target))?.encrypted_body as Uint8Array).toString("hex");
+        const rotated = { RETRY_DELAY_SECONDS: "0.1", ENCRYPTION_KEY: OTHER_KEY };
+        const both = await startReceiver(target, { env: { ...rotated, ENCRYPTION_KEY_PREVIOUS: KEY } });
+        await both.stop();
+        // It may have encrypted the body anew before it stopped.
+        await execute(
+          target,
+          `UPDATE oncehook_failures SET encrypted_body = ${bytesLiteral(dialect, encrypted)}`,
+        );
+        const options = retrying({ handlers: [handler(false)], env: rotated });
+        const without = await startReceiver(target, options);
+        await seePutOff(without);
+        const path = `/api/v1/failures/platform/${String((await failure(target))?.event_id)}/replay?dry_run=true`;
+        const { body } = await without.admin(path, { method: "POST" });
+        expect(String(body.error)).toContain("sealed with another ENCRYPTION_KEY");
+        await without.stop();
+        expect(without.lines).toContainEqual(
+          expect.objectContaining({
+            level: 40,
+            code: "internal",
+            msg: "retry put off; it cost the event none of its retries",
+          }),
+        );
+        expect(await failure(target)).toMatchObject({ state: "waiting", attempts: 1, retries_done: 0 });
+        const again = await startReceiver(target, {
+          ...options,
+          env: { ...rotated, ENCRYPTION_KEY_PREVIOUS: KEY },
+        });
+        await until(async () => (await again.count("oncehook_records")) === 1);
+        await again.stop();
+      }),
+  );
 
   it("uses its retries up when its body was damaged, since no key will open it", () =>
     withDatabase(dialect, async (target) => {

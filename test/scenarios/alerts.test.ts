@@ -6,7 +6,7 @@ import { z } from "zod";
 import { keyStamp } from "../../src/app/open-store.ts";
 import { defineHandler } from "../../src/index.ts";
 import type { Store } from "../../src/store/index.ts";
-import { DIALECTS, openTarget, type Target, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, openTarget, type Target, withDatabase } from "../support/databases.ts";
 import { countOf, rowsOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { WEBHOOK_SECRET, withWebhookReceiver } from "../support/notified.ts";
@@ -91,6 +91,7 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
 
   it(
     "the webhook gets one alert for exhausted failures and one for their end, for any number of processes",
+    { tags: fullOnPostgres(dialect), timeout: SLOW },
     () =>
       withDatabase(dialect, (target) =>
         withWebhookReceiver(async (webhook) => {
@@ -127,11 +128,11 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           await rm(folder, { recursive: true });
         }),
       ),
-    SLOW,
   );
 
   it(
     "the webhook gets one alert for failing signatures and one when authentic callbacks arrive again",
+    { tags: fullOnPostgres(dialect), timeout: SLOW },
     () =>
       withDatabase(dialect, async (target) => {
         const time = { ahead: 0 };
@@ -161,11 +162,11 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           ]);
         });
       }),
-    SLOW,
   );
 
   it(
     "the webhook gets one alert for a silent event type and one when it arrives again",
+    { tags: fullOnPostgres(dialect), timeout: SLOW },
     () =>
       withDatabase(dialect, async (target) => {
         const now = Date.now();
@@ -190,7 +191,6 @@ describe.each(DIALECTS)("alerts on %s", (dialect) => {
           expect(all().toSorted()).toEqual(["alert.silent", "alert.silent.resolved"]);
         });
       }),
-    SLOW,
   );
 
   it("count the callbacks of each event type in the background, to the last one before a stop", () =>

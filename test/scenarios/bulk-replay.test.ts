@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { BulkReplayView } from "../../src/admin-client/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { execute } from "../support/execute.ts";
 import { withLock } from "../support/held-lock.ts";
 import { conforms } from "../support/openapi.ts";
@@ -116,32 +116,36 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("a bulk replay starts no replay while paused, continues when resumed, and ends when cancelled", () =>
-    withReceiver(
-      dialect,
-      async (receiver) => {
-        await failures(receiver, 30);
-        const { id } = await start(receiver, {}, 4);
-        await until(() => plan.ran.length >= 2, 60_000);
-        expect(bulkOf(await change(receiver, id, "pause"))).toMatchObject({ state: "paused" });
-        // A replay that was begun in that moment may still come to its end.
-        await until(async () => (await look(receiver, id)).done === plan.ran.length, 60_000);
-        const paused = plan.ran.length;
-        await sleep(600);
-        expect(plan.ran.length).toBe(paused);
-        expect(bulkOf(await change(receiver, id, "resume"))).toMatchObject({ state: "running" });
-        await until(() => plan.ran.length > paused, 60_000);
-        expect(bulkOf(await change(receiver, id, "cancel"))).toMatchObject({ state: "cancelled" });
-        await until(async () => (await look(receiver, id)).done === plan.ran.length, 60_000);
-        expect(await look(receiver, id)).toMatchObject({ state: "cancelled", total: 30 });
-        expect(await receiver.count("oncehook_failures")).toBe(30 - plan.ran.length);
-        for (const action of ["pause", "resume", "cancel"])
-          expect((await change(receiver, id, action)).status).toBe(409);
-      },
-      EXHAUSTED,
-    ));
+  it(
+    "a bulk replay starts no replay while paused, continues when resumed, and ends when cancelled",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          await failures(receiver, 30);
+          const { id } = await start(receiver, {}, 4);
+          await until(() => plan.ran.length >= 2, 60_000);
+          expect(bulkOf(await change(receiver, id, "pause"))).toMatchObject({ state: "paused" });
+          // A replay that was begun in that moment may still come to its end.
+          await until(async () => (await look(receiver, id)).done === plan.ran.length, 60_000);
+          const paused = plan.ran.length;
+          await sleep(600);
+          expect(plan.ran.length).toBe(paused);
+          expect(bulkOf(await change(receiver, id, "resume"))).toMatchObject({ state: "running" });
+          await until(() => plan.ran.length > paused, 60_000);
+          expect(bulkOf(await change(receiver, id, "cancel"))).toMatchObject({ state: "cancelled" });
+          await until(async () => (await look(receiver, id)).done === plan.ran.length, 60_000);
+          expect(await look(receiver, id)).toMatchObject({ state: "cancelled", total: 30 });
+          expect(await receiver.count("oncehook_failures")).toBe(30 - plan.ran.length);
+          for (const action of ["pause", "resume", "cancel"])
+            expect((await change(receiver, id, action)).status).toBe(409);
+        },
+        EXHAUSTED,
+      ),
+  );
 
-  it("a bulk replay starts no more replays a second than its rate", () =>
+  it("a bulk replay starts no more replays a second than its rate", { tags: fullOnPostgres(dialect) }, () =>
     withReceiver(
       dialect,
       async (receiver) => {
@@ -153,25 +157,36 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
         expect(performance.now() - begun).toBeGreaterThan(1_950);
       },
       EXHAUSTED,
-    ));
+    ),
+  );
 
-  it("a bulk replay waits for a failure that another run has leased, without delaying the others", () =>
-    withReceiver(
-      dialect,
-      async (receiver) => {
-        const [held = "", ...others] = await failures(receiver, 20);
-        const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
-        await execute(receiver.target, `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
-        const { id } = await start(receiver, {});
-        await until(async () => (await look(receiver, id)).done === 19, 60_000);
-        expect(plan.ran.toSorted()).toEqual(others.toSorted());
-        expect(await look(receiver, id)).toMatchObject({ state: "running" });
-        await execute(receiver.target, `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`);
-        expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already_handled: 0, failed: 0 });
-        expect(plan.ran).toHaveLength(20);
-      },
-      EXHAUSTED,
-    ));
+  it(
+    "a bulk replay waits for a failure that another run has leased, without delaying the others",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withReceiver(
+        dialect,
+        async (receiver) => {
+          const [held = "", ...others] = await failures(receiver, 20);
+          const leasing = "UPDATE oncehook_failures SET lease_owner = 'another', leased_until";
+          await execute(
+            receiver.target,
+            `${leasing} = '2999-01-01T00:00:00.000Z' WHERE event_id = '${held}'`,
+          );
+          const { id } = await start(receiver, {});
+          await until(async () => (await look(receiver, id)).done === 19, 60_000);
+          expect(plan.ran.toSorted()).toEqual(others.toSorted());
+          expect(await look(receiver, id)).toMatchObject({ state: "running" });
+          await execute(
+            receiver.target,
+            `${leasing} = '2000-01-01T00:00:00.000Z' WHERE event_id = '${held}'`,
+          );
+          expect(await ended(receiver, id)).toMatchObject({ succeeded: 20, already_handled: 0, failed: 0 });
+          expect(plan.ran).toHaveLength(20);
+        },
+        EXHAUSTED,
+      ),
+  );
 
   it("counts what was discarded before its turn as already done with", () =>
     withReceiver(
@@ -193,7 +208,7 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       EXHAUSTED,
     ));
 
-  it("goes on in the next process when its own one stops", () =>
+  it("goes on in the next process when its own one stops", { tags: fullOnPostgres(dialect) }, () =>
     withDatabase(dialect, async (target) => {
       const first = await startReceiver(target, EXHAUSTED);
       await failures(first, 20);
@@ -211,7 +226,8 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
       });
       expect(plan.ran).toHaveLength(20);
       await second.stop();
-    }));
+    }),
+  );
 
   it("shares no failure between two processes and two bulk replays at the same time", () =>
     withDatabase(dialect, async (target) => {
@@ -273,32 +289,36 @@ describe.each(DIALECTS)("a bulk replay on %s", (dialect) => {
 
 /** On SQLite nobody else can hold an event for so long without holding everything. */
 describe("a bulk replay on postgres", () => {
-  it("tries an event again, and counts it once, where another process is at work on it longer than a replay may wait", () =>
-    withReceiver(
-      "postgres",
-      async (receiver) => {
-        const [eventId] = await failures(receiver, 1);
-        const record = `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
+  it(
+    "tries an event again, and counts it once, where another process is at work on it longer than a replay may wait",
+    { tags: "full" },
+    () =>
+      withReceiver(
+        "postgres",
+        async (receiver) => {
+          const [eventId] = await failures(receiver, 1);
+          const record = `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, created_at)
           VALUES ('platform', '${eventId}', 'unreliable', 'v1', 'processing', 'ab', now())`;
-        const id = await withLock(receiver.target, record, async () => {
-          const begun = await start(receiver, {});
-          const leased = () => receiver.count("oncehook_failures", "lease_owner IS NOT NULL");
-          await until(async () => (await leased()) === 1, 60_000);
-          await until(async () => (await leased()) === 0, 60_000);
-          expect(await look(receiver, begun.id)).toMatchObject({ state: "running", done: 0 });
-          return begun.id;
-        });
-        expect(await ended(receiver, id)).toMatchObject({
-          total: 1,
-          succeeded: 1,
-          already_handled: 0,
-          failed: 0,
-        });
-        expect(plan.ran).toEqual([eventId]);
-        expect(await receiver.count("oncehook_attempts")).toBe(1);
-      },
-      { ...EXHAUSTED, env: { RETRY_MAX: "0", REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" } },
-    ));
+          const id = await withLock(receiver.target, record, async () => {
+            const begun = await start(receiver, {});
+            const leased = () => receiver.count("oncehook_failures", "lease_owner IS NOT NULL");
+            await until(async () => (await leased()) === 1, 60_000);
+            await until(async () => (await leased()) === 0, 60_000);
+            expect(await look(receiver, begun.id)).toMatchObject({ state: "running", done: 0 });
+            return begun.id;
+          });
+          expect(await ended(receiver, id)).toMatchObject({
+            total: 1,
+            succeeded: 1,
+            already_handled: 0,
+            failed: 0,
+          });
+          expect(plan.ran).toEqual([eventId]);
+          expect(await receiver.count("oncehook_attempts")).toBe(1);
+        },
+        { ...EXHAUSTED, env: { RETRY_MAX: "0", REQUEST_TIMEOUT_MS: "1000", HANDLER_TIMEOUT_MS: "900" } },
+      ),
+  );
 
   it("counts an event whose type has no handler here as failed, once", () =>
     withDatabase("postgres", async (target) => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../support/certificate.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { countOf } from "../support/effects.ts";
 import { execute } from "../support/execute.ts";
 import { mailLogin, WEBHOOK_SECRET, withMailServer, withWebhookReceiver } from "../support/notified.ts";
@@ -47,6 +47,7 @@ const deliveries = async (receiver: { admin(path: string): Promise<{ body: Recor
 describe.each(DIALECTS)("notifications on %s", (dialect) => {
   it(
     "reach the webhook although it was down at first and our process was killed in between",
+    { tags: "full", timeout: 120_000 },
     () =>
       withDatabase(dialect, (target) =>
         inFolder((folder) =>
@@ -71,51 +72,54 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
           }),
         ),
       ),
-    120_000,
   );
 
-  it("go through each channel by itself: one that fails does not hold the other up", () =>
-    inFolder(async (folder) => {
-      const pair = await certificate("mail");
-      await withWebhookReceiver((webhook) =>
-        withMailServer({ secure: true, pair }, async (mail) => {
-          webhook.answers.push({ status: 500 });
-          mail.refusals.push({ responseCode: 451, message: "try again later" });
-          const env = {
-            ...(await webhookEnv(folder, { url: webhook.url, ca: [webhook.ca, pair.cert].join("\n") })),
-            SMTP_URL: `smtps://${mailLogin()}@127.0.0.1:${mail.port}`,
-            NOTIFY_EMAIL_TO: "shop@example.com",
-          };
-          await withReceiver(
-            dialect,
-            async (receiver) => {
-              await receiver.send(payment());
-              await until(() => mail.mails.length === 1);
-              await until(() => webhook.accepted.length === 1);
-              await until(async () =>
-                (await deliveries(receiver)).every(({ state }) => state === "delivered"),
-              );
-              expect(
-                (await deliveries(receiver)).map(({ channel, attempts }) => [channel, attempts]).sort(),
-              ).toEqual([
-                ["email:shop@example.com", 2],
-                ["webhook", 2],
-              ]);
-              expect(mail.mails[0]?.from).toBe("oncehook@localhost");
-              expect(JSON.stringify(receiver.lines)).not.toMatch(/p%40ss|p@ss word/);
-              const text = String((await receiver.admin("/metrics")).body.text);
-              expect(text).toContain(
-                'oncehook_delivery_attempts_total{channel="webhook",outcome="failed"} 1',
-              );
-              expect(text).toContain(
-                'oncehook_delivery_attempts_total{channel="email",outcome="delivered"} 1',
-              );
-            },
-            { env, outboxPollMs: POLL },
-          );
-        }),
-      );
-    }));
+  it(
+    "go through each channel by itself: one that fails does not hold the other up",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      inFolder(async (folder) => {
+        const pair = await certificate("mail");
+        await withWebhookReceiver((webhook) =>
+          withMailServer({ secure: true, pair }, async (mail) => {
+            webhook.answers.push({ status: 500 });
+            mail.refusals.push({ responseCode: 451, message: "try again later" });
+            const env = {
+              ...(await webhookEnv(folder, { url: webhook.url, ca: [webhook.ca, pair.cert].join("\n") })),
+              SMTP_URL: `smtps://${mailLogin()}@127.0.0.1:${mail.port}`,
+              NOTIFY_EMAIL_TO: "shop@example.com",
+            };
+            await withReceiver(
+              dialect,
+              async (receiver) => {
+                await receiver.send(payment());
+                await until(() => mail.mails.length === 1);
+                await until(() => webhook.accepted.length === 1);
+                await until(async () =>
+                  (await deliveries(receiver)).every(({ state }) => state === "delivered"),
+                );
+                expect(
+                  (await deliveries(receiver)).map(({ channel, attempts }) => [channel, attempts]).sort(),
+                ).toEqual([
+                  ["email:shop@example.com", 2],
+                  ["webhook", 2],
+                ]);
+                expect(mail.mails[0]?.from).toBe("oncehook@localhost");
+                expect(JSON.stringify(receiver.lines)).not.toMatch(/p%40ss|p@ss word/);
+                const text = String((await receiver.admin("/metrics")).body.text);
+                expect(text).toContain(
+                  'oncehook_delivery_attempts_total{channel="webhook",outcome="failed"} 1',
+                );
+                expect(text).toContain(
+                  'oncehook_delivery_attempts_total{channel="email",outcome="delivered"} 1',
+                );
+              },
+              { env, outboxPollMs: POLL },
+            );
+          }),
+        );
+      }),
+  );
 
   it("notifications that the webhook refuses end as dead, are listed, and are delivered after a replay", () =>
     inFolder((folder) =>
@@ -143,23 +147,27 @@ describe.each(DIALECTS)("notifications on %s", (dialect) => {
       }),
     ));
 
-  it("reach a receiver that the usual authorities vouch for, whatever NOTIFY_CA_FILE adds to them", () =>
-    withDatabase(dialect, (target) =>
-      inFolder((folder) =>
-        withWebhookReceiver(async (webhook) => {
-          const usual = join(folder, "usual.pem");
-          await writeFile(usual, webhook.ca);
-          const other = await certificate("other");
-          const env = await webhookEnv(folder, { url: webhook.url, ca: other.cert });
-          // To Node these are among the usual ones.
-          const server = await startServer(target, { ...env, NODE_EXTRA_CA_CERTS: usual });
-          await server.send(payment());
-          await until(() => webhook.accepted.length === 1);
-          server.child.kill("SIGTERM");
-          expect(await server.ended).toBe(0);
-        }),
+  it(
+    "reach a receiver that the usual authorities vouch for, whatever NOTIFY_CA_FILE adds to them",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, (target) =>
+        inFolder((folder) =>
+          withWebhookReceiver(async (webhook) => {
+            const usual = join(folder, "usual.pem");
+            await writeFile(usual, webhook.ca);
+            const other = await certificate("other");
+            const env = await webhookEnv(folder, { url: webhook.url, ca: other.cert });
+            // To Node these are among the usual ones.
+            const server = await startServer(target, { ...env, NODE_EXTRA_CA_CERTS: usual });
+            await server.send(payment());
+            await until(() => webhook.accepted.length === 1);
+            server.child.kill("SIGTERM");
+            expect(await server.ended).toBe(0);
+          }),
+        ),
       ),
-    ));
+  );
 
   it("two processes share the notifications and send each one once", () =>
     inFolder((folder) =>

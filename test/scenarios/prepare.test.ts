@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineHandler } from "../../src/index.ts";
-import { DIALECTS, withDatabase } from "../support/databases.ts";
+import { DIALECTS, fullOnPostgres, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
 import { withLock } from "../support/held-lock.ts";
 import { event, startReceiver, withReceiver } from "../support/receiver.ts";
@@ -85,32 +85,36 @@ describe.each(DIALECTS)("the prepare step on %s", (dialect) => {
     );
   });
 
-  it("keeps its result while the database is busy, and the redelivery does not repeat it", () =>
-    withDatabase(dialect, async (target) => {
-      const plan: Plan = { prepared: 0 };
-      const env = { REQUEST_TIMEOUT_MS: "1500", HANDLER_TIMEOUT_MS: "1000" };
-      const receiver = await startReceiver(target, { handlers: [exchanging(plan)], env });
-      const sent = event("exchange", {});
-      const locked = Promise.withResolvers<void>();
-      const free = Promise.withResolvers<void>();
-      plan.prepare = async () => {
-        const lock = "LOCK TABLE oncehook_preparations IN ACCESS EXCLUSIVE MODE";
-        void withLock(target, lock, async () => {
-          locked.resolve();
-          await free.promise;
-        });
+  it(
+    "keeps its result while the database is busy, and the redelivery does not repeat it",
+    { tags: fullOnPostgres(dialect) },
+    () =>
+      withDatabase(dialect, async (target) => {
+        const plan: Plan = { prepared: 0 };
+        const env = { REQUEST_TIMEOUT_MS: "1500", HANDLER_TIMEOUT_MS: "1000" };
+        const receiver = await startReceiver(target, { handlers: [exchanging(plan)], env });
+        const sent = event("exchange", {});
+        const locked = Promise.withResolvers<void>();
+        const free = Promise.withResolvers<void>();
+        plan.prepare = async () => {
+          const lock = "LOCK TABLE oncehook_preparations IN ACCESS EXCLUSIVE MODE";
+          void withLock(target, lock, async () => {
+            locked.resolve();
+            await free.promise;
+          });
+          await locked.promise;
+        };
+        const first = receiver.send(sent);
         await locked.promise;
-      };
-      const first = receiver.send(sent);
-      await locked.promise;
-      await sleep(1_700);
-      free.resolve();
-      await first;
-      const again = await receiver.send(sent);
-      expect(again.status).toBe(200);
-      expect(plan.prepared).toBe(1);
-      await receiver.stop();
-    }));
+        await sleep(1_700);
+        free.resolve();
+        await first;
+        const again = await receiver.send(sent);
+        expect(again.status).toBe(200);
+        expect(plan.prepared).toBe(1);
+        await receiver.stop();
+      }),
+  );
 
   it("hands the first attempt the same value as every later one", () => {
     const seen: unknown[] = [];

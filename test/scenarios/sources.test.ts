@@ -171,7 +171,9 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("a refused callback stays among the refused ones, although it imitates a check", async () => {
+  it("a refused callback stays among the refused ones, although it imitates a check", {
+    tags: "full",
+  }, async () => {
     const seen: string[] = [];
     let now = Date.now();
     await withHttpServer(
@@ -215,7 +217,7 @@ describe("the check of the registered addresses", () => {
     );
   });
 
-  it("the check distinguishes a receiver with another database from this one", () =>
+  it("the check distinguishes a receiver with another database from this one", { tags: "full" }, () =>
     withReceiver("sqlite", (other) =>
       withReceiver(
         "sqlite",
@@ -226,7 +228,8 @@ describe("the check of the registered addresses", () => {
         },
         { env: { CALLBACK_BASE_URL: other.publicOrigin } },
       ),
-    ));
+    ),
+  );
 
   it("says that its own requests count against the rate limit", () =>
     withReceiver(

@@ -10,6 +10,11 @@ import { type Dialect, openTarget, type StoreOptions, type Target } from "./open
 export { type Dialect, openTarget, STAMP, type StoreOptions, type Target } from "./open-target.ts";
 export const DIALECTS: readonly Dialect[] = ["sqlite", "postgres"];
 
+/** The tags of a test that takes seconds: `npm test` runs it on SQLite, `npm run test:full` on both. */
+export function fullOnPostgres(dialect: Dialect): string[] {
+  return dialect === "postgres" ? ["full"] : [];
+}
+
 /** Lends a fresh, empty database. */
 export async function withDatabase<T>(dialect: Dialect, use: (target: Target) => Promise<T>): Promise<T> {
   return dialect === "sqlite" ? withSqlite(use) : withPostgres("template1", use);

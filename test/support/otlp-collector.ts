@@ -34,8 +34,14 @@ export interface Collector {
   answerAll(): void;
   /** Those that came as JSON. */
   spans(): CollectedSpan[];
-  /** Resolves with the trace that has a root of this name and, since children end before, all of its spans. */
-  trace(root: string): Promise<Trace>;
+  /** Resolves with the trace that has a root of this name, once that root and the spans of these names have come. */
+  trace(root: string, wanted?: WantedTrace): Promise<Trace>;
+}
+
+export interface WantedTrace {
+  /** The newest where it is not given. */
+  readonly traceId?: string;
+  readonly spans?: readonly string[];
 }
 
 export interface Trace {
@@ -77,13 +83,18 @@ function collectorOf(origin: string, posted: Posted[], waiting: (() => void)[]):
     answerAll() {
       for (const answer of waiting.splice(0)) answer();
     },
-    async trace(name) {
-      await until(() => spans().some((span) => span.name === name));
-      const root = spans().findLast((span) => span.name === name)!;
-      return traceOf(
-        root,
-        spans().filter(({ traceId }) => traceId === root.traceId),
-      );
+    async trace(name, wanted = {}) {
+      const found = () => {
+        const root = spans().findLast(
+          (span) => span.name === name && span.traceId === (wanted.traceId ?? span.traceId),
+        );
+        if (root === undefined) return undefined;
+        const all = spans().filter(({ traceId }) => traceId === root.traceId);
+        const isWhole = (wanted.spans ?? []).every((one) => all.some((span) => span.name === one));
+        return isWhole ? traceOf(root, all) : undefined;
+      };
+      await until(() => found() !== undefined);
+      return found()!;
     },
   };
 }

@@ -9,17 +9,17 @@ export function isInstalled(program: string): boolean {
 const BEGINNING_OF_LINE = "\u0001";
 const END_OF_LINE = "\u0005";
 
+export interface Terminal {
+  /** Types a line and the tab key, and returns what the line is then: the shell prints it itself. */
+  complete(line: string): Promise<string>;
+  end(): Promise<void>;
+}
+
 /**
- * Types a line and the tab key into a shell that believes it has a terminal (`script` of util-linux lends it one), and
- * returns what the line is then: the shell prints it itself.
+ * Starts a shell that believes it has a terminal (`script` of util-linux gives it one).
  * @param setup what the shell is told before
  */
-export async function completedLine(
-  shell: string,
-  setup: string,
-  line: string,
-  cwd: string,
-): Promise<string> {
+export async function openTerminal(shell: string, setup: string, cwd: string): Promise<Terminal> {
   const env = { PATH: process.env.PATH, HOME: cwd, TERM: "xterm" };
   const child = spawn("script", ["-qfc", shell, "/dev/null"], {
     cwd,
@@ -30,18 +30,23 @@ export async function completedLine(
   child.stdout?.on("data", (chunk) => {
     shown += chunk;
   });
-  try {
-    // In two parts, so that the line as it is typed is not taken for its answer.
-    child.stdin?.write(`${setup}; echo rea''dy\n`);
-    await until(() => shown.includes("ready"));
-    child.stdin?.write(`${line}\t${BEGINNING_OF_LINE}printf '<<%s>>\\n' '${END_OF_LINE}'\n`);
-    await until(() => /<<oncehook[^>]*>>/.test(shown));
-    return /<<(oncehook[^>]*)>>/.exec(shown)?.[1] ?? "";
-  } catch (cause) {
-    throw new Error(`the shell showed only:\n${shown}`, { cause });
-  } finally {
-    await endOf(child);
-  }
+  const type = async (keys: string, answer: RegExp): Promise<string> => {
+    shown = "";
+    child.stdin?.write(keys);
+    try {
+      await until(() => answer.test(shown));
+    } catch (cause) {
+      throw new Error(`the shell showed only:\n${shown}`, { cause });
+    }
+    return answer.exec(shown)?.[1] ?? "";
+  };
+  // In two parts, so that the line as it is typed is not taken for its answer.
+  await type(`${setup}; echo rea''dy\n`, /ready/);
+  return {
+    complete: (line) =>
+      type(`${line}\t${BEGINNING_OF_LINE}printf '<<%s>>\\n' '${END_OF_LINE}'\n`, /<<(oncehook[^>]*)>>/),
+    end: () => endOf(child),
+  };
 }
 
 /** The shell is told to go, and its terminal goes with it; one that does not hear is ended. */

@@ -244,7 +244,9 @@ const LEAVES_NOTHING = `
   }
 `;
 
-it("leaves nothing behind: no file, and no handle that keeps its process, also where it could not start", async () => {
+it("leaves nothing behind: no file, and no handle that keeps its process, also where it could not start", {
+  tags: "full",
+}, async () => {
   const folder = await mkdtemp(join(tmpdir(), "oncehook-leaves-"));
   try {
     const args = ["--conditions=oncehook-source", "--input-type=module", "--eval", LEAVES_NOTHING];

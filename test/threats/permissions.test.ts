@@ -41,7 +41,9 @@ it("the folder of the database and the files in it are the owner's alone, whatev
   }
 });
 
-it("serves under Node's permission model, with its project to read and its data to write", async () => {
+it("serves under Node's permission model, with its project to read and its data to write", {
+  tags: "full",
+}, async () => {
   const data = `${await folderOf()}/`;
   const project = fileURLToPath(new URL("../../", import.meta.url));
   const rights = [`--allow-fs-read=${project}`, `--allow-fs-read=${data}`, `--allow-fs-write=${data}`];

@@ -5,7 +5,7 @@ import {
   type HandlerTransaction,
   newHandlerTransaction,
 } from "../handler-transaction.ts";
-import type { Completion, PendingEvent } from "../once.ts";
+import { type Completion, type PendingEvent, runHandler } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
@@ -68,8 +68,7 @@ export class GroupMember {
   async run(event: PendingEvent): Promise<MemberResult> {
     const notifications: QueuedNotification[] = [];
     const scope = createScope(this.#createHandle(), this.transaction, this.#clock, notifications);
-    const handling = async () => event.complete(await event.handle(scope));
-    const running = handling().then(
+    const running = runHandler(event, scope).then(
       (completion) => this.#finish({ kind: "done", completion, notifications }),
       (error: unknown): MemberResult =>
         transientReason(error) === undefined

@@ -7,7 +7,7 @@ import { bindQuery, type Execute } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
-import { type OnceScope, submitOnce } from "../once.ts";
+import { type OnceScope, runHandler, submitOnce } from "../once.ts";
 import type { StoredRecord } from "../records.ts";
 import { type Deadline, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
@@ -135,7 +135,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
     return result;
   };
   const scheduler = new GroupScheduler(groups, clock, (event) => {
-    const run = async (scope: OnceScope) => event.complete(await event.handle(scope));
+    const run = (scope: OnceScope) => runHandler(event, scope);
     return runAlone(event.record, run, { deadline: event.deadline, mode: "commit" });
   });
   let closed: Promise<void> | undefined;

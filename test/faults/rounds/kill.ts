@@ -10,6 +10,14 @@ const PRELOAD = fileURLToPath(new URL("../machine/kill-point.ts", import.meta.ur
 /** Within this time a receiver under load comes to each of its steps. */
 const STEP_LIMIT_MS = 120_000;
 const FIRE = { platform: { connections: 16, rate: 800 } };
+/** Groups set savepoints only once a member has failed after writing: at these steps the handlers fail like that. */
+const SAVEPOINT_STEPS: readonly string[] = ["savepoint", "release"];
+const FAILING = { LEDGER_FAILING_PERCENT: "30" };
+const FAILING_AT_SAVEPOINTS = {
+  ...FIRE,
+  type: "ledger_shaky",
+  env: { LEDGER_FAILING_PERCENT: "0" },
+};
 
 /** `kill -9` at any instant, also while the receiver starts. */
 export function killAnytime(dialect: Dialect, full: number, size = 1): Round {
@@ -54,28 +62,32 @@ export function killAtSteps(dialect: Dialect, full: number): Round {
       let next = start;
       return inParts(place, (kills) =>
         place.withTarget(dialect, (target) =>
-          underFire({ ...FIRE, target, chance: place.chance.fork() }, async ({ fleet, chance }) => {
-            for (let kill = 0; kill < kills; kill += 1) {
-              const point = points[next % points.length] as KillPoint;
-              next += 1;
-              await fleet.stop(0);
-              // The first times are those of the start, before anybody has called.
-              const times = chance.between(2, point.step === "checkpoint" ? 3 : 60);
-              // It may come there before anybody has seen it serve.
-              await fleet.launch(0, {
-                NODE_OPTIONS: `--import=${PRELOAD}`,
-                ONCEHOOK_KILL_AT: `${point.step}:${point.when}:${times}`,
-              });
-              const ending = await Promise.race([
-                fleet.ended(0),
-                sleep(STEP_LIMIT_MS, "never", { ref: false }),
-              ]);
-              if (ending !== "SIGKILL") {
-                throw new Error(`${point.step}, ${point.when}, ${times} times: ended with ${ending}`);
+          underFire(
+            { ...FAILING_AT_SAVEPOINTS, target, chance: place.chance.fork() },
+            async ({ fleet, chance }) => {
+              for (let kill = 0; kill < kills; kill += 1) {
+                const point = points[next % points.length] as KillPoint;
+                next += 1;
+                await fleet.stop(0);
+                // The first times are those of the start, before anybody has called.
+                const times = chance.between(2, point.step === "checkpoint" ? 3 : 60);
+                // It may come there before anybody has seen it serve.
+                await fleet.launch(0, {
+                  ...(SAVEPOINT_STEPS.includes(point.step) ? FAILING : {}),
+                  NODE_OPTIONS: `--import=${PRELOAD}`,
+                  ONCEHOOK_KILL_AT: `${point.step}:${point.when}:${times}`,
+                });
+                const ending = await Promise.race([
+                  fleet.ended(0),
+                  sleep(STEP_LIMIT_MS, "never", { ref: false }),
+                ]);
+                if (ending !== "SIGKILL") {
+                  throw new Error(`${point.step}, ${point.when}, ${times} times: ended with ${ending}`);
+                }
+                await fleet.up(0);
               }
-              await fleet.up(0);
-            }
-          }),
+            },
+          ),
         ),
       );
     },

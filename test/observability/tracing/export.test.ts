@@ -54,30 +54,38 @@ describe("OpenTelemetry", () => {
       "OTEL_TRACES_EXPORTER is none",
       { OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://[::1]" },
     ],
-  ])("no module of OpenTelemetry is loaded where %s", async (_case, env) => {
+  ])("no module of OpenTelemetry is loaded where %s", { tags: "full" }, async (_case, env) => {
     expect(await loadedBy(env)).toEqual([]);
   });
 
-  it("OpenTelemetry is loaded where an endpoint is set, and sends the remaining spans when the process stops", () =>
-    withCollector(async (collector) => {
-      const loaded = await loadedBy({
-        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.origin}/taken/as/it/is`,
-        OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20key",
-        OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
-        OTEL_SERVICE_NAME: "payments",
-        OTEL_RESOURCE_ATTRIBUTES: "team=money",
-      });
-      expect(loaded.join("\n")).toContain("loads @opentelemetry/sdk-trace for file:");
-      const [post] = collector.posted;
-      expect(post).toMatchObject({
-        path: "/taken/as/it/is",
-        headers: { "content-type": "application/x-protobuf", "api-key": "a key", "content-encoding": "gzip" },
-      });
-      // In protobuf texts stand as they are.
-      for (const text of [ROOT, "handler payment_notify", "payments", "money"]) {
-        expect(post?.body.includes(text)).toBe(true);
-      }
-    }));
+  it(
+    "OpenTelemetry is loaded where an endpoint is set, and sends the remaining spans when the process stops",
+    { tags: "full" },
+    () =>
+      withCollector(async (collector) => {
+        const loaded = await loadedBy({
+          OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.origin}/taken/as/it/is`,
+          OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20key",
+          OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
+          OTEL_SERVICE_NAME: "payments",
+          OTEL_RESOURCE_ATTRIBUTES: "team=money",
+        });
+        expect(loaded.join("\n")).toContain("loads @opentelemetry/sdk-trace for file:");
+        const [post] = collector.posted;
+        expect(post).toMatchObject({
+          path: "/taken/as/it/is",
+          headers: {
+            "content-type": "application/x-protobuf",
+            "api-key": "a key",
+            "content-encoding": "gzip",
+          },
+        });
+        // In protobuf texts stand as they are.
+        for (const text of [ROOT, "handler payment_notify", "payments", "money"]) {
+          expect(post?.body.includes(text)).toBe(true);
+        }
+      }),
+  );
 });
 
 describe("the console exporter", () => {
@@ -168,38 +176,42 @@ describe("a request's traceparent", () => {
 const quick = defineHandler({ type: "quick", data: z.object({}), handle: () => ({}) });
 
 describe("a collector", () => {
-  it("a collector that hangs delays neither callbacks nor a stop, and a bounded number of spans waits for it", () =>
-    withTraced(
-      "sqlite",
-      async (receiver, collector) => {
-        collector.answers = false;
-        for (let round = 0; round < 10; round += 1) {
-          const answers = await Promise.all(
-            Array.from({ length: 20 }, () => receiver.send(event("quick", {}))),
-          );
-          expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
-        }
-        await until(() => collector.posted.length > 0);
-        // Twelve hundred spans were made: those of one batch are on their way, and a hundred wait.
-        const before = collector.spans().length;
-        expect(before).toBeLessThanOrEqual(50);
-        collector.answers = true;
-        collector.answerAll();
-        await until(async () => {
+  it(
+    "a collector that hangs delays neither callbacks nor a stop, and a bounded number of spans waits for it",
+    { tags: "full" },
+    () =>
+      withTraced(
+        "sqlite",
+        async (receiver, collector) => {
+          collector.answers = false;
+          for (let round = 0; round < 10; round += 1) {
+            const answers = await Promise.all(
+              Array.from({ length: 20 }, () => receiver.send(event("quick", {}))),
+            );
+            expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+          }
+          await until(() => collector.posted.length > 0);
+          // Twelve hundred spans were made: those of one batch are on their way, and a hundred wait.
+          const before = collector.spans().length;
+          expect(before).toBeLessThanOrEqual(50);
+          collector.answers = true;
+          collector.answerAll();
+          await until(async () => {
+            await receiver.send(event("quick", {}));
+            return receiver.lines.some(({ detail }) => /Dropped \d{3,4} spans/.test(String(detail)));
+          });
+          collector.answers = false;
           await receiver.send(event("quick", {}));
-          return receiver.lines.some(({ detail }) => /Dropped \d{3,4} spans/.test(String(detail)));
-        });
-        collector.answers = false;
-        await receiver.send(event("quick", {}));
-        const begun = performance.now();
-        await receiver.stop();
-        expect(performance.now() - begun).toBeLessThan(8_000);
-      },
-      {
-        handlers: [quick],
-        env: { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" },
-      },
-    ));
+          const begun = performance.now();
+          await receiver.stop();
+          expect(performance.now() - begun).toBeLessThan(8_000);
+        },
+        {
+          handlers: [quick],
+          env: { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" },
+        },
+      ),
+  );
 
   it("a missing collector is logged once and fails no callback", async () => {
     const origin = `http://127.0.0.1:${await freePort()}`;
