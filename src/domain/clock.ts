@@ -34,3 +34,30 @@ export function createWindowLimit(count: number, windowMs: number): (now: Date) 
     return true;
   };
 }
+
+/** Values by key until their windows end, bounded in number: the oldest makes room, so that a flood of keys costs no memory. */
+export class WindowMap<Value extends { readonly resetAt: Date }> {
+  readonly #values = new Map<string, Value>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(key: string, windowMs: number, now: Date): Value | undefined {
+    const value = this.#values.get(key);
+    if (value === undefined) return undefined;
+    const left = value.resetAt.getTime() - now.getTime();
+    // One that ends more than a window from now started before the clock was set back.
+    if (left > 0 && left <= windowMs) return value;
+    this.#values.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: Value): Value {
+    const [oldest] = this.#values.size >= this.#most ? this.#values.keys() : [];
+    if (oldest !== undefined) this.#values.delete(oldest);
+    this.#values.set(key, value);
+    return value;
+  }
+}

@@ -1,4 +1,4 @@
-import { type Clock, createSparingLog, type Log, refused, withTimeout } from "../domain/index.ts";
+import { type Clock, createSparingLog, type Log, refused, WindowMap, withTimeout } from "../domain/index.ts";
 import type { RateCount } from "../store/index.ts";
 
 /** Counts a hit under a key in a window that begins with its first hit. */
@@ -16,26 +16,14 @@ export interface Policy {
 
 const MAX_COUNTERS = 100_000;
 
-/** Whether a window is under way. One that ends more than a window from now started before the clock was set back. */
-function isCurrent(resetAt: Date, windowMs: number, now: Date): boolean {
-  const left = resetAt.getTime() - now.getTime();
-  return left > 0 && left <= windowMs;
-}
-
-/** Counters in this process, bounded in number: the oldest one makes room, so a flood of addresses costs no memory. */
+/** Counters in this process. */
 export function createMemoryCounter(most = MAX_COUNTERS): CountHit {
-  const counters = new Map<string, { points: number; resetAt: Date }>();
+  const counters = new WindowMap<{ points: number; readonly resetAt: Date }>(most);
   return (key, windowMs, now) => {
-    let counter = counters.get(key);
-    if (counter === undefined || !isCurrent(counter.resetAt, windowMs, now)) {
-      counters.delete(key);
-      const [oldest] = counters.keys();
-      if (counters.size >= most && oldest !== undefined) counters.delete(oldest);
-      counter = { points: 0, resetAt: new Date(now.getTime() + windowMs) };
-      counters.set(key, counter);
-    }
+    const start = () => counters.set(key, { points: 0, resetAt: new Date(now.getTime() + windowMs) });
+    const counter = counters.get(key, windowMs, now) ?? start();
     counter.points += 1;
-    return { points: counter.points, resetAt: counter.resetAt };
+    return { ...counter };
   };
 }
 
@@ -72,18 +60,12 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
 
 /** An address over its limit stays over it until the window ends: it needs no further count in the database. */
 export function cacheExceeded(count: CountHit): CountUpTo {
-  const exceeded = new Map<string, RateCount>();
+  const exceeded = new WindowMap<RateCount>(MAX_COUNTERS);
   return async (key, windowMs, now, most) => {
-    const known = exceeded.get(key);
-    if (known !== undefined && isCurrent(known.resetAt, windowMs, now)) return known;
-    exceeded.delete(key);
+    const known = exceeded.get(key, windowMs, now);
+    if (known !== undefined) return known;
     const counted = await count(key, windowMs, now);
-    if (counted.points > most) {
-      const [oldest] = exceeded.keys();
-      if (exceeded.size >= MAX_COUNTERS && oldest !== undefined) exceeded.delete(oldest);
-      exceeded.set(key, counted);
-    }
-    return counted;
+    return counted.points > most ? exceeded.set(key, counted) : counted;
   };
 }
 

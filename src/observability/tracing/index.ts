@@ -62,13 +62,15 @@ export interface TraceIds {
 }
 
 /** The samplers of the OpenTelemetry specification that need no server of their own. */
-export type SamplerName =
-  | "always_on"
-  | "always_off"
-  | "traceidratio"
-  | "parentbased_always_on"
-  | "parentbased_always_off"
-  | "parentbased_traceidratio";
+export const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+export type SamplerName = (typeof SAMPLERS)[number];
 
 /**
  * What the `OTEL_*` variables say of traces. The exporter's address, headers, time limit and certificates, and the
