@@ -198,9 +198,9 @@ function attributesOf(arrived: RequestInfo, isKnown: boolean): Attributes {
 function answerAttributes({ status, source, eventId, eventType }: RequestResult): Attributes {
   return {
     "http.response.status_code": status,
-    ...(source === undefined ? {} : { "oncehook.source": source }),
-    ...(eventId === undefined ? {} : { "oncehook.event_id": eventId }),
-    ...(eventType === undefined ? {} : { "oncehook.event_type": eventType }),
+    "oncehook.source": source,
+    "oncehook.event_id": eventId,
+    "oncehook.event_type": eventType,
   };
 }
 
