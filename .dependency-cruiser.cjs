@@ -17,7 +17,7 @@ const FOLDERS = {
   alerts: ["domain", "poller", "store"],
   oauth: ["domain", "http-client", "sources", "encryption", "handlers", "pipeline", "store", TRACING],
   dev: ["domain", "http-client", "sources", "handlers", "store", "config", "encryption", "observability"],
-  http: ["domain", "sources", "pipeline", "oauth", "observability", "dev", "store"],
+  http: ["domain", "poller", "sources", "pipeline", "oauth", "observability", "dev", "store"],
   admin: ["domain", "sources", "store", "observability", "pipeline", "retry", "oauth"],
   // Types alone of the first: it runs in browsers too.
   "admin-client": ["admin", "domain"],

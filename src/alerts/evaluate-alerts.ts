@@ -33,7 +33,7 @@ export interface ArrivalCounts {
 /** @param types the only event types that are counted, which bounds the number of rows */
 export function createArrivalCounts(types: readonly string[]): ArrivalCounts {
   const known = new Set(types);
-  const { add, take } = createSourceCounts<string>();
+  const { add, take } = createSourceCounts();
   return {
     note(source, { eventId, eventType }) {
       if (eventId !== undefined && eventType !== undefined && known.has(eventType)) add(source, eventType);

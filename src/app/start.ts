@@ -190,8 +190,7 @@ function startUpkeep(
   if (config.previousEncryptionKeys.length > 0)
     undo.push(startReencryption(store.encryptedValues, encryptor, logger, resealPollMs));
   if (config.listen.tls === undefined) return;
-  const stopWatching = reloadOnChange(config.listen.tls, server, logger);
-  undo.push(async () => stopWatching());
+  undo.push(reloadOnChange(config.listen.tls, server, logger));
 }
 
 type OwnAdminParts = "access" | "tokenCheck" | "guard" | "channelNames" | "isServing" | "sources";

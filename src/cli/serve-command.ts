@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { type RunningReceiver, start } from "../app/index.ts";
+import { withTimeout } from "../domain/index.ts";
 import { closeLogger, createLogger, createMask, type Logger } from "../observability/index.ts";
 import { noteUnhandledRejection } from "../store/index.ts";
 import {
@@ -58,7 +58,7 @@ async function serve(loaded: LoadedConfiguration): Promise<void> {
   if (broken !== undefined && !(reason instanceof Error))
     logger.fatal({ err: broken }, brokenMessage(broken));
   logger.info({}, "stopped");
-  await Promise.race([closeLogger(logger), sleep(FLUSH_LIMIT_MS)]);
+  await withTimeout(closeLogger(logger), FLUSH_LIMIT_MS, undefined);
   exitProcess(broken === undefined ? 0 : 1, EXIT_LIMIT_MS);
 }
 

@@ -1,4 +1,4 @@
-import type { SamplerName, TracingOptions } from "../observability/tracing/index.ts";
+import { SAMPLERS, type TracingOptions } from "../observability/tracing/index.ts";
 import type { Environment } from "./read-variables.ts";
 import { percentDecoded } from "./variable.ts";
 
@@ -7,14 +7,6 @@ const HEADERS = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADER
 const EXPORTERS = ["otlp", "console", "none"] as const;
 const PROTOCOLS = ["http/protobuf", "http/json"] as const;
 const PROPAGATORS = ["tracecontext", "baggage", "none"] as const;
-const SAMPLERS: readonly SamplerName[] = [
-  "always_on",
-  "always_off",
-  "traceidratio",
-  "parentbased_always_on",
-  "parentbased_always_off",
-  "parentbased_traceidratio",
-];
 
 /**
  * The `OTEL_*` variables, as OpenTelemetry's specification has them: an empty value is none, and one that cannot be used is

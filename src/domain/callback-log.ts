@@ -31,18 +31,31 @@ export interface CallbackLogEntry {
   readonly dropped?: DroppedCallbacks;
 }
 
+/** What a row says of a request of which nothing is known. */
+export const UNKNOWN_REQUEST = {
+  source: null,
+  eventId: null,
+  eventType: null,
+  method: "",
+  url: "",
+  remoteAddress: "",
+  requestHeaders: "{}",
+  requestBody: "",
+  responseBody: "",
+  processingMs: 0,
+} as const satisfies Partial<CallbackLogEntry>;
+
 /** Why callbacks have no row of their own, or a shortened line. */
-export type DropReason =
-  /** More were refused in a minute than are logged. */
-  | "rejected_bound"
-  /** No callback address was called. */
-  | "unknown_address"
-  /** Too many rows wait for the database. */
-  | "buffer_full"
-  /** More bytes of refused bodies wait to be masked than may. */
-  | "body_bound"
-  /** Refused callbacks used up the bytes that they may take on standard output in a minute; their rows are whole. */
-  | "output_bound";
+export const DROP_REASONS = {
+  rejected_bound: "refused callbacks are not logged one by one: more than the bound in a minute",
+  unknown_address: "requests came to addresses that are no callback addresses",
+  buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
+  body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
+  output_bound:
+    "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
+} as const;
+
+export type DropReason = keyof typeof DROP_REASONS;
 
 /** What the bounds of the log have left out in a minute, of one reason and one outcome (SPEC 1.8, 7.3). */
 export interface DroppedCallbacks {

@@ -5,6 +5,17 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
+/** What the work comes to, or `late` where it takes longer than `ms` milliseconds; then it goes on all the same. */
+export async function withTimeout<T, Late>(work: Promise<T>, ms: number, late: Late): Promise<T | Late> {
+  const overdue = Promise.withResolvers<Late>();
+  const timer = setTimeout(overdue.resolve, ms, late);
+  try {
+    return await Promise.race([work, overdue.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /**
  * At most so many in a stretch of time, which begins with the first of them. A clock that is set back begins another one.
  * @returns whether one more may be, at this time; one that may not is not counted
@@ -22,4 +33,31 @@ export function createWindowLimit(count: number, windowMs: number): (now: Date) 
     counted += 1;
     return true;
   };
+}
+
+/** Values by key until their windows end, bounded in number: the oldest makes room, so that a flood of keys costs no memory. */
+export class WindowMap<Value extends { readonly resetAt: Date }> {
+  readonly #values = new Map<string, Value>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(key: string, windowMs: number, now: Date): Value | undefined {
+    const value = this.#values.get(key);
+    if (value === undefined) return undefined;
+    const left = value.resetAt.getTime() - now.getTime();
+    // One that ends more than a window from now started before the clock was set back.
+    if (left > 0 && left <= windowMs) return value;
+    this.#values.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: Value): Value {
+    const [oldest] = this.#values.size >= this.#most ? this.#values.keys() : [];
+    if (oldest !== undefined) this.#values.delete(oldest);
+    this.#values.set(key, value);
+    return value;
+  }
 }

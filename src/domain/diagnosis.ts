@@ -117,8 +117,3 @@ export function diagnosisOf(found: readonly Finding[], confirmed = false): Diagn
     confirmed,
   };
 }
-
-/** A diagnosis that was stored as JSON; older ones without `confirmed` count as unconfirmed. */
-export function storedDiagnosis(json: string): Diagnosis {
-  return { confirmed: false, ...(JSON.parse(json) as Omit<Diagnosis, "confirmed">) };
-}

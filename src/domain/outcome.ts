@@ -62,15 +62,16 @@ export function failed(code: FaultCode, cause: unknown): Failed {
   return { kind: "failed", code, cause };
 }
 
-export function isRefused(value: unknown): value is Refused {
-  return hasKind(value) && value.kind === "refused";
+export function isRefused(value: object | string): value is Refused {
+  return typeof value === "object" && "kind" in value && value.kind === "refused";
+}
+
+/** What logs, metrics and traces call an ending. */
+export function outcomeName(outcome: Outcome) {
+  return "code" in outcome ? outcome.code : outcome.kind;
 }
 
 /** The HTTP status of an ending: 200, or what the catalogue says (SPEC 7). */
 export function statusOf(outcome: Outcome): number {
   return "code" in outcome ? FAULTS[outcome.code].status : 200;
-}
-
-function hasKind(value: unknown): value is { kind: unknown } {
-  return typeof value === "object" && value !== null && "kind" in value;
 }

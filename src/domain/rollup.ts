@@ -63,23 +63,10 @@ export function latencyQuantile(
 }
 
 /** Counts by source and subject, until they are written down. */
-export interface SourceCounts<Subject> {
-  add(source: string, subject: Subject, by?: number): void;
-  /** Returns the counts since the last call, and resets them. */
-  take(): SourceCount<Subject>[];
-}
-
-export interface SourceCount<Subject> {
-  readonly source: string;
-  readonly subject: Subject;
-  readonly count: number;
-}
-
-/** Subjects are compared as the keys of a `Map` are. */
-export function createSourceCounts<Subject>(): SourceCounts<Subject> {
-  let sources = new Map<string, Map<Subject, number>>();
+export function createSourceCounts() {
+  let sources = new Map<string, Map<string, number>>();
   return {
-    add(source, subject, by = 1) {
+    add(source: string, subject: string, by = 1): void {
       let subjects = sources.get(source);
       if (subjects === undefined) {
         subjects = new Map();
@@ -87,6 +74,7 @@ export function createSourceCounts<Subject>(): SourceCounts<Subject> {
       }
       subjects.set(subject, (subjects.get(subject) ?? 0) + by);
     },
+    /** Returns the counts since the last call, and resets them. */
     take() {
       const taken = [...sources].flatMap(([source, subjects]) =>
         [...subjects].map(([subject, count]) => ({ source, subject, count })),

@@ -52,7 +52,6 @@ export interface HandleContext<Data = JsonObject, Prepared = undefined, Tables =
 
 export type AttemptKind = "inline" | "retry" | "replay";
 
-/** What `defineHandler` takes. */
 export interface HandlerDefinition<
   Schema extends StandardSchemaV1,
   Prepared extends JsonValue | undefined,

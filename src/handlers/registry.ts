@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { VERSIONS, Version } from "../domain/index.ts";
-import { type JsonObject, type Refused, refused } from "../domain/index.ts";
+import { type JsonObject, type Refused, refused, type Version } from "../domain/index.ts";
 import type { Handler } from "./handler.ts";
 import { withTimeLimit } from "./with-time-limit.ts";
 
@@ -17,23 +16,21 @@ export interface Registry {
  * @throws TypeError when two of the user's handlers claim the same type and version
  */
 export function createRegistry(builtIn: readonly Handler[], own: readonly Handler[]): Registry {
-  const byName = new Map<string, Handler>();
-  for (const handler of builtIn) {
-    for (const version of handler.versions) byName.set(nameOf(version, handler.type), handler);
-  }
-  const claimed = new Set<string>();
+  const ofUser = new Map<string, Handler>();
   for (const handler of own) {
     for (const version of handler.versions) {
       const name = nameOf(version, handler.type);
-      if (claimed.has(name)) {
+      if (ofUser.has(name))
         throw new TypeError(
           `two handlers are configured for "${handler.type}" in ${version}; keep one of them`,
         );
-      }
-      claimed.add(name);
-      byName.set(name, handler);
+      ofUser.set(name, handler);
     }
   }
+  const ofUs = builtIn.flatMap((handler) =>
+    handler.versions.map((version) => [nameOf(version, handler.type), handler] as const),
+  );
+  const byName = new Map([...ofUs, ...ofUser]);
   const handlers = [...new Set(byName.values())];
   return {
     find: (version, type) => byName.get(nameOf(version, type)),
@@ -42,7 +39,7 @@ export function createRegistry(builtIn: readonly Handler[], own: readonly Handle
   };
 }
 
-function nameOf(version: (typeof VERSIONS)[number], type: string): string {
+function nameOf(version: Version, type: string): string {
   return `${version} ${type}`;
 }
 

@@ -1,1 +1,99 @@
-export { boundedFetch, type ReceivedResponse, type SendRequestOptions, sendRequest } from "./http-client.ts";
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from "node:http";
+import { request as requestHttps } from "node:https";
+
+export interface SendRequestOptions {
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** From the look-up of the name to the last byte of the answer. */
+  readonly timeLimitMs: number;
+  /** What is longer of the answer's body is not read. */
+  readonly maxBytes: number;
+  /** PEM: believe this certificate and no other, whatever its name. For a listener of this very process. */
+  readonly certificate?: Buffer | undefined;
+}
+
+export interface ReceivedResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** The address that was connected to. */
+  readonly remoteAddress: string;
+}
+
+/**
+ * One request and its answer, over a connection of its own, no redirect followed.
+ * @throws the system's error, with its `code`; a DOMException named TimeoutError past the time limit
+ */
+export async function sendRequest(url: URL, sending: SendRequestOptions): Promise<ReceivedResponse> {
+  const { method, headers, body = "", timeLimitMs, maxBytes, certificate } = sending;
+  const signal = AbortSignal.timeout(timeLimitMs);
+  const length = method === "POST" ? { "content-length": String(Buffer.byteLength(body)) } : {};
+  const options = {
+    ...{ method, agent: false, signal, headers: { ...headers, ...length } },
+    ...(url.protocol === "https:" ? tlsOptions(certificate) : {}),
+  };
+  try {
+    const response = await openRequest(url, options, body);
+    const remoteAddress = response.socket.remoteAddress ?? "";
+    const text = await readUpTo(response, maxBytes);
+    return { status: response.statusCode ?? 0, headers: response.headers, body: text, remoteAddress };
+  } catch (error) {
+    // Node words the end of the time as whatever broke by it.
+    throw signal.aborted ? signal.reason : error;
+  }
+}
+
+/** Said outright: what a variable of the environment (NODE_TLS_REJECT_UNAUTHORIZED) switches off would be believed otherwise. */
+function tlsOptions(certificate: Buffer | undefined) {
+  if (certificate === undefined) return { rejectUnauthorized: true };
+  const checkServerIdentity = () => undefined;
+  return { rejectUnauthorized: true, ca: certificate, allowPartialTrustChain: true, checkServerIdentity };
+}
+
+function openRequest(url: URL, options: RequestOptions, body: string): Promise<IncomingMessage> {
+  const answered = Promise.withResolvers<IncomingMessage>();
+  const open = url.protocol === "https:" ? requestHttps : requestHttp;
+  open(url, options).on("error", answered.reject).once("response", answered.resolve).end(body);
+  return answered.promise;
+}
+
+async function readUpTo(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    // To leave is to destroy: the rest is not received.
+    if (bytes >= maxBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8");
+}
+
+const MAX_BYTES = 1_048_576;
+const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+/** `fetch` that follows no redirect and reads no answer without end; for what a platform's server answers. */
+export async function boundedFetch(url: string, init: object = {}): Promise<Response> {
+  const response = await fetch(url, { ...init, redirect: "manual" });
+  const { status, headers } = response;
+  if (response.body === null || WITHOUT_BODY.has(status)) return response;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES)
+      throw new Error(`${new URL(url).origin} answers with more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  // The body is decoded already, so it is neither compressed nor of the length that was announced.
+  const decoded = new Headers(headers);
+  decoded.delete("content-encoding");
+  decoded.delete("content-length");
+  return new Response(Buffer.concat(chunks), { status, headers: decoded });
+}

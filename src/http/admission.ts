@@ -45,41 +45,32 @@ function protocolFault(arrival: RequestHead, rules: AdmissionSettings): Refused 
   return contentEncoding.toLowerCase() === "identity" ? undefined : refused("content_encoding_unsupported");
 }
 
-/** What may be used up of something, as it grows again. */
-export interface TokenBucket {
-  has(amount: number): boolean;
-  /** May take more than there is: then there is none until the debt is paid. */
-  take(amount: number): void;
+/** Refills by so much a second, up to its capacity. */
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #capacity: number;
+  #left: number;
+  #countedAt = performance.now();
+
+  constructor(perSecond: number, capacity = perSecond) {
+    this.#perSecond = perSecond;
+    this.#capacity = capacity;
+    this.#left = capacity;
+  }
+
+  /** More than the capacity takes a full bucket, and leaves a debt. @returns whether there was enough */
+  take(amount = 1): boolean {
+    const now = performance.now();
+    const refill = ((now - this.#countedAt) * this.#perSecond) / 1_000;
+    this.#left = Math.min(this.#capacity, this.#left + refill);
+    this.#countedAt = now;
+    const hasEnough = Math.min(amount, this.#capacity) <= this.#left;
+    if (hasEnough) this.#left -= amount;
+    return hasEnough;
+  }
 }
 
-/** So much a second, and no more than `most` at once; `now` is in milliseconds. */
-export function createTokenBucket(
-  perSecond: number,
-  capacity: number = perSecond,
-  now: () => number = () => performance.now(),
-): TokenBucket {
-  let left = capacity;
-  let counted = now();
-  return {
-    has(amount) {
-      const since = now();
-      left = Math.min(capacity, left + ((since - counted) * perSecond) / 1_000);
-      counted = since;
-      return amount <= left;
-    },
-    take(amount) {
-      left -= amount;
-    },
-  };
-}
-
-/** Lets requests wait while new connections are taken. */
-export interface AcceptGate {
-  /** Told of each new connection. */
-  connectionAccepted(): void;
-  /** Resolves when no more arrive, or soon; undefined while there is nothing to wait for. */
-  readonly quiet: Promise<void> | undefined;
-}
+export type AcceptGate = ReturnType<typeof createAcceptGate>;
 
 const MAX_MS = 100;
 
@@ -88,7 +79,7 @@ const MAX_MS = 100;
  * many new connections the last would wait for seconds, before anything of it is seen. So as long as connections come,
  * a turn does what is under way, and begins nothing.
  */
-export function createAcceptGate(mostMs = MAX_MS): AcceptGate {
+export function createAcceptGate(mostMs = MAX_MS) {
   let hasArrived = false;
   let quiet: Promise<void> | undefined;
   async function wait(): Promise<void> {
@@ -102,21 +93,18 @@ export function createAcceptGate(mostMs = MAX_MS): AcceptGate {
     quiet = undefined;
   }
   return {
-    connectionAccepted() {
+    connectionAccepted(): void {
       hasArrived = true;
       quiet ??= wait();
     },
-    get quiet() {
+    /** Resolves when no more arrive, or soon; undefined while there is nothing to wait for. */
+    get quiet(): Promise<void> | undefined {
       return quiet;
     },
   };
 }
 
-/** Spreads over time what it costs to turn requests away. */
-export interface RejectionThrottle {
-  /** Resolves when the next one may be; undefined when it may at once. */
-  wait(): Promise<void> | undefined;
-}
+export type RejectionThrottle = ReturnType<typeof createRejectionThrottle>;
 
 /** A refusal takes about a twentieth of a millisecond, so that these are a twentieth of the time. */
 const PER_SECOND = 1_000;
@@ -130,17 +118,10 @@ const CHECK_INTERVAL_MS = 20;
  * Who is turned away may come again at once, and as many as do would take all the time from those who were let in. So past
  * a number a second they wait for their answer, a moment at the most where connections are in hundreds.
  */
-export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST): RejectionThrottle {
+export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST) {
   const waiting: (() => void)[] = [];
-  let left = burst;
-  let counted = performance.now();
+  const bucket = new TokenBucket(perSecond, burst);
   let isScheduled = false;
-
-  function count(): void {
-    const now = performance.now();
-    left = Math.min(burst, left + ((now - counted) * perSecond) / 1_000);
-    counted = now;
-  }
 
   function schedule(): void {
     if (isScheduled) return;
@@ -150,37 +131,28 @@ export function createRejectionThrottle(perSecond = PER_SECOND, burst = BURST): 
 
   function releaseDue(): void {
     isScheduled = false;
-    count();
-    const due = waiting.splice(0, Math.floor(left));
-    left -= due.length;
-    for (const go of due) go();
+    while (waiting.length > 0 && bucket.take()) waiting.shift()?.();
     if (waiting.length > 0) schedule();
   }
 
   return {
-    wait() {
-      count();
+    /** Resolves when the next one may be; undefined when it may at once. */
+    wait(): Promise<void> | undefined {
       if (waiting.length >= MAX_WAITING) return undefined;
-      if (waiting.length === 0 && left >= 1) {
-        left -= 1;
-        return undefined;
-      }
+      if (waiting.length === 0 && bucket.take()) return undefined;
       schedule();
       return new Promise<void>((resolve) => void waiting.push(resolve));
     },
   };
 }
 
-/** Bounds how many requests that are not authentic one turn of the event loop responds to. */
-export interface UnverifiedTurns {
-  /** Resolves in the turn that may respond to the next one; undefined when this one may. */
-  next(socket: Socket): Promise<void> | undefined;
-}
+export type UnverifiedTurns = ReturnType<typeof createUnverifiedTurns>;
 
 /** From its first byte a refusal takes 50 to 150 µs, so that these take a millisecond or two. */
 const RESPONSES_A_TURN = 16;
 
 /**
+ * Bounds how many requests that are not authentic one turn of the event loop responds to.
  * A callback takes several turns of the event loop, and a turn takes as long as all that is ready in it: with a thousand connections
  * that ask again at once, a thousand refusals. A connection asks again after its response alone, so that responses bound all of it.
  * As many wait as there are connections, and these give way to new ones as idle ones do. While connections arrive, all wait.
@@ -189,7 +161,7 @@ export function createUnverifiedTurns(
   { requestStarted, requestEnded }: Pick<ConnectionLimit, "requestStarted" | "requestEnded">,
   gate: Pick<AcceptGate, "quiet">,
   aTurn = RESPONSES_A_TURN,
-): UnverifiedTurns {
+) {
   const waiting: (() => void)[] = [];
   let left = aTurn;
   let isScheduled = false;
@@ -214,7 +186,8 @@ export function createUnverifiedTurns(
   }
 
   return {
-    next(socket) {
+    /** Resolves in the turn that may respond to the next one; undefined when this one may. */
+    next(socket: Socket): Promise<void> | undefined {
       schedule();
       if (left > 0) {
         left -= 1;

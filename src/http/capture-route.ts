@@ -7,21 +7,11 @@ import type { RouteHandler } from "./responder.ts";
 import type { CallbackResponse } from "./response.ts";
 import { respondInTurn } from "./response.ts";
 
-const UNAUTHORIZED = {
-  status: 401,
-  headers: { "www-authenticate": 'Bearer realm="admin"' },
-  body: JSON.stringify({ error: "send the admin token: Authorization: Bearer <ADMIN_TOKEN>" }),
-};
-const FORBIDDEN = {
-  status: 403,
-  headers: {},
-  body: JSON.stringify({ error: "this needs the role operator; yours is viewer" }),
-};
-const MALFORMED = {
-  status: 400,
-  headers: {},
-  body: JSON.stringify({ error: "expected ?after=<position>, ?since=<seconds> from 0 to 86400, or neither" }),
-};
+const UNAUTHORIZED = refusal(401, "send the admin token: Authorization: Bearer <ADMIN_TOKEN>", {
+  "www-authenticate": 'Bearer realm="admin"',
+});
+const FORBIDDEN = refusal(403, "this needs the role operator; yours is viewer");
+const MALFORMED = refusal(400, "expected ?after=<position>, ?since=<seconds> from 0 to 86400, or neither");
 const LONGEST_SINCE = 86_400;
 
 /** `GET {base}/_oncehook/captured`: every callback as it came, one JSON line each, for as long as the reader stays. */
@@ -63,13 +53,13 @@ function accessError(
     case "too many": {
       const { waitSeconds } = judged;
       const error = `too many wrong tokens came from this address; try again in ${waitSeconds} s`;
-      return {
-        status: 429,
-        headers: { "retry-after": String(waitSeconds) },
-        body: JSON.stringify({ error }),
-      };
+      return refusal(429, error, { "retry-after": String(waitSeconds) });
     }
   }
+}
+
+function refusal(status: number, error: string, headers: Record<string, string> = {}): CallbackResponse {
+  return { status, headers, body: JSON.stringify({ error }) };
 }
 
 function startPositionOf(url: string, buffer: CaptureBuffer): StartPosition | undefined {

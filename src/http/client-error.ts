@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import { type CallbackLogEntry, FAULTS, type FaultCode } from "../domain/index.ts";
+import { FAULTS, type FaultCode, refused, UNKNOWN_REQUEST } from "../domain/index.ts";
 import type { PublicDependencies } from "./public-dependencies.ts";
 import { normalAddress } from "./remote-address.ts";
 
@@ -13,80 +13,55 @@ const CODES: Readonly<Record<string, FaultCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
-/** What never becomes a request in Node's eyes, or stops being one while it arrives. */
-export interface ClientErrors {
-  /** Answers by hand, since Node gives the socket alone, and logs what is known. */
-  respond(error: NodeJS.ErrnoException, socket: Socket): void;
-  /** A request has started on this socket; its own ending is logged, with what `answer` said. */
-  requestStarted(socket: Socket): void;
-  requestEnded(socket: Socket): void;
-  codeFor(socket: Socket): FaultCode | undefined;
-}
+export type ClientErrors = ReturnType<typeof createClientErrors>;
 
+/** What never becomes a request in Node's eyes, or stops being one while it arrives. */
 export function createClientErrors({
   callbackLog,
-  onAnswered: count,
+  onAnswered,
   clock,
-}: ClientErrorDependencies): ClientErrors {
+}: Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">) {
   const inFlight = new WeakSet<Socket>();
   const answered = new WeakMap<Socket, FaultCode>();
   return {
-    requestStarted: (socket) => void inFlight.add(socket),
-    requestEnded: (socket) => void inFlight.delete(socket),
-    codeFor: (socket) => answered.get(socket),
-    respond(error, socket) {
+    /** A request has started on this socket; its own ending is logged, with what `respond` said. */
+    requestStarted: (socket: Socket) => void inFlight.add(socket),
+    requestEnded: (socket: Socket) => void inFlight.delete(socket),
+    codeFor: (socket: Socket) => answered.get(socket),
+    /** Responds by hand, since Node gives the socket alone, and logs what is known. */
+    respond(error: NodeJS.ErrnoException, socket: Socket): void {
       if (error.code === "ECONNRESET" || !socket.writable) {
         socket.destroy();
         return;
       }
       const code = CODES[error.code ?? ""] ?? "malformed_request";
-      const body = JSON.stringify({ error: FAULTS[code].message });
+      const { status, message } = FAULTS[code];
+      const body = JSON.stringify({ error: message });
       answered.set(socket, code);
       if (!inFlight.has(socket)) {
-        const outcome = { kind: "refused", code, message: FAULTS[code].message } as const;
-        count({ outcome }, FAULTS[code].status, 0);
+        onAnswered({ outcome: refused(code) }, status, 0);
         const remoteAddress = normalAddress(socket.remoteAddress ?? "");
         if (callbackLog.admitRejected({ outcome: code, remoteAddress })) {
-          const row = logEntryOf(code, error, body, remoteAddress, clock.now());
+          const row = {
+            ...UNKNOWN_REQUEST,
+            requestId: randomUUID(),
+            receivedAt: clock.now().toISOString(),
+            remoteAddress,
+            outcome: code,
+            responseStatus: status,
+            responseBody: body,
+            error: `${code}: ${error.code ?? ""} ${error.message}`,
+          };
           callbackLog.addRefused({ outcome: code, remoteAddress, body: EMPTY_BODY, entry: () => row });
         }
       }
       // The other side may never close, and no list of connections has a socket that timed out.
       setTimeout(() => socket.destroy(), GRACE_MS).unref();
       socket.end(
-        `HTTP/1.1 ${FAULTS[code].status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `HTTP/1.1 ${status} \r\nContent-Type: application/json; charset=utf-8\r\n` +
           `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
         () => socket.destroy(),
       );
     },
-  };
-}
-
-type ClientErrorDependencies = Pick<PublicDependencies, "callbackLog" | "onAnswered" | "clock">;
-
-/** Nothing of the request is known but where it came from and what the parser said. */
-function logEntryOf(
-  code: FaultCode,
-  error: NodeJS.ErrnoException,
-  responseBody: string,
-  remoteAddress: string,
-  now: Date,
-): CallbackLogEntry {
-  return {
-    requestId: randomUUID(),
-    receivedAt: now.toISOString(),
-    source: null,
-    eventId: null,
-    eventType: null,
-    method: "",
-    url: "",
-    remoteAddress,
-    requestHeaders: "{}",
-    requestBody: "",
-    outcome: code,
-    responseStatus: FAULTS[code].status,
-    responseBody,
-    processingMs: 0,
-    error: `${code}: ${error.code ?? ""} ${error.message}`,
   };
 }

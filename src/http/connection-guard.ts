@@ -5,7 +5,6 @@ import { createMinuteCounter } from "../observability/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { createSmallPieces } from "./small-pieces.ts";
 
-/** Why a connection was closed, as the log says it. */
 export const CLOSED_FOR = {
   pipelined: "they sent further requests before the response to the first (HTTP pipelining)",
   unread: "their clients did not read a response in time",
@@ -22,14 +21,8 @@ export interface GuardOptions {
   readonly report: (reason: ClosedFor, closed: number) => void;
 }
 
-export interface ConnectionGuard {
-  /** Reports what was not reported yet. */
-  close(): void;
-}
-
 type Handler = (message: IncomingMessage, response: ServerResponse) => void;
 
-/** The requests of one connection. */
 interface Turn {
   /** The response that is not flushed yet. */
   current: ServerResponse | undefined;
@@ -55,16 +48,12 @@ const STOP_PARSING = (): number => 2;
  *
  * Takes the place of the handlers that the server has for requests and for clients' errors.
  */
-export function guardConnections(
-  server: Server,
-  { limit, writeTimeoutMs, report }: GuardOptions,
-): ConnectionGuard {
-  const pipelined = createMinuteCounter((count) => report("pipelined", count));
-  const unread = createMinuteCounter((count) => report("unread", count));
-  const deadline = createWriteDeadline(writeTimeoutMs, unread.add);
-  const inPieces = createMinuteCounter((count) => report("pieces", count));
-  const smallPieces = createSmallPieces({ onClosed: inPieces.add });
-  const turns = createTurns(limit, deadline, pipelined.add);
+export function guardConnections(server: Server, { limit, writeTimeoutMs, report }: GuardOptions) {
+  const counterFor = (reason: ClosedFor) => createMinuteCounter((count) => report(reason, count));
+  const counters = [counterFor("pipelined"), counterFor("unread"), counterFor("pieces")] as const;
+  const [pipelined, unread, pieces] = counters;
+  const smallPieces = createSmallPieces(pieces.add);
+  const turns = createTurns(limit, createWriteDeadline(writeTimeoutMs, unread.add), pipelined.add);
   const handlers = server.listeners("request") as Handler[];
   const handle: Handler = (message, response) => {
     for (const handler of handlers) handler.call(server, message, response);
@@ -88,24 +77,18 @@ export function guardConnections(
     for (const listener of onError) Reflect.apply(listener, server, [error, socket]);
   });
   return {
-    close() {
-      pipelined.close();
-      unread.close();
-      inPieces.close();
+    /** Reports what was not reported yet. */
+    close(): void {
+      for (const counter of counters) counter.close();
     },
   };
 }
 
-interface Turns {
-  /** @param run handles the request, now or once the response before it is flushed; never called for one that is dropped */
-  arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void;
-  isRefused(socket: Socket): boolean;
-}
-
-function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined: () => void): Turns {
+function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined: () => void) {
   const turns = new WeakMap<Socket, Turn>();
   const loopTurn = createLoopTurns();
 
+  /** @param run handles the request, now or once the response before it is flushed; never called for one that is dropped */
   function arrived(message: IncomingMessage, response: ServerResponse, run: Handler): void {
     const { socket } = message;
     const turn = turnOf(socket);
@@ -178,7 +161,7 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
     current.once("close", () => socket.destroySoon());
   }
 
-  return { arrived, isRefused: (socket) => turns.get(socket)?.isRefused ?? false };
+  return { arrived, isRefused: (socket: Socket) => turns.get(socket)?.isRefused ?? false };
 }
 
 /** Numbers the turns of the event loop, from 1; counts only while it is asked. */
@@ -218,13 +201,10 @@ interface UnreadResponse {
   readonly endsAt: number;
 }
 
-interface WriteDeadline {
-  add(socket: Socket): ListEntry<UnreadResponse>;
-  remove(entry: ListEntry<UnreadResponse>): void;
-}
+type WriteDeadline = ReturnType<typeof createWriteDeadline>;
 
 /** Ends connections whose response is not read in time. One timer for all: the order of the list is that of their ends. */
-function createWriteDeadline(ms: number, onLate: () => void): WriteDeadline {
+function createWriteDeadline(ms: number, onLate: () => void) {
   const waiting = new LinkedList<UnreadResponse>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -243,10 +223,10 @@ function createWriteDeadline(ms: number, onLate: () => void): WriteDeadline {
   }
 
   return {
-    add(socket) {
+    add(socket: Socket): ListEntry<UnreadResponse> {
       if (timer === undefined) timer = setTimeout(look, ms).unref();
       return waiting.add({ socket, endsAt: performance.now() + ms });
     },
-    remove: (entry) => waiting.remove(entry),
+    remove: (entry: ListEntry<UnreadResponse>) => waiting.remove(entry),
   };
 }

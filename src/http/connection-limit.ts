@@ -18,22 +18,10 @@ export interface ConnectionLimitOptions {
   readonly report: (closed: number) => void;
 }
 
-/** Bounds the connections of a listener. The memory of a connection is taken before its first byte arrives. */
-export interface ConnectionLimit {
-  /** Counts a connection that was accepted, and closes one where there are too many. */
-  accepted(socket: Socket): void;
-  /** Relates a TLS connection to the one that it was made of. */
-  secured(socket: Socket): void;
-  /** A request has started on a connection. */
-  requestStarted(socket: Socket): void;
-  /** Its response is out. */
-  requestEnded(socket: Socket): void;
-  close(): void;
-}
+export type ConnectionLimit = ReturnType<typeof createConnectionLimit>;
 
 interface Connection {
   readonly socket: Socket;
-  /** Address and port of the other side. */
   readonly peer: string;
   readonly group: AddressGroup;
   requests: number;
@@ -47,14 +35,11 @@ interface AddressGroup {
 }
 
 /**
- * Past the bound, the connection that has been idle longest is closed instead of the new one, so that idle connections lock
- * no sender out. Of all addresses, the one with the most connections loses one.
+ * Bounds the connections of a listener. The memory of a connection is taken before its first byte arrives. Past the bound, the
+ * connection that has been idle longest is closed instead of the new one, so that idle connections lock no sender out. Of all
+ * addresses, the one with the most connections loses one.
  */
-export function createConnectionLimit({
-  limits,
-  endOldestBody,
-  report,
-}: ConnectionLimitOptions): ConnectionLimit {
+export function createConnectionLimit({ limits, endOldestBody, report }: ConnectionLimitOptions) {
   const groups = new Map<string, AddressGroup>();
   const connections = new WeakMap<Socket, Connection>();
   const handshaking = new Map<string, Connection>();
@@ -93,7 +78,8 @@ export function createConnectionLimit({
   }
 
   return {
-    accepted(socket) {
+    /** Counts a connection that was accepted, and closes one where there are too many. */
+    accepted(socket: Socket): void {
       const address = socket.remoteAddress;
       // It has gone already.
       if (address === undefined) return void socket.destroy();
@@ -109,24 +95,25 @@ export function createConnectionLimit({
       handshaking.set(connection.peer, connection);
       socket.once("close", () => leave(connection));
     },
-    secured(socket) {
+    /** Relates a TLS connection to the one that it was made of. */
+    secured(socket: Socket): void {
       const connection = handshaking.get(peerOf(socket));
       if (connection !== undefined) connections.set(socket, connection);
       handshaking.delete(peerOf(socket));
     },
-    requestStarted(socket) {
+    requestStarted(socket: Socket): void {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests += 1;
       connection.group.idle.delete(connection);
     },
-    requestEnded(socket) {
+    requestEnded(socket: Socket): void {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.requests -= 1;
       if (connection.requests === 0 && !connection.socket.destroyed) connection.group.idle.add(connection);
     },
-    close: () => closed.close(),
+    close: closed.close,
   };
 }
 

@@ -9,25 +9,17 @@ import {
   type Refused,
 } from "../domain/index.ts";
 import { diagnose, type Expected, isDiagnosable } from "../sources/index.ts";
-import { createTokenBucket } from "./admission.ts";
+import { TokenBucket } from "./admission.ts";
 import type { RequestContext } from "./request-context.ts";
 
 export interface DiagnoserDependencies {
   readonly expected: Expected;
   readonly clock: Clock;
   readonly log: Log;
-  /** Counts a diagnosis. */
   readonly diagnosed: (code: DiagnosisCode) => void;
 }
 
-/** Finds out why callbacks were not authentic, as far as its budget allows. */
-export interface Diagnoser {
-  /**
-   * Diagnoses an outcome in a later turn of the event loop, after its response.
-   * @returns undefined where there is nothing to diagnose, or no budget; the promise never rejects
-   */
-  start(request: RequestContext, outcome: Outcome): Promise<Diagnosis | undefined> | undefined;
-}
+export type Diagnoser = ReturnType<typeof createDiagnoser>;
 
 /** Longer bodies have no diagnosis: each secret would hash all of them. */
 const MAX_BODY_BYTES = 1_048_576;
@@ -38,11 +30,12 @@ const MAX_WAITING = 20;
 const WARN_EVERY_MS = 60_000;
 
 /**
- * A flood of bad signatures uses up the bytes of each second, and what exceeds them has no diagnosis. Each turn of the event loop
- * runs one diagnosis, so that authentic callbacks come between them.
+ * Finds out why callbacks were not authentic, as far as its budget allows. A flood of bad signatures uses up the bytes of each
+ * second, and what exceeds them has no diagnosis. Each turn of the event loop runs one diagnosis, so that authentic callbacks
+ * come between them.
  */
-export function createDiagnoser({ expected, clock, log, diagnosed }: DiagnoserDependencies): Diagnoser {
-  const budget = createTokenBucket(BYTES_PER_SECOND);
+export function createDiagnoser({ expected, clock, log, diagnosed }: DiagnoserDependencies) {
+  const budget = new TokenBucket(BYTES_PER_SECOND);
   const warnings = new Map<DiagnosisCode, { readonly isDue: (now: Date) => boolean; count: number }>();
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -76,14 +69,16 @@ export function createDiagnoser({ expected, clock, log, diagnosed }: DiagnoserDe
   }
 
   return {
-    start(context, outcome) {
+    /**
+     * Diagnoses an outcome in a later turn of the event loop, after its response.
+     * @returns undefined where there is nothing to diagnose, or no budget; the promise never rejects
+     */
+    start(context: RequestContext, outcome: Outcome): Promise<Diagnosis | undefined> | undefined {
       if (outcome.kind !== "refused" || !isDiagnosable(outcome)) return undefined;
       const { length } = context.body;
       // A body of more than a second's bytes takes a full budget, and the next diagnosis waits until it is paid back.
-      const cost = BASE_COST + length;
-      if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING) return undefined;
-      if (!budget.has(Math.min(cost, BYTES_PER_SECOND))) return undefined;
-      budget.take(cost);
+      if (length > MAX_BODY_BYTES || waiting >= MAX_WAITING || !budget.take(BASE_COST + length))
+        return undefined;
       waiting += 1;
       const diagnosis = run(last, context, outcome);
       last = diagnosis;

@@ -11,7 +11,6 @@ export type CaptureTokenCheck =
   | { readonly verdict: "right" | "not allowed" | "wrong" }
   | { readonly verdict: "too many"; readonly waitSeconds: number };
 
-/** What listeners need. */
 export interface CaptureAccess {
   readonly buffer: CaptureBuffer;
   /** Judges a token by the admin API's own count of wrong ones. @param address as `normalAddress` returns it */
@@ -29,7 +28,6 @@ export type OnAnswered = (
 /** Whether the headers prove a request of this receiver's own, by which it checks a registered address. */
 export type IsEndpointCheck = (headers: DistinctHeaders) => boolean;
 
-/** What the public listener works with; made once at the start. */
 export interface PublicDependencies {
   readonly source: Source;
   readonly receiver: Receiver;
@@ -38,7 +36,6 @@ export interface PublicDependencies {
     readonly start: StartFlowDependencies;
     /** Why no flow can start, and what to do; undefined where one can. */
     readonly startRefusal: string | undefined;
-    /** Where a browser goes after its flow. */
     readonly successUrl: string;
   };
   readonly admission: AdmissionSettings;

@@ -1,10 +1,5 @@
-import { type Clock, createWindowLimit, type Log, type Refused, refused } from "../domain/index.ts";
+import { type Clock, createSparingLog, type Log, refused, WindowMap, withTimeout } from "../domain/index.ts";
 import type { RateCount } from "../store/index.ts";
-
-export interface RateLimit {
-  readonly points: number;
-  readonly windowSeconds: number;
-}
 
 /** Counts a hit under a key in a window that begins with its first hit. */
 export type CountHit = (key: string, windowMs: number, now: Date) => RateCount | Promise<RateCount>;
@@ -13,38 +8,22 @@ export type CountHit = (key: string, windowMs: number, now: Date) => RateCount |
 export type CountUpTo = (...hit: [...Parameters<CountHit>, most: number]) => ReturnType<CountHit>;
 
 /** A limit with the name it goes by in `RateLimit-Policy`. */
-export interface Policy extends RateLimit {
+export interface Policy {
   readonly name: string;
-}
-
-export interface RateLimitResult {
-  /** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly refusal: Refused | undefined;
+  readonly points: number;
+  readonly windowSeconds: number;
 }
 
 const MAX_COUNTERS = 100_000;
 
-/** Whether a window is under way. One that ends more than a window from now started before the clock was set back. */
-function isCurrent(resetAt: Date, windowMs: number, now: Date): boolean {
-  const left = resetAt.getTime() - now.getTime();
-  return left > 0 && left <= windowMs;
-}
-
-/** Counters in this process, bounded in number: the oldest one makes room, so a flood of addresses costs no memory. */
+/** Counters in this process. */
 export function createMemoryCounter(most = MAX_COUNTERS): CountHit {
-  const counters = new Map<string, { points: number; resetAt: Date }>();
+  const counters = new WindowMap<{ points: number; readonly resetAt: Date }>(most);
   return (key, windowMs, now) => {
-    let counter = counters.get(key);
-    if (counter === undefined || !isCurrent(counter.resetAt, windowMs, now)) {
-      counters.delete(key);
-      const [oldest] = counters.keys();
-      if (counters.size >= most && oldest !== undefined) counters.delete(oldest);
-      counter = { points: 0, resetAt: new Date(now.getTime() + windowMs) };
-      counters.set(key, counter);
-    }
+    const start = () => counters.set(key, { points: 0, resetAt: new Date(now.getTime() + windowMs) });
+    const counter = counters.get(key, windowMs, now) ?? start();
     counter.points += 1;
-    return { points: counter.points, resetAt: counter.resetAt };
+    return { ...counter };
   };
 }
 
@@ -59,19 +38,21 @@ const COOLDOWN_MS = 5_000;
 export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit {
   const local = createMemoryCounter();
   let coolingDownUntil = Number.NEGATIVE_INFINITY;
-  const mayWarn = createWindowLimit(1, 60_000);
+  const sparing = createSparingLog(log, clock);
   return async (key, windowMs, now) => {
     if (performance.now() < coolingDownUntil) return local(key, windowMs, now);
     try {
-      return await withTimeout(Promise.resolve(shared(key, windowMs, now)));
+      const counted = await withTimeout(
+        Promise.resolve(shared(key, windowMs, now)),
+        SHARED_TIMEOUT_MS,
+        undefined,
+      );
+      if (counted !== undefined) return counted;
+      throw new Error(`no count within ${SHARED_TIMEOUT_MS} ms`);
     } catch (error) {
       coolingDownUntil = performance.now() + COOLDOWN_MS;
-      if (mayWarn(clock.now())) {
-        log.warn(
-          { err: error },
-          "the rate limits count in this process only: the database did not answer in time",
-        );
-      }
+      const message = "the rate limits count in this process only: the database did not answer in time";
+      sparing("warn", { fields: { err: error }, message });
       return local(key, windowMs, now);
     }
   };
@@ -79,67 +60,39 @@ export function withFallback(shared: CountHit, clock: Clock, log: Log): CountHit
 
 /** An address over its limit stays over it until the window ends: it needs no further count in the database. */
 export function cacheExceeded(count: CountHit): CountUpTo {
-  const exceeded = new Map<string, RateCount>();
+  const exceeded = new WindowMap<RateCount>(MAX_COUNTERS);
   return async (key, windowMs, now, most) => {
-    const known = exceeded.get(key);
-    if (known !== undefined && isCurrent(known.resetAt, windowMs, now)) return known;
-    exceeded.delete(key);
+    const known = exceeded.get(key, windowMs, now);
+    if (known !== undefined) return known;
     const counted = await count(key, windowMs, now);
-    if (counted.points > most) {
-      const [oldest] = exceeded.keys();
-      if (exceeded.size >= MAX_COUNTERS && oldest !== undefined) exceeded.delete(oldest);
-      exceeded.set(key, counted);
-    }
-    return counted;
+    return counted.points > most ? exceeded.set(key, counted) : counted;
   };
 }
 
-async function withTimeout<T>(counting: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new Error(`no count within ${SHARED_TIMEOUT_MS} ms`)),
-    SHARED_TIMEOUT_MS,
-  );
-  try {
-    return await Promise.race([counting, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Counts one request of an address against every policy that applies to it. */
+/**
+ * Counts one request of an address against every policy that applies to it.
+ * @returns `headers`: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers)
+ */
 export async function applyRateLimits(
   policies: readonly Policy[],
   address: string,
   count: CountUpTo,
   now: Date,
-): Promise<RateLimitResult> {
-  const counting = policies.map((policy) =>
-    count(`${policy.name} ${address}`, policy.windowSeconds * 1000, now, policy.points),
-  );
-  const counts = await Promise.all(counting);
-  const states = [];
-  for (const [index, policy] of policies.entries()) {
-    const counted = counts[index] as RateCount;
+) {
+  const counting = policies.map(async ({ name, points, windowSeconds }) => {
+    const counted = await count(`${name} ${address}`, windowSeconds * 1000, now, points);
+    const seconds = Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000);
     // Another process, whose clock is ahead, may have started the window.
-    const left = Math.ceil((counted.resetAt.getTime() - now.getTime()) / 1000);
-    const reset = Math.min(policy.windowSeconds, Math.max(1, left));
-    states.push({
-      policy,
-      reset,
-      left: Math.max(0, policy.points - counted.points),
-      over: counted.points > policy.points,
-    });
-  }
+    return { name, left: points - counted.points, reset: Math.min(windowSeconds, Math.max(1, seconds)) };
+  });
+  const states = await Promise.all(counting);
   const headers = {
-    "ratelimit-policy": states
-      .map(({ policy: p }) => `"${p.name}";q=${p.points};w=${p.windowSeconds}`)
-      .join(", "),
-    ratelimit: states.map(({ policy, left, reset }) => `"${policy.name}";r=${left};t=${reset}`).join(", "),
+    "ratelimit-policy": policies.map((p) => `"${p.name}";q=${p.points};w=${p.windowSeconds}`).join(", "),
+    ratelimit: states.map((s) => `"${s.name}";r=${Math.max(0, s.left)};t=${s.reset}`).join(", "),
   };
-  const exceeded = states.filter(({ over }) => over);
+  const exceeded = states.filter(({ left }) => left < 0);
   if (exceeded.length === 0) return { headers, refusal: undefined };
   const retryAfterSeconds = Math.max(...exceeded.map(({ reset }) => reset));
-  const detail = `over ${exceeded.map(({ policy }) => policy.name).join(" and ")}`;
+  const detail = `over ${exceeded.map(({ name }) => name).join(" and ")}`;
   return { headers, refusal: { ...refused("too_many_requests", { detail }), retryAfterSeconds } };
 }

@@ -1,19 +1,5 @@
 import type { Socket } from "node:net";
-import { createTokenBucket } from "./admission.ts";
-
-/** Bounds the small pieces in which bodies arrive, such as chunks (RFC 9112 §7.1) and TLS records. */
-export interface SmallPieces {
-  /** Called with the connection of each request. */
-  began(socket: Socket): void;
-}
-
-export interface SmallPiecesOptions {
-  /** What all bodies may have together, beside the first few of each. */
-  readonly aSecond?: number;
-  readonly atOnce?: number;
-  /** A connection was closed. */
-  readonly onClosed: () => void;
-}
+import { TokenBucket } from "./admission.ts";
 
 type OnBody = (piece: Uint8Array) => unknown;
 
@@ -23,30 +9,23 @@ type Parser = Record<number, OnBody | undefined>;
 /** What costs more by its number than by its bytes. */
 const SMALL_BYTES = 1_024;
 const FREE_OF_EACH_BODY = 16;
-/** 2 µs each at least, so that these are a twenty-fifth of the time. */
+/** What all bodies may have together, beside the first few of each. 2 µs each at least: a twenty-fifth of the time. */
 const A_SECOND = 20_000;
 const AT_ONCE = 4_000;
 const KINDS_OF_CALLS = 16;
 
 /**
- * Node copies each piece and passes it on, and parses a read of 64 KB in one turn of the event loop: 11,000 chunks of a byte take
- * 17 ms and more. Past the bound the connection is closed. The rest of its read is parsed without a call for each, in about 1 ms.
+ * Bounds the small pieces in which bodies arrive, such as chunks (RFC 9112 §7.1) and TLS records. Node copies each piece and
+ * passes it on, and parses a read of 64 KB in one turn of the event loop: 11,000 chunks of a byte take 17 ms and more. Past the
+ * bound the connection is closed. The rest of its read is parsed without a call for each, in about 1 ms.
  */
-export function createSmallPieces({
-  aSecond = A_SECOND,
-  atOnce = AT_ONCE,
-  onClosed,
-}: SmallPiecesOptions): SmallPieces {
-  const bucket = createTokenBucket(aSecond, atOnce);
+export function createSmallPieces(onClosed: () => void) {
+  const bucket = new TokenBucket(A_SECOND, AT_ONCE);
   const watched = new WeakMap<Socket, { free: number }>();
 
   function isAllowed(body: { free: number }): boolean {
-    if (body.free > 0) {
-      body.free -= 1;
-      return true;
-    }
-    if (!bucket.has(1)) return false;
-    bucket.take(1);
+    if (body.free === 0) return bucket.take();
+    body.free -= 1;
     return true;
   }
 
@@ -67,7 +46,7 @@ export function createSmallPieces({
   }
 
   return {
-    began(socket) {
+    began(socket: Socket): void {
       const known = watched.get(socket);
       if (known !== undefined) {
         known.free = FREE_OF_EACH_BODY;

@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext, type Server } from "node:tls";
 import { fileErrorText, type Log } from "../domain/index.ts";
+import { createPoller } from "../poller/index.ts";
 
 export interface TlsFiles {
   readonly certFile: string;
@@ -52,18 +53,17 @@ async function read(variable: string, file: string): Promise<Buffer> {
  * Takes a renewed certificate into use for new connections; those that are open stay as they are. The files are
  * looked at by their times, since a renewal often swaps a link, which a watch on the file would not see. A pair
  * that does not fit (one file written, the other not yet) is left for the next look.
- * @returns stops the looking
+ * @returns stops it
  */
 export function reloadOnChange(
   files: TlsFiles,
   server: object,
   log: Log,
   everyMs = CHECK_INTERVAL_MS,
-): () => void {
+): () => Promise<void> {
   if (!isTlsServer(server))
     throw new TypeError("only a listener that speaks TLS has a certificate to reload");
   let seen: string | undefined;
-  let isChecking = false;
   const check = async (): Promise<void> => {
     const found = await fingerprint(files);
     if (seen === undefined) seen = found;
@@ -72,19 +72,11 @@ export function reloadOnChange(
     seen = found;
     log.info({ cert_file: files.certFile }, "the TLS certificate was reloaded");
   };
-  const timer = setInterval(() => {
-    if (isChecking) return;
-    isChecking = true;
-    check()
-      .catch((error: unknown) =>
-        log.warn({ err: error }, "the TLS files changed but cannot be used; the old ones stay"),
-      )
-      .finally(() => {
-        isChecking = false;
-      });
-  }, everyMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  const poller = createPoller(check, (error) =>
+    log.warn({ err: error }, "the TLS files changed but cannot be used; the old ones stay"),
+  );
+  poller.start(everyMs);
+  return poller.stop;
 }
 
 async function fingerprint({ certFile, keyFile }: TlsFiles): Promise<string> {

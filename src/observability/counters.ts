@@ -1,53 +1,37 @@
-import { createSourceCounts, latencyBucket, type Outcome, type RollupCount } from "../domain/index.ts";
+import {
+  createSourceCounts,
+  latencyBucket,
+  type Outcome,
+  outcomeName,
+  type RollupCount,
+} from "../domain/index.ts";
+
+export type RollupCounts = ReturnType<typeof createRollupCounts>;
 
 /** What a process counts of the callbacks that it answers, for the overview, until it is written down. */
-export interface RollupCounts {
-  /** One answered callback. @param source empty where it came to none */
-  note(source: string, outcome: Outcome, ms: number): void;
-  /** Returns the counts since the last call, and resets them. */
-  take(): RollupCount[];
-}
-
-interface Subject {
-  readonly outcome: string;
-  readonly bucket: number;
-}
-
-export function createRollupCounts(): RollupCounts {
-  const counts = createSourceCounts<Subject>();
-  /** One object for each, by which they are counted: nothing is made for a callback. */
-  const subjects = new Map<string, Subject[]>();
-
-  function subjectOf(outcome: string, bucket: number): Subject {
-    let ofOutcome = subjects.get(outcome);
-    if (ofOutcome === undefined) {
-      ofOutcome = [];
-      subjects.set(outcome, ofOutcome);
-    }
-    ofOutcome[bucket] ??= { outcome, bucket };
-    return ofOutcome[bucket];
-  }
-
+export function createRollupCounts() {
+  const counts = createSourceCounts();
   return {
-    note(source, outcome, ms) {
-      const name = "code" in outcome ? outcome.code : outcome.kind;
-      counts.add(source, subjectOf(name, latencyBucket(ms)));
+    /** One answered callback. @param source empty where it came to none */
+    note(source: string, outcome: Outcome, ms: number): void {
+      counts.add(source, `${outcomeName(outcome)} ${latencyBucket(ms)}`);
     },
-    take: () => counts.take().map(({ source, subject, count }) => ({ source, ...subject, count })),
+    /** Returns the counts since the last call, and resets them. */
+    take: (): RollupCount[] =>
+      counts.take().map(({ source, subject, count }) => {
+        const [outcome = "", bucket] = subject.split(" ");
+        return { source, outcome, bucket: Number(bucket), count };
+      }),
   };
-}
-
-/** Counts what is left out, and tells the number some time later. */
-interface MinuteCounter {
-  add(): void;
-  /** Tells what was not told yet. */
-  close(): void;
 }
 
 const MINUTE_MS = 60_000;
 
-/** Tells at most once a minute, so that what a flood leaves out of the log does not flood the log. */
-export function createMinuteCounter(report: (count: number) => void): MinuteCounter {
+/**
+ * Counts what is left out, and reports the number at most once a minute, so that what a flood leaves out of the log does not
+ * flood the log. `close` reports what was not reported yet.
+ */
+export function createMinuteCounter(report: (count: number) => void) {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -59,7 +43,7 @@ export function createMinuteCounter(report: (count: number) => void): MinuteCoun
   }
 
   return {
-    add() {
+    add(): void {
       count += 1;
       timer ??= setTimeout(close, MINUTE_MS).unref();
     },

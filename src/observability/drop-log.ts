@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import {
   type CallbackLogEntry,
   type Clock,
+  DROP_REASONS,
   type DroppedCallbacks,
   type DropReason,
   FAULTS,
   type Log,
+  UNKNOWN_REQUEST,
 } from "../domain/index.ts";
 
-/** A callback that is left out of the log. */
 export interface DroppedCallback {
   readonly outcome: CallbackLogEntry["outcome"];
   readonly remoteAddress: string;
@@ -23,24 +24,8 @@ export interface DropLogDependencies {
   readonly add: (row: CallbackLogEntry) => boolean;
 }
 
-/** Counts what the bounds leave out of the log, and says it once a minute for each reason and outcome: how many, since when. */
-export interface DropLog {
-  note(reason: DropReason, callback: DroppedCallback): void;
-  /** Says what was not said yet. */
-  close(): void;
-}
-
 const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 1_000;
-
-const MESSAGES: Readonly<Record<DropReason, string>> = {
-  rejected_bound: "refused callbacks are not logged one by one: more than the bound in a minute",
-  unknown_address: "requests came to addresses that are no callback addresses",
-  buffer_full: "callbacks have a line but no row in the callback log: too many wait for the database",
-  body_bound: "refused callbacks are not logged one by one: more bytes of their bodies wait than the bound",
-  output_bound:
-    "refused callbacks have a short line: more bytes than the bound in a minute. Their rows are whole",
-};
 
 interface DropCount {
   readonly reason: DropReason;
@@ -52,7 +37,8 @@ interface DropCount {
   count: number;
 }
 
-export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog {
+/** Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when. */
+export function createDropLog({ clock, log, add }: DropLogDependencies) {
   let counts = new Map<string, DropCount>();
   /** Rows that found no room; those of the same reason and outcome join them. */
   let waiting = new Map<string, DropCount>();
@@ -75,7 +61,7 @@ export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog
   }
 
   return {
-    note(reason, { outcome, remoteAddress, url }) {
+    note(reason: DropReason, { outcome, remoteAddress, url }: DroppedCallback): void {
       const key = `${reason} ${outcome}`;
       const now = clock.now();
       let counted = counts.get(key);
@@ -89,7 +75,8 @@ export function createDropLog({ clock, log, add }: DropLogDependencies): DropLog
       counted.last = now;
       if (counted.addresses.size < MAX_ADDRESSES) counted.addresses.add(remoteAddress);
     },
-    close() {
+    /** Reports what was not reported yet. */
+    close(): void {
       close();
       clearTimeout(timer);
       timer = undefined;
@@ -122,7 +109,7 @@ function writeLine(log: Log, counted: DropCount): void {
   const { reason, count, addresses, first, last } = droppedCallbacks(counted);
   const { outcome, url } = counted;
   const fields = { left_out: count, reason, outcome, addresses, first, last, ...(url !== "" && { url }) };
-  log[reason === "unknown_address" ? "info" : "warn"](fields, MESSAGES[reason]);
+  log[reason === "unknown_address" ? "info" : "warn"](fields, DROP_REASONS[reason]);
 }
 
 function droppedCallbacks({ reason, count, addresses, first, last }: DropCount): DroppedCallbacks {
@@ -135,23 +122,15 @@ function entryOf(counted: DropCount): CallbackLogEntry {
   const dropped = droppedCallbacks(counted);
   const from = `${dropped.addresses}${dropped.addresses === MAX_ADDRESSES ? " or more" : ""}`;
   return {
+    ...UNKNOWN_REQUEST,
     requestId: randomUUID(),
     receivedAt: dropped.last,
-    source: null,
-    eventId: null,
-    eventType: null,
-    method: "",
     url,
-    remoteAddress: "",
-    requestHeaders: "{}",
-    requestBody: "",
     outcome,
     responseStatus: outcome in FAULTS ? FAULTS[outcome as keyof typeof FAULTS].status : 200,
-    responseBody: "",
-    processingMs: 0,
     error:
-      `${MESSAGES[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
+      `${DROP_REASONS[dropped.reason]}. It was ${dropped.count} from ${from} remote addresses, ` +
       `from ${dropped.first} to ${dropped.last}`,
-    dropped: dropped,
+    dropped,
   };
 }

@@ -1,15 +1,26 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { DIAGNOSES, type DiagnosisCode, type DropReason, type Outcome } from "../domain/index.ts";
-import { sharedRender } from "./shared-render.ts";
+import {
+  Counter,
+  type CounterConfiguration,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  Registry,
+} from "prom-client";
+import {
+  DIAGNOSES,
+  type DiagnosisCode,
+  type DropReason,
+  type Outcome,
+  outcomeName,
+  withTimeout,
+} from "../domain/index.ts";
 
 export interface MetricsOptions {
   /** The only values that the label `event_type` may take, besides `unknown`. */
   readonly knownTypes: readonly string[];
-  /** Asked at each scrape. */
+  /** These are asked at each scrape. */
   readonly failureCounts: () => Promise<Record<"waiting" | "exhausted", number>>;
-  /** Asked at each scrape. */
   readonly deliveryCounts: () => Promise<Record<"waiting" | "dead", number>>;
-  /** Asked at each scrape. */
   readonly waitingCallbacks: () => number;
   /** Without it the metrics say nothing of the database and the disk. */
   readonly probes?: DatabaseProbes;
@@ -17,58 +28,42 @@ export interface MetricsOptions {
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+const HELP = {
+  callback_requests_total: "Callbacks answered, by event type and HTTP status.",
+  callback_duration_seconds: "Processing time of a callback, from its arrival to its answer.",
+  oncehook_callback_outcomes_total: "Callbacks answered, by how they ended.",
+  oncehook_in_flight: "Callbacks being processed.",
+  oncehook_waiting_callbacks:
+    "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
+  oncehook_waiting_callbacks_limit: "MAX_WAITING_CALLBACKS, the bound of oncehook_waiting_callbacks.",
+  oncehook_attempts_total: "Runs of a handler.",
+  oncehook_failures: "Failed events: waiting for a retry, or with retries exhausted.",
+  oncehook_deliveries: "Notifications that are not delivered, waiting for an attempt or dead.",
+  oncehook_delivery_attempts_total: "Attempts to deliver a notification, by how they ended.",
+  oncehook_credentials_used_total:
+    "Authentic callbacks, by how they were and whether the current or a previous secret did it.",
+  oncehook_signature_diagnoses_total:
+    "Callbacks that were not authentic and were looked into, by what was found.",
+  oncehook_body_mismatch_total: "Duplicates whose body was not the first one's.",
+  oncehook_type_mismatch_total: "Callbacks whose header and body named different types.",
+  oncehook_callback_log_dropped_total: "Callbacks that were counted but not logged.",
+  oncehook_database_up: "Whether the database answered at this scrape: 1 or 0.",
+  oncehook_database_free_bytes: "Bytes that are free on the disk of the embedded database.",
+} as const;
+
 const UNKNOWN = "unknown";
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of SPEC 1.9 and those an operator needs besides, on a registry of their own. */
-export function createMetrics({
-  knownTypes,
-  failureCounts,
-  deliveryCounts,
-  waitingCallbacks,
-  probes,
-}: MetricsOptions) {
+export function createMetrics({ knownTypes, ...gauges }: MetricsOptions) {
   const registry = new Registry();
-  const registers = [registry];
   const types = new Set(knownTypes);
   collectDefaultMetrics({ register: registry });
-  const requests = createBatchedCounter(
-    registers,
-    "callback_requests_total",
-    "Callbacks answered, by event type and HTTP status.",
-    ["event_type", "status"],
-  );
-  const duration = new Histogram({
-    name: "callback_duration_seconds",
-    help: "Processing time of a callback, from its arrival to its answer.",
-    buckets: BUCKETS,
-    registers,
-  });
-  const counters = createCounters(registers);
-  const inFlight = new Gauge({ name: "oncehook_in_flight", help: "Callbacks being processed.", registers });
-  new Gauge({
-    name: "oncehook_waiting_callbacks",
-    help: "Authentic callbacks at work or waiting for the database, of at most MAX_WAITING_CALLBACKS.",
-    registers,
-    collect() {
-      this.set(waitingCallbacks());
-    },
-  });
-  stateGauge(
-    registers,
-    "oncehook_failures",
-    "Failed events: waiting for a retry, or with retries exhausted.",
-    failureCounts,
-  );
-  stateGauge(
-    registers,
-    "oncehook_deliveries",
-    "Notifications that are not delivered, waiting for an attempt or dead.",
-    deliveryCounts,
-  );
-  if (probes !== undefined) registerDatabaseGauges(registers, probes);
+  const duration = new Histogram({ ...described("callback_duration_seconds", registry), buckets: BUCKETS });
+  const counters = createCounters(registry);
+  registerGauges(registry, gauges);
   return {
-    inFlight,
+    inFlight: new Gauge(described("oncehook_in_flight", registry)),
     /** One answered callback; `seconds` from its arrival. */
     callback(
       { outcome, eventType }: { outcome: Outcome; eventType?: string | undefined },
@@ -76,7 +71,7 @@ export function createMetrics({
       seconds: number,
     ): void {
       const event_type = eventType !== undefined && types.has(eventType) ? eventType : UNKNOWN;
-      requests([event_type, String(status)]);
+      counters.requests([event_type, String(status)]);
       duration.observe(seconds);
       counters.outcomes([outcomeName(outcome)]);
     },
@@ -97,61 +92,34 @@ export function createMetrics({
   };
 }
 
-function outcomeName(outcome: Outcome): string {
-  return "code" in outcome ? outcome.code : outcome.kind;
+function described<Name extends keyof typeof HELP>(
+  name: Name,
+  registry: Registry,
+  labelNames: string[] = [],
+) {
+  return { name, help: HELP[name], registers: [registry], labelNames };
 }
 
-function createCounters(registers: Registry[]) {
-  const counter = (name: string, help: string, labelNames: string[] = []) =>
-    createBatchedCounter(registers, `oncehook_${name}`, help, labelNames);
-  const dropped = counter("callback_log_dropped_total", "Callbacks that were counted but not logged.", [
-    "reason",
-  ]);
+function createCounters(registry: Registry) {
+  const counter = (name: keyof typeof HELP, ...labelNames: string[]) =>
+    createBatchedCounter(described(name, registry, labelNames));
+  const dropped = counter("oncehook_callback_log_dropped_total", "reason");
   // 0 from the start: of a series that begins with its first count, Prometheus sees no increase.
   const reasons: DropReason[] = ["rejected_bound", "buffer_full", "body_bound", "unknown_address"];
   for (const reason of reasons) dropped([reason], 0);
-  const diagnoses = counter(
-    "signature_diagnoses_total",
-    "Callbacks that were not authentic and were looked into, by what was found.",
-    ["code"],
-  );
+  const diagnoses = counter("oncehook_signature_diagnoses_total", "code");
   for (const code of Object.keys(DIAGNOSES)) diagnoses([code], 0);
   return {
-    outcomes: counter("callback_outcomes_total", "Callbacks answered, by how they ended.", ["outcome"]),
-    attempts: counter("attempts_total", "Runs of a handler.", ["kind", "outcome"]),
-    credentials: counter(
-      "credentials_used_total",
-      "Authentic callbacks, by how they were and whether the current or a previous secret did it.",
-      ["method", "secret"],
-    ),
-    deliveries: counter("delivery_attempts_total", "Attempts to deliver a notification, by how they ended.", [
-      "channel",
-      "outcome",
-    ]),
+    requests: counter("callback_requests_total", "event_type", "status"),
+    outcomes: counter("oncehook_callback_outcomes_total", "outcome"),
+    attempts: counter("oncehook_attempts_total", "kind", "outcome"),
+    credentials: counter("oncehook_credentials_used_total", "method", "secret"),
+    deliveries: counter("oncehook_delivery_attempts_total", "channel", "outcome"),
     diagnoses,
-    bodyMismatch: counter("body_mismatch_total", "Duplicates whose body was not the first one's."),
-    typeMismatch: counter("type_mismatch_total", "Callbacks whose header and body named different types."),
+    bodyMismatch: counter("oncehook_body_mismatch_total"),
+    typeMismatch: counter("oncehook_type_mismatch_total"),
     dropped,
   };
-}
-
-function stateGauge(
-  registers: Registry[],
-  name: string,
-  help: string,
-  count: () => Promise<Readonly<Record<string, number>>>,
-): void {
-  new Gauge({
-    name,
-    help,
-    labelNames: ["state"],
-    registers,
-    async collect() {
-      // A database that does not answer leaves the last counts; the scrape must still work.
-      const counts = await undefinedIfSlow(count).catch(() => undefined);
-      for (const [state, count] of Object.entries(counts ?? {})) this.set({ state }, count);
-    },
-  });
 }
 
 /** What a receiver stands on, asked at each scrape. */
@@ -164,35 +132,42 @@ interface DatabaseProbes {
   readonly freeBytes?: () => Promise<number>;
 }
 
-/** The gauges that tell a receiver that is up from one that can work. */
-function registerDatabaseGauges(
-  registers: Registry[],
-  { mostWaitingCallbacks, ping, freeBytes }: DatabaseProbes,
+/** Defines the gauges that are set at each scrape; `probes` tell a receiver that is up from one that can work. */
+function registerGauges(
+  registry: Registry,
+  { waitingCallbacks, failureCounts, deliveryCounts, probes }: Omit<MetricsOptions, "knownTypes">,
 ): void {
-  new Gauge({
-    name: "oncehook_waiting_callbacks_limit",
-    help: "MAX_WAITING_CALLBACKS, the bound of oncehook_waiting_callbacks.",
-    registers,
-  }).set(mostWaitingCallbacks);
-  new Gauge({
-    name: "oncehook_database_up",
-    help: "Whether the database answered at this scrape: 1 or 0.",
-    registers,
-    async collect() {
-      const answered = undefinedIfSlow(async () => ping().then(() => 1));
-      this.set((await answered.catch(() => 0)) ?? 0);
-    },
+  const gauge = (
+    name: keyof typeof HELP,
+    set: (gauge: Gauge) => void | Promise<void>,
+    ...labelNames: string[]
+  ) =>
+    new Gauge({
+      ...described(name, registry, labelNames),
+      collect() {
+        return set(this);
+      },
+    });
+  // A database that does not answer leaves the last counts; the scrape must still work.
+  const states = (count: () => Promise<Readonly<Record<string, number>>>) => async (gauge: Gauge) => {
+    const counts = await undefinedIfSlow(count).catch(() => undefined);
+    for (const [state, count] of Object.entries(counts ?? {})) gauge.set({ state }, count);
+  };
+  gauge("oncehook_waiting_callbacks", (waiting) => waiting.set(waitingCallbacks()));
+  gauge("oncehook_failures", states(failureCounts), "state");
+  gauge("oncehook_deliveries", states(deliveryCounts), "state");
+  if (probes === undefined) return;
+  const { mostWaitingCallbacks, ping, freeBytes } = probes;
+  gauge("oncehook_waiting_callbacks_limit", (limit) => limit.set(mostWaitingCallbacks));
+  gauge("oncehook_database_up", async (up) => {
+    const answered = undefinedIfSlow(async () => ping().then(() => 1));
+    up.set((await answered.catch(() => 0)) ?? 0);
   });
   if (freeBytes === undefined) return;
-  new Gauge({
-    name: "oncehook_database_free_bytes",
-    help: "Bytes that are free on the disk of the embedded database.",
-    registers,
-    async collect() {
-      const free = await undefinedIfSlow(freeBytes).catch(() => undefined);
-      if (free === undefined) this.remove();
-      else this.set(free);
-    },
+  gauge("oncehook_database_free_bytes", async (bytes) => {
+    const free = await undefinedIfSlow(freeBytes).catch(() => undefined);
+    if (free === undefined) bytes.remove();
+    else bytes.set(free);
   });
 }
 
@@ -201,15 +176,7 @@ const PROBE_TIMEOUT_MS = 2_000;
 
 /** Undefined when the work takes too long; it is not waited for any longer. */
 export async function undefinedIfSlow<T>(work: () => Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, PROBE_TIMEOUT_MS, undefined).unref();
-  });
-  try {
-    return await Promise.race([work(), tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withTimeout(work(), PROBE_TIMEOUT_MS, undefined);
 }
 
 /** Counts one more, or `by` more, under these values of its labels, in the order of their names. */
@@ -219,18 +186,11 @@ type IncrementCounter = (values?: readonly string[], by?: number) => void;
  * A counter that adds up its counts at each scrape: looking up a label's values costs more than counting, and a
  * callback is counted in five places.
  */
-function createBatchedCounter(
-  registers: Registry[],
-  name: string,
-  help: string,
-  labelNames: readonly string[] = [],
-): IncrementCounter {
+function createBatchedCounter(options: Readonly<CounterConfiguration<string>>): IncrementCounter {
+  const { labelNames = [] } = options;
   const counts = new Map<string, { readonly labels: Record<string, string>; count: number }>();
   new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers,
+    ...options,
     collect() {
       this.reset();
       for (const { labels, count } of counts.values()) this.inc(labels, count);
@@ -248,5 +208,42 @@ function createBatchedCounter(
     const key = values.join("\n");
     const entry = counts.get(key) ?? entryOf(values, key);
     entry.count += by;
+  };
+}
+
+/** A fifth of the time at most goes into renders that are asked for together. */
+const REST_FACTOR = 4;
+const LONGEST_REST_MS = 250;
+
+/**
+ * One render at a time; after one that was shared, a rest in proportion. All who ask meanwhile share the next one: it begins after
+ * they asked, so that none gets an older state.
+ */
+export function sharedRender<T>(render: () => Promise<T>): () => Promise<T> {
+  let next: Promise<T> | undefined;
+  let asked = 0;
+  let isFreeAt: Promise<unknown> = Promise.resolve();
+
+  async function run(): Promise<T> {
+    await isFreeAt;
+    next = undefined;
+    const isShared = asked > 1;
+    asked = 0;
+    const startedAt = performance.now();
+    const rendered = render();
+    isFreeAt = rendered.then(rest, rest);
+    return rendered;
+
+    function rest(): Promise<void> | undefined {
+      if (!isShared) return undefined;
+      const ms = Math.min(LONGEST_REST_MS, REST_FACTOR * (performance.now() - startedAt));
+      return new Promise((resolve) => void setTimeout(resolve, ms).unref());
+    }
+  }
+
+  return () => {
+    asked += 1;
+    next ??= run();
+    return next;
   };
 }

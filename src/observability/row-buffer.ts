@@ -9,28 +9,14 @@ export interface RowBufferOptions<Row> {
   readonly onError: (error: unknown, waiting: number) => void;
 }
 
-/** Rows on their way to the store, in groups, one group at a time. */
-export interface RowBuffer<Row> {
-  /** False when the buffer is full. */
-  add(row: Row): boolean;
-  /** Resolves when every row added so far is stored, or could not be; never rejects. */
-  flush(): Promise<void>;
-  /** Flushes, stops the timer and returns how many rows the store did not take. */
-  close(): Promise<number>;
-}
-
 const FLUSH_AFTER_MS = 100;
 const RETRY_AFTER_MS = 1_000;
 const BATCH_ROWS = 200;
 /** While the database is away, rows of long bodies would fill the memory before their number is reached. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
-export function createRowBuffer<Row>({
-  append,
-  maxRows,
-  lengthOf,
-  onError,
-}: RowBufferOptions<Row>): RowBuffer<Row> {
+/** Rows on their way to the store, in groups, one group at a time. */
+export function createRowBuffer<Row>({ append, maxRows, lengthOf, onError }: RowBufferOptions<Row>) {
   const waiting: Row[] = [];
   const total = { added: 0, stored: 0, characters: 0 };
   let timer: NodeJS.Timeout | undefined;
@@ -62,6 +48,7 @@ export function createRowBuffer<Row>({
     return true;
   }
 
+  /** Resolves when every row added so far is stored, or could not be; never rejects. */
   async function flush(): Promise<void> {
     unschedule();
     // Rows that arrive meanwhile are left to the next flush; under load this one would never end.
@@ -76,7 +63,8 @@ export function createRowBuffer<Row>({
   }
 
   return {
-    add(row) {
+    /** False when the buffer is full. */
+    add(row: Row): boolean {
       const characters = lengthOf(row);
       if (waiting.length >= maxRows || total.characters + characters > MAX_CHARACTERS) return false;
       waiting.push(row);
@@ -87,7 +75,8 @@ export function createRowBuffer<Row>({
       return true;
     },
     flush,
-    async close() {
+    /** Flushes, stops the timer and returns how many rows the store did not take. */
+    async close(): Promise<number> {
       await flush();
       unschedule();
       return waiting.length;

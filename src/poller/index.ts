@@ -1,19 +1,14 @@
-/** Periodic work, one round at a time. */
-export interface Poller {
-  /** The first round comes after one interval, each further one an interval after the end of the one before. */
-  start(intervalMs: number): void;
-  /** Begins no further round and waits for the one under way. */
-  stop(): Promise<void>;
-}
+export type Poller = ReturnType<typeof createPoller>;
 
 /**
+ * Periodic work, one round at a time.
  * @param round one round of work; asks `isStopping` before it takes on more
  * @param failed called when a round failed; the next one runs all the same
  */
 export function createPoller(
   round: (isStopping: () => boolean) => Promise<unknown>,
   failed: (error: unknown) => void,
-): Poller {
+) {
   let timer: NodeJS.Timeout | undefined;
   let current: Promise<unknown> = Promise.resolve();
   let stopped = false;
@@ -28,8 +23,10 @@ export function createPoller(
   }
 
   return {
+    /** The first round comes after one interval, each further one an interval after the end of the one before. */
     start: schedule,
-    async stop() {
+    /** Begins no further round and waits for the one under way. */
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await current;

@@ -3,9 +3,9 @@ import type { EventKey } from "../domain/index.ts";
 import {
   type CallbackFilter,
   type CallbackLogEntry,
+  type Diagnosis,
   isWithoutEvent,
   logEntryBytes,
-  storedDiagnosis,
 } from "../domain/index.ts";
 import { idIn, idsBetween, searchStepFor } from "./callback-search.ts";
 import { isoTime, storableText } from "./column-values.ts";
@@ -45,7 +45,7 @@ export function toStoredCallback(row: Selectable<CallbackRow>): StoredCallback {
     responseBody: row.response_body,
     processingMs: row.processing_ms,
     error: row.error,
-    ...(row.diagnosis === null ? {} : { diagnosis: storedDiagnosis(row.diagnosis) }),
+    ...(row.diagnosis === null ? {} : { diagnosis: JSON.parse(row.diagnosis) as Diagnosis }),
     ...(row.left_out === null ? {} : { dropped: JSON.parse(row.left_out) }),
   };
 }

@@ -1,4 +1,4 @@
-import { type Diagnosis, storedDiagnosis } from "../domain/index.ts";
+import type { Diagnosis } from "../domain/index.ts";
 import { outdatedSchema } from "./migrations/apply-migrations.ts";
 
 export interface InspectOptions {
@@ -69,7 +69,7 @@ export async function inspectTables(all: Select): Promise<ServiceInspection> {
     keyId: stored.get("key_id"),
     credentialUses: (await select(SELECT_USES)).map(toCredentialUse),
     waitingByChannel: new Map(waiting.map((row) => [String(row.channel), Number(row.waiting)])),
-    diagnoses: refused.map(({ diagnosis }) => storedDiagnosis(String(diagnosis))),
+    diagnoses: refused.map(({ diagnosis }) => JSON.parse(String(diagnosis)) as Diagnosis),
   };
 }
 

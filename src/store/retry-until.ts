@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { withTimeout } from "../domain/index.ts";
 import { StoreError, type StoreErrorReason } from "./store-errors.ts";
-import { withTimeout } from "./with-timeout.ts";
 
 const FIRST_DELAY_MS = 5;
 const MAX_DELAY_MS = 200;

@@ -192,7 +192,7 @@ describe("the command line", () => {
   it("oncehook migrate migrates a database and prints what it did", () =>
     inFolder(async (_folder, run) => {
       expect((await run(["migrate"])).stdout).toBe(
-        [...SCHEMA, "built-in-users", "built-in-orders", "built-in-orders-amount-digits", "built-in-messages"]
+        [...SCHEMA, "built-in-users", "built-in-orders", "built-in-messages"]
           .map((name) => `applied ${name}\n`)
           .join(""),
       );

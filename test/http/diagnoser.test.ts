@@ -1,30 +1,30 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { refused } from "../../src/domain/index.ts";
-import { createTokenBucket } from "../../src/http/admission.ts";
+import { TokenBucket } from "../../src/http/admission.ts";
 import { createDiagnoser } from "../../src/http/diagnoser.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 
 describe("a token bucket", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
+
   it("a token bucket refills by its rate, up to its capacity", () => {
-    let now = 0;
-    const bucket = createTokenBucket(20, 400, () => now);
-    bucket.take(400);
-    expect(bucket.has(1)).toBe(false);
-    now = 500;
-    expect([bucket.has(10), bucket.has(11)]).toEqual([true, false]);
-    now = 3_600_000;
-    expect([bucket.has(400), bucket.has(401)]).toEqual([true, false]);
+    const bucket = new TokenBucket(20, 400);
+    expect([bucket.take(400), bucket.take(1)]).toEqual([true, false]);
+    vi.advanceTimersByTime(500);
+    expect([bucket.take(11), bucket.take(10), bucket.take(1)]).toEqual([false, true, false]);
+    vi.advanceTimersByTime(3_600_000);
+    expect([bucket.take(400), bucket.take(1)]).toEqual([true, false]);
   });
 
-  it("a token bucket is in debt after more was taken than it had, until that is paid back", () => {
-    let now = 0;
-    const bucket = createTokenBucket(20, 400, () => now);
-    bucket.take(440);
-    now = 1_900;
-    expect(bucket.has(0)).toBe(false);
-    now = 2_000;
-    expect(bucket.has(0)).toBe(true);
+  it("a token bucket is in debt after more was taken than it holds, until that is paid back", () => {
+    const bucket = new TokenBucket(20, 400);
+    expect(bucket.take(440)).toBe(true);
+    vi.advanceTimersByTime(2_000);
+    expect(bucket.take(1)).toBe(false);
+    vi.advanceTimersByTime(50);
+    expect(bucket.take(1)).toBe(true);
   });
 });
 

@@ -60,7 +60,7 @@ describe("HTTPS", () => {
       url: string;
       warnings: unknown[];
       reloads: unknown[];
-      stop: () => void;
+      stop: () => Promise<void>;
     }) => Promise<void>,
   ): Promise<void> =>
     withFiles(pair, async (files) => {
@@ -81,7 +81,7 @@ describe("HTTPS", () => {
         await new Promise((resolve) => setTimeout(resolve, 60));
         await use({ files, url, warnings, reloads, stop });
       } finally {
-        stop();
+        await stop();
         server.close();
       }
     });
@@ -108,7 +108,7 @@ describe("HTTPS", () => {
         // Each look at files that have not changed is silent.
         expect(told).toBeGreaterThanOrEqual(1);
         expect(reloads.length).toBe(told);
-        stop();
+        await stop();
         const last = warnings.length;
         await new Promise((resolve) => setTimeout(resolve, 100));
         expect(warnings.length - last).toBeLessThanOrEqual(1);

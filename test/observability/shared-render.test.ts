@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { sharedRender } from "../../src/observability/shared-render.ts";
+import { sharedRender } from "../../src/observability/metrics.ts";
 
 describe("renders of the metrics", () => {
   it("concurrent requests for metrics share one render, which starts after they arrived", async () => {

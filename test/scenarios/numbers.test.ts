@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { paymentNotify } from "../../src/handlers/index.ts";
 import { defineHandler } from "../../src/index.ts";
-import { type Migration, sql } from "../../src/store/index.ts";
-import { DIALECTS, openTarget, withDatabase } from "../support/databases.ts";
+import { DIALECTS, withDatabase } from "../support/databases.ts";
 import { rowsOf } from "../support/effects.ts";
-import { execute } from "../support/execute.ts";
 import { openForAllTests } from "../support/for-all-tests.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 
@@ -202,29 +199,3 @@ describe.each(DIALECTS)("numbers of a callback on %s", (dialect) => {
     },
   );
 });
-
-it("amounts of orders that an earlier version stored on sqlite keep their value as text", () =>
-  withDatabase("sqlite", async (target) => {
-    const before: Migration = {
-      name: "built-in-orders",
-      async up({ query }) {
-        await sql
-          .raw(
-            "CREATE TABLE orders (order_id text PRIMARY KEY, status text NOT NULL, amount real NOT NULL, event_id text NOT NULL, updated_at text NOT NULL)",
-          )
-          .execute(query);
-      },
-    };
-    const amounts = [49.9, 50, -5, 0, 0.1 + 0.2, 1e21, 1e-7, 123456789012.34];
-    const { store } = await openTarget(target, { migrations: [before] });
-    await store.close();
-    for (const [index, amount] of amounts.entries()) {
-      await execute(target, `INSERT INTO orders VALUES ('${index}', 'paid', ${amount}, 'e', 't')`);
-    }
-    await (await openTarget(target, { migrations: paymentNotify.migrations })).store.close();
-    const rows = await rowsOf(target, "SELECT amount, typeof(amount) AS type FROM orders ORDER BY order_id");
-    expect(rows.map(({ amount }) => Number(amount))).toEqual(amounts);
-    expect(rows.map(({ type }) => type)).toEqual(amounts.map(() => "text"));
-    expect(rows[0]?.amount).toBe("49.9");
-    expect(rows[1]?.amount).toBe("50");
-  }));

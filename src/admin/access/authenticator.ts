@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { FastifyRequest } from "fastify";
-import { type Clock, createWindowLimit, type Log } from "../../domain/index.ts";
+import { type Clock, createWindowLimit, type Log, WindowMap } from "../../domain/index.ts";
 import { cookieOf } from "../../oauth/index.ts";
 import type { Audit, Role, Store, StoredSession } from "../../store/index.ts";
 import type { AdminAccess, Caller } from "./access.ts";
@@ -123,43 +123,27 @@ export interface LoginThrottle {
   recordFailure(address: string, token: string): boolean;
 }
 
-interface FailureWindow {
-  readonly endsAt: number;
-  readonly digests: Set<string>;
-}
-
 /**
  * The same wrong token counts once: a script that repeats an outdated token must not lock out its address, and a guessing
  * attacker never repeats one.
  */
 function createLoginThrottle(clock: Clock): LoginThrottle {
-  const windows = new Map<string, FailureWindow>();
-  const current = (address: string, now: number): FailureWindow | undefined => {
-    const window = windows.get(address);
-    // A clock that was set back ends it too: it would last for hours otherwise.
-    if (window === undefined || (now < window.endsAt && now >= window.endsAt - WINDOW_MS)) return window;
-    windows.delete(address);
-    return undefined;
-  };
+  const windows = new WindowMap<{ readonly resetAt: Date; readonly digests: Set<string> }>(MAX_ADDRESSES);
   return {
     secondsToWait(address) {
-      const now = clock.now().getTime();
-      const window = current(address, now);
+      const now = clock.now();
+      const window = windows.get(address, WINDOW_MS, now);
       if (window === undefined || window.digests.size < MAX_FAILURES) return 0;
-      return Math.ceil((window.endsAt - now) / 1000);
+      return Math.ceil((window.resetAt.getTime() - now.getTime()) / 1000);
     },
     recordFailure(address, token) {
-      const now = clock.now().getTime();
-      let window = current(address, now);
-      if (window === undefined) {
-        const [oldest] = windows.keys();
-        if (windows.size >= MAX_ADDRESSES && oldest !== undefined) windows.delete(oldest);
-        window = { endsAt: now + WINDOW_MS, digests: new Set() };
-        windows.set(address, window);
-      }
+      const now = clock.now();
+      const resetAt = new Date(now.getTime() + WINDOW_MS);
+      const { digests } =
+        windows.get(address, WINDOW_MS, now) ?? windows.set(address, { resetAt, digests: new Set() });
       const digest = digestOf(token).toString("base64");
-      if (window.digests.has(digest)) return false;
-      window.digests.add(digest);
+      if (digests.has(digest)) return false;
+      digests.add(digest);
       return true;
     },
   };

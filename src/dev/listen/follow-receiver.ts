@@ -93,7 +93,7 @@ const DATABASE_MESSAGES = {
 
 function captureUrl(from: URL, place: string | undefined, { sinceSeconds }: FollowOptions): URL {
   const url = new URL(from);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/_oncehook/captured`;
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/_oncehook/captured`;
   if (place !== undefined) url.searchParams.set("after", place);
   else if (sinceSeconds !== undefined) url.searchParams.set("since", String(sinceSeconds));
   return url;

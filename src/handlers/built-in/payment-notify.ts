@@ -19,8 +19,8 @@ function upsert(orderId: string, amount: string, eventId: string, at: string): s
 const orders: Migration = {
   name: "built-in-orders",
   async up({ query, dialect }) {
-    // PostgreSQL keeps the amount's decimal digits; SQLite has no decimal type.
-    const [amount, time] = dialect === "postgres" ? ["numeric", "timestamptz"] : ["real", "text"];
+    // SQLite has no decimal type, and a `real` column would round the amount.
+    const [amount, time] = dialect === "postgres" ? ["numeric", "timestamptz"] : ["text", "text"];
     await sql
       .raw(`CREATE TABLE orders (
         order_id text PRIMARY KEY,
@@ -33,33 +33,12 @@ const orders: Migration = {
   },
 };
 
-/**
- * The amount as text on SQLite too, which has no decimal type: a `real` column would round it. Seventeen digits are
- * all that a stored one has.
- */
-const amountDigits: Migration = {
-  name: "built-in-orders-amount-digits",
-  async up({ query, dialect }) {
-    if (dialect === "postgres") return;
-    const text = `CASE WHEN amount = CAST(amount AS integer) AND abs(amount) < 1e15 THEN CAST(CAST(amount AS integer) AS text)
-      WHEN CAST(CAST(amount AS text) AS real) = amount THEN CAST(amount AS text) ELSE printf('%!.17g', amount) END`;
-    for (const statement of [
-      "ALTER TABLE orders ADD COLUMN amount_digits text NOT NULL DEFAULT '0'",
-      `UPDATE orders SET amount_digits = ${text}`,
-      "ALTER TABLE orders DROP COLUMN amount",
-      "ALTER TABLE orders RENAME COLUMN amount_digits TO amount",
-    ]) {
-      await sql.raw(statement).execute(query);
-    }
-  },
-};
-
 /** SPEC 6.3: sets the order paid and queues a notification, in one transaction with the record. */
 export const paymentNotify = defineHandler({
   type: "payment_notify",
   // SPEC 2.2 gives neither a type: ids are numbers at some platforms, amounts strings at others, and a refund is negative.
   data: z.object({ order_id: idValue, amount: decimalValue }),
-  migrations: [orders, amountDigits],
+  migrations: [orders],
   async handle({ event, tx, notify, now }) {
     const { order_id, amount } = event.data;
     const values = [plainText(order_id), plainText(amount), event.event_id, now.toISOString()];

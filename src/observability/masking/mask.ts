@@ -44,7 +44,7 @@ const MAX_JSON_CHARACTERS = 65_536;
 export function createMask({ headers = [], keys = [], secretValues = [] }: MaskOptions): Mask {
   const isSecretKey = sensitiveKeys(keys);
   const patterns = createSecretPatterns(secretValues);
-  const pairs = createPairMask({ isSecretKey });
+  const pairs = createPairMask(isSecretKey);
   const text = createTextMask(pairs, patterns);
   const jsonText = createJsonMask({ isSecretKey, patterns, pairs });
   const { parameters, url } = createParameterMask({ isSecretKey, patterns, text });

@@ -8,13 +8,6 @@ interface ParameterMaskRules {
   readonly text: (text: string) => string;
 }
 
-interface ParameterMask {
-  /** A form-encoded body, or what follows the path of a URL; undefined where the work would be too much. */
-  parameters(text: string, budget: MaskBudget): string | undefined;
-  /** The first 2,048 characters of a long one. */
-  url(url: string): string;
-}
-
 /** Some software separates parameters with `;`, and a fragment may carry them too. */
 const SEPARATOR = /([?&;#])/;
 const BRACKET = /[[\]]/;
@@ -29,7 +22,7 @@ const PARAMETER = 32;
 const LOOKED_INTO = 160;
 
 /** Masks parameters by their names, and those whose values look like secrets once they are decoded. */
-export function createParameterMask({ isSecretKey, patterns, text }: ParameterMaskRules): ParameterMask {
+export function createParameterMask({ isSecretKey, patterns, text }: ParameterMaskRules) {
   function parameter(part: string, isClean: boolean, budget: MaskBudget): string {
     const equals = part.indexOf("=");
     if (equals === -1) return unlessSecret(part, isClean, budget);
@@ -51,6 +44,7 @@ export function createParameterMask({ isSecretKey, patterns, text }: ParameterMa
     return plain === value || text(plain) === plain ? value : MASKED;
   }
 
+  /** A form-encoded body, or what follows the path of a URL; undefined where the work would be too much. */
   function parameters(given: string, budget: MaskBudget): string | undefined {
     const isClean = !patterns.mayMatch(given);
     let shown = "";
@@ -76,7 +70,8 @@ export function createParameterMask({ isSecretKey, patterns, text }: ParameterMa
 
   return {
     parameters,
-    url(url) {
+    /** The first 2,048 characters of a long one. */
+    url(url: string): string {
       if (url.length <= MAX_URL_CHARACTERS) return shownUrl(url);
       return `${maskedPrefix(url, MAX_URL_CHARACTERS, patterns, shownUrl)}… (${url.length} characters)`;
     },

@@ -15,23 +15,13 @@ const SHORTEST_SECRET = 8;
 /** The shortest text that holds any of them: `://:a@`. */
 const SHORTEST_SHAPE = 6;
 
-/** What looks like a secret wherever it stands in a text. */
-export interface SecretPatterns {
-  /** The text with each of them masked. */
-  mask(text: string): string;
-  /** Whether there may be one; a text without a hint holds none, nor does any part of it. */
-  mayMatch(text: string): boolean;
-  /** Whether a number, as JavaScript writes it, is one. */
-  isSecretNumber(number: string): boolean;
-  /** The most characters that a configured secret has. */
-  readonly longestSecret: number;
-}
+export type SecretPatterns = ReturnType<typeof createSecretPatterns>;
 
 /**
  * Finds the configured secrets themselves, tokens, keys, passwords in URLs and card numbers. The text may be a stranger's, so
  * every pattern takes linear time.
  */
-export function createSecretPatterns(secretValues: readonly string[]): SecretPatterns {
+export function createSecretPatterns(secretValues: readonly string[]) {
   // The longest first: a secret that holds another one must not leave its rest behind.
   const secrets = secretValues
     .filter((secret) => secret.length >= SHORTEST_SECRET)
@@ -41,10 +31,16 @@ export function createSecretPatterns(secretValues: readonly string[]): SecretPat
     return false;
   };
   return {
+    /** In characters, of the configured ones. */
     longestSecret: secrets[0]?.length ?? 0,
-    isSecretNumber: (number) => (DIGITS.test(number) && isCardNumber(number)) || holdsSecret(number),
-    mayMatch: (text) => text.length >= SHORTEST_SHAPE && (hasHint(text) || holdsSecret(text)),
-    mask(text) {
+    /** Whether a number, as JavaScript writes it, is one. */
+    isSecretNumber: (number: string): boolean =>
+      (DIGITS.test(number) && isCardNumber(number)) || holdsSecret(number),
+    /** Whether there may be one; a text without a hint holds none, nor does any part of it. */
+    mayMatch: (text: string): boolean =>
+      text.length >= SHORTEST_SHAPE && (hasHint(text) || holdsSecret(text)),
+    /** The text with each of them masked. */
+    mask(text: string): string {
       if (text.length < SHORTEST_SHAPE) return text;
       let masked = text;
       for (const secret of secrets) {

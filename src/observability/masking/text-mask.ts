@@ -1,11 +1,5 @@
-import type { MaskBudget } from "./mask-limits.ts";
-import { maskedPrefix } from "./mask-limits.ts";
+import { type MaskBudget, maskedPrefix } from "./mask-limits.ts";
 import { MASKED, type SecretPatterns } from "./secret-patterns.ts";
-
-interface TextMaskRules {
-  readonly isSecretKey: (key: string) => boolean;
-  readonly patterns: SecretPatterns;
-}
 
 const SEPARATOR = /[=:]/g;
 const QUOTED = String.raw`\\+["'][^"']*["']?|"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?`;
@@ -31,7 +25,7 @@ const PAIR = 24;
 export type PairMask = (text: string, budget?: MaskBudget) => string;
 
 /** Masks the values in pairs like `code=…`, `"token":"…"` or `Cookie: …`: looks once at each separator and the name before it. */
-export function createPairMask({ isSecretKey }: Pick<TextMaskRules, "isSecretKey">): PairMask {
+export function createPairMask(isSecretKey: (key: string) => boolean): PairMask {
   return (given, budget) => {
     let shown = "";
     let done = 0;

@@ -1,13 +1,122 @@
-export type {
-  AttemptSpanKind,
-  DeliverySpan,
-  RequestInfo,
-  RequestResult,
-  RequestSpan,
-  SamplerName,
-  TraceIds,
-  Tracer,
-  TraceSpan,
-  TracingOptions,
-} from "./tracer.ts";
-export { inSpan } from "./tracer.ts";
+import type { EventKey, Outcome } from "../../domain/index.ts";
+
+/**
+ * Makes visible, as a trace, what became of a callback and how long each phase took. Absent where tracing is off, so that
+ * who uses it asks `tracer?.` and pays no more. None of it throws, and none of it waits.
+ */
+export interface Tracer {
+  /** The phase of a whole request: a child of what its `traceparent` names, where that is honoured. */
+  startRequest(arrived: RequestInfo): RequestSpan;
+  /** The phase of a stored failure's run: a trace of its own, with a link to the callback that failed, if it is known. */
+  startAttempt(kind: AttemptSpanKind, key: EventKey, eventType: string): TraceSpan;
+  /** The phase of an attempt to deliver a notification: a trace of its own, with a link to the event's callback likewise. */
+  startDelivery(channel: string, topic: string, key: EventKey): DeliverySpan;
+  /** A phase within the active one. */
+  startSpan(name: string): TraceSpan;
+}
+
+export type AttemptSpanKind = "retry" | "replay" | "dry-run";
+
+export interface TraceSpan {
+  /** Runs it with this phase as the active one: what begins meanwhile is its child. */
+  within<T>(run: () => T): T;
+  /** @param came the result: an outcome, or an object with one under `outcome`, is recorded; anything else is a success */
+  end(came?: object): void;
+  /** Ends a phase that threw. */
+  fail(error: unknown): void;
+}
+
+export interface DeliverySpan extends TraceSpan {
+  /** `traceparent`, and `tracestate` where there is one, for a receiver over HTTP. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface RequestSpan {
+  readonly ids: TraceIds;
+  within<T>(run: () => T): T;
+  end(concluded: RequestResult): void;
+}
+
+export interface RequestInfo {
+  readonly method: string;
+  /** The path that is served, as it was registered; the query may hold a code, and is not asked for. */
+  readonly route: string;
+  readonly protocol: "http" | "https";
+  readonly httpVersion: string;
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface RequestResult {
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly source: string | undefined;
+  readonly eventId: string | undefined;
+  readonly eventType: string | undefined;
+}
+
+/** In lowercase hex, 32 and 16 digits (W3C Trace Context). */
+export interface TraceIds {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** The samplers of the OpenTelemetry specification that need no server of their own. */
+export const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+export type SamplerName = (typeof SAMPLERS)[number];
+
+/**
+ * What the `OTEL_*` variables say of traces. The exporter's address, headers, time limit and certificates, and the
+ * resource's attributes, are not among it: the official packages read those themselves.
+ */
+export interface TracingOptions {
+  readonly exporters: readonly ("otlp" | "console")[];
+  readonly protocol: "http/protobuf" | "http/json";
+  /** Whether `traceparent` and `tracestate` of a request are honoured. */
+  readonly acceptsParent: boolean;
+  /** `ratio` from 0 to 1, for the samplers that have one. */
+  readonly sampler: { readonly name: SamplerName; readonly ratio: number };
+  /** Of the batches that are exported; times in milliseconds. */
+  readonly batch: {
+    readonly scheduledDelayMillis: number;
+    readonly exportTimeoutMillis: number;
+    readonly maxQueueSize: number;
+    readonly maxExportBatchSize: number;
+  };
+  /** Undefined: the specification's own. */
+  readonly limits: {
+    readonly attributeValueLengthLimit: number | undefined;
+    readonly attributeCountLimit: number | undefined;
+    readonly eventCountLimit: number | undefined;
+    readonly linkCountLimit: number | undefined;
+  };
+  /** What was set and cannot be used, with what is done instead: the specification asks for a warning, not a refusal. */
+  readonly warnings: readonly string[];
+}
+
+/** Runs it in this phase and ends the phase with what it comes to; without a phase it only runs. */
+export function inSpan<Args extends readonly unknown[], Came extends object>(
+  phase: TraceSpan | undefined,
+  run: (...args: Args) => Promise<Came>,
+  ...args: Args
+): Promise<Came> {
+  return phase === undefined ? run(...args) : runInSpan(phase, () => run(...args));
+}
+
+async function runInSpan<Came extends object>(phase: TraceSpan, run: () => Promise<Came>): Promise<Came> {
+  try {
+    const came = await phase.within(run);
+    phase.end(came);
+    return came;
+  } catch (error) {
+    phase.fail(error);
+    throw error;
+  }
+}

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Clock } from "../../domain/index.ts";
+import { type Clock, withTimeout } from "../../domain/index.ts";
 import {
   endHandlerTransaction,
   type HandlerTransaction,
@@ -7,7 +7,6 @@ import {
 } from "../handler-transaction.ts";
 import { type Completion, type PendingEvent, runHandler } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
-import { withTimeout } from "../with-timeout.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
 import { createScope } from "./once.ts";

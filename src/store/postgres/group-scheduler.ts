@@ -1,7 +1,6 @@
 import type pg from "pg";
-import { type Clock, keyText } from "../../domain/index.ts";
+import { type Clock, keyText, withTimeout } from "../../domain/index.ts";
 import type { OnceResult, OnceScope, PendingEvent } from "../once.ts";
-import { withTimeout } from "../with-timeout.ts";
 import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";
 import type { QueuedEvent } from "./group-member.ts";

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { withTimeout } from "../../domain/index.ts";
 import {
   endHandlerTransaction,
   type HandlerTransaction,
@@ -7,7 +8,6 @@ import {
 import type { Deadline } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
-import { withTimeout } from "../with-timeout.ts";
 import { isLockTimeout, isReadOnlyServer, markPermanent, transientReason } from "./database-errors.ts";
 import { createUngroupedHandle } from "./handler-transaction.ts";
 import { isForeignTransactionError } from "./once-statements.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CompiledQuery, QueryResult } from "kysely";
 import type pg from "pg";
-import type { Clock } from "../../domain/index.ts";
+import { type Clock, withTimeout } from "../../domain/index.ts";
 import {
   endHandlerTransaction,
   type HandlerTransaction,
@@ -10,7 +10,6 @@ import {
 import type { Completion, PendingEvent } from "../once.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
-import { withTimeout } from "../with-timeout.ts";
 import { markStaleStatement } from "./database-errors.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";

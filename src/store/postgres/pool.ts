@@ -1,7 +1,7 @@
 import pg from "pg";
+import { withTimeout } from "../../domain/index.ts";
 import { type Deadline, OutOfTime } from "../retry-until.ts";
 import { StoreError } from "../store-errors.ts";
-import { withTimeout } from "../with-timeout.ts";
 import { ConnectionLost, isReadOnlyServer, NoConnection } from "./database-errors.ts";
 import { clientConfig, type SessionSettings } from "./first-connection.ts";
 import { isUnresponsive, responseTimeout, sendBatch, setResponseTimeout } from "./statement.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
+import { withTimeout } from "../../domain/index.ts";
 import type { Deadline } from "../retry-until.ts";
-import { withTimeout } from "../with-timeout.ts";
 import { NoConnection } from "./database-errors.ts";
 import { withClient } from "./pool.ts";
 

@@ -1,1 +1,189 @@
-export { openTracing, type Tracing } from "./open-tracing.ts";
+import { randomBytes } from "node:crypto";
+import type { DiagLogger } from "@opentelemetry/api";
+import { context, diag, propagation, SpanKind, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+  ExportResultCode,
+  hrTimeToMilliseconds,
+  loggingErrorHandler,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from "@opentelemetry/core";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import { createSparingLog, type Log, systemClock, withTimeout } from "../../../domain/index.ts";
+import type { SamplerName, TraceIds, Tracer, TracingOptions } from "../index.ts";
+import { createSpanTracer } from "./span-tracer.ts";
+
+export interface TracingDependencies {
+  /** Told that spans could not be exported, once a minute at the most. */
+  readonly log: Log;
+  /** `development`, `test` or `production`. */
+  readonly environment: string;
+  /** An error with its causes, secrets masked. */
+  readonly describe: (error: unknown) => string;
+  /** Whether an error that a handler threw is a verdict on the event, and no fault. */
+  readonly isRejection: (error: unknown) => boolean;
+}
+
+export interface Tracing {
+  readonly tracer: Tracer;
+  /** The ids of the active span; undefined outside a trace. */
+  activeIds(): TraceIds | undefined;
+  /** Exports what is left, within two seconds, and lets go of what is global. */
+  close(): Promise<void>;
+}
+
+const FLUSH_LIMIT_MS = 2_000;
+
+/**
+ * OpenTelemetry's own SDK. Spans wait in a bounded queue and are exported in batches; what does not fit is dropped. Whatever
+ * else in this process speaks the OpenTelemetry API, a handler say, is traced with it: context, tracer and propagator are
+ * the global ones.
+ */
+export async function openTracing(options: TracingOptions, deps: TracingDependencies): Promise<Tracing> {
+  const diagnostics = createDiagnostics(deps.log, deps.describe);
+  diag.setLogger(diagnostics.logger, { suppressOverrideMessage: true });
+  setGlobalErrorHandler(diagnostics.failed);
+  for (const warning of options.warnings) deps.log.warn({}, warning);
+  const exporters = await Promise.all(
+    options.exporters.map((name) => createExporter(name, options.protocol, deps.log)),
+  );
+  const provider = new TracerProvider({
+    resource: resourceOf(deps.environment),
+    sampler: SAMPLERS[options.sampler.name](options.sampler.ratio),
+    spanLimits: Object.fromEntries(Object.entries(options.limits).filter(([, limit]) => limit !== undefined)),
+    spanProcessors: exporters.map((exporter) => new BatchSpanProcessor({ exporter, ...options.batch })),
+  });
+  const propagator = new W3CTraceContextPropagator();
+  const isOurs = trace.setGlobalTracerProvider(provider);
+  if (isOurs) {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    propagation.setGlobalPropagator(propagator);
+  }
+  return {
+    tracer: createSpanTracer(trace.getTracer("oncehook"), propagator, options.acceptsParent, deps),
+    activeIds() {
+      const active = trace.getSpanContext(context.active());
+      return active === undefined ? undefined : { traceId: active.traceId, spanId: active.spanId };
+    },
+    async close() {
+      // A collector that hangs must not use up the time in which the process may stop. Spans that could not be exported are
+      // reported by the global error handler.
+      await withTimeout(provider.shutdown(), FLUSH_LIMIT_MS, undefined).catch(() => {});
+      setGlobalErrorHandler(loggingErrorHandler());
+      diag.disable();
+      if (!isOurs) return;
+      trace.disable();
+      context.disable();
+      propagation.disable();
+    },
+  };
+}
+
+/** What the environment says of the service wins over what is said here. */
+function resourceOf(environment: string) {
+  const own = { "service.name": "oncehook", "deployment.environment.name": environment };
+  return defaultResource()
+    .merge(resourceFromAttributes(own))
+    .merge(detectResources({ detectors: [envDetector] }));
+}
+
+/** Loads the one that is used. The OTLP exporters read `OTEL_EXPORTER_OTLP_*` themselves. */
+async function createExporter(
+  name: TracingOptions["exporters"][number],
+  protocol: TracingOptions["protocol"],
+  log: Log,
+): Promise<SpanExporter> {
+  if (name === "console") return logExporter(log);
+  const { OTLPTraceExporter } =
+    protocol === "http/json"
+      ? await import("@opentelemetry/exporter-trace-otlp-http")
+      : await import("@opentelemetry/exporter-trace-otlp-proto");
+  return new OTLPTraceExporter();
+}
+
+/**
+ * The exporter `console`: a JSON line of the log for each span. OpenTelemetry's own prints objects over many lines, which
+ * breaks programs that parse the log as JSON.
+ */
+function logExporter(log: Log): SpanExporter {
+  return {
+    export(spans, done) {
+      for (const span of spans) log.info({ span: shown(span) }, "span");
+      done({ code: ExportResultCode.SUCCESS });
+    },
+    shutdown: async () => {},
+  };
+}
+
+function shown(span: ReadableSpan): object {
+  const { traceId, spanId } = span.spanContext();
+  return {
+    name: span.name,
+    kind: SpanKind[span.kind]?.toLowerCase(),
+    trace_id: traceId,
+    span_id: spanId,
+    parent_span_id: span.parentSpanContext?.spanId ?? null,
+    start: new Date(hrTimeToMilliseconds(span.startTime)).toISOString(),
+    duration_ms: hrTimeToMilliseconds(span.duration),
+    attributes: span.attributes,
+    status: span.status,
+    events: span.events.map(({ name, attributes }) => ({ name, attributes })),
+    links: span.links.map((link) => ({ trace_id: link.context.traceId, span_id: link.context.spanId })),
+  };
+}
+
+/** What OpenTelemetry has to say goes into the log. A collector that is away fails every batch, so once a minute is enough. */
+function createDiagnostics(
+  log: Log,
+  describe: (error: unknown) => string,
+): { logger: DiagLogger; failed(error: unknown): void } {
+  const sparing = createSparingLog(log, systemClock);
+  const warn = (said: unknown, message: string) =>
+    sparing("warn", { fields: { detail: describe(said) }, message });
+  const tell = (message: string) => warn(message, "OpenTelemetry warns");
+  const note = (message: string) => log.debug({ detail: describe(message) }, "OpenTelemetry notes");
+  return {
+    failed: (error) => warn(error, "traces could not be exported"),
+    logger: { error: tell, warn: tell, info: note, debug: () => {}, verbose: () => {} },
+  };
+}
+
+const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
+  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
+  parentbased_traceidratio(ratio) {
+    const root = new TraceIdRatioBasedSampler(ratio);
+    return new ParentBasedSampler({ root, remoteParentSampled: ignoringParentId(root) });
+  },
+};
+
+/**
+ * Decides as if the trace began here. Any client can send a `traceparent` that asks to be recorded, with an id that the ratio
+ * would pick: forged callbacks would bypass a configured ratio.
+ */
+function ignoringParentId(root: Sampler): Sampler {
+  return {
+    shouldSample: (parent, _traceId, ...rest) =>
+      root.shouldSample(parent, randomBytes(16).toString("hex"), ...rest),
+    toString: () => `OnItsOwn{${root.toString()}}`,
+  };
+}

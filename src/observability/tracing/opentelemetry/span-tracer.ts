@@ -12,8 +12,8 @@ import {
   type TextMapPropagator,
   trace,
 } from "@opentelemetry/api";
-import { type EventKey, keyText, type Outcome, readableError } from "../../../domain/index.ts";
-import type { DeliverySpan, RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../tracer.ts";
+import { type EventKey, keyText, type Outcome, outcomeName, readableError } from "../../../domain/index.ts";
+import type { RequestInfo, RequestResult, RequestSpan, Tracer, TraceSpan } from "../index.ts";
 
 export interface ErrorDescription {
   readonly describe: (error: unknown) => string;
@@ -47,7 +47,7 @@ export class OtelSpan implements TraceSpan {
   }
 
   recordOutcome(outcome: Outcome): void {
-    this.span.setAttribute("oncehook.outcome", "code" in outcome ? outcome.code : outcome.kind);
+    this.span.setAttribute("oncehook.outcome", outcomeName(outcome));
     if (outcome.kind === "failed") this.#error(outcome.cause, outcome.code);
   }
 
@@ -88,30 +88,26 @@ function outcomeIn(came: object | undefined): Outcome | undefined {
   return "outcome" in came ? (came.outcome as Outcome) : undefined;
 }
 
-/** Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones. */
-export interface RecentSpans {
-  /** The first one of an event stays. */
-  remember(key: EventKey, span: SpanContext): void;
-  linksTo(key: EventKey): Link[];
-  forget(key: EventKey): void;
-}
-
-/** @param most how many are known; each takes about 300 bytes */
-export function createRecentSpans(most: number): RecentSpans {
+/**
+ * Which span the callback of an event had, so that what comes later can point to it: in memory, and of the latest ones.
+ * @param most how many are known; each takes about 300 bytes
+ */
+export function createRecentSpans(most: number) {
   const spans = new Map<string, SpanContext>();
   return {
-    remember(key, span) {
+    /** The first one of an event stays. */
+    remember(key: EventKey, span: SpanContext): void {
       const name = keyText(key);
       if (spans.has(name)) return;
       spans.set(name, span);
       const [oldest] = spans.size > most ? spans.keys() : [];
       if (oldest !== undefined) spans.delete(oldest);
     },
-    linksTo(key) {
+    linksTo(key: EventKey): Link[] {
       const span = spans.get(keyText(key));
       return span === undefined ? [] : [{ context: span }];
     },
-    forget: (key) => void spans.delete(keyText(key)),
+    forget: (key: EventKey) => void spans.delete(keyText(key)),
   };
 }
 
@@ -120,11 +116,6 @@ const METHODS = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH",
 /** A failure waits for its retry for a minute and longer, a notification for about a second. */
 const MAX_FAILED = 10_000;
 const MAX_HANDLED = 5_000;
-
-interface LinkableSpans {
-  readonly failed: RecentSpans;
-  readonly handled: RecentSpans;
-}
 
 /**
  * @param propagator of `traceparent`
@@ -136,10 +127,7 @@ export function createSpanTracer(
   acceptsParent: boolean,
   errors: ErrorDescription,
 ): Tracer {
-  const known: LinkableSpans = {
-    failed: createRecentSpans(MAX_FAILED),
-    handled: createRecentSpans(MAX_HANDLED),
-  };
+  const known = { failed: createRecentSpans(MAX_FAILED), handled: createRecentSpans(MAX_HANDLED) };
   const parentOf = ({ headers }: RequestInfo) =>
     acceptsParent ? propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter) : ROOT_CONTEXT;
   return {
@@ -167,21 +155,15 @@ export function createSpanTracer(
       const span = spans.startSpan(`deliver ${channel}`, options, ROOT_CONTEXT);
       const headers: Record<string, string> = {};
       propagator.inject(trace.setSpan(ROOT_CONTEXT, span), headers, defaultTextMapSetter);
-      return new OtelDeliverySpan(span, errors, headers);
+      return Object.assign(new OtelSpan(span, errors), { headers });
     },
   };
 }
 
-class OtelDeliverySpan extends OtelSpan implements DeliverySpan {
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(span: OtelSpan["span"], errors: ErrorDescription, headers: Readonly<Record<string, string>>) {
-    super(span, errors);
-    this.headers = headers;
-  }
-}
-
-function requestSpan(phase: OtelSpan, known: LinkableSpans): RequestSpan {
+function requestSpan(
+  phase: OtelSpan,
+  known: Readonly<Record<"failed" | "handled", ReturnType<typeof createRecentSpans>>>,
+): RequestSpan {
   const spanContext = phase.span.spanContext();
   return {
     ids: { traceId: spanContext.traceId, spanId: spanContext.spanId },
@@ -216,9 +198,9 @@ function attributesOf(arrived: RequestInfo, isKnown: boolean): Attributes {
 function answerAttributes({ status, source, eventId, eventType }: RequestResult): Attributes {
   return {
     "http.response.status_code": status,
-    ...(source === undefined ? {} : { "oncehook.source": source }),
-    ...(eventId === undefined ? {} : { "oncehook.event_id": eventId }),
-    ...(eventType === undefined ? {} : { "oncehook.event_type": eventType }),
+    "oncehook.source": source,
+    "oncehook.event_id": eventId,
+    "oncehook.event_type": eventType,
   };
 }
 
