@@ -220,7 +220,8 @@ class Attempt implements PendingEvent {
 
   fail(error: unknown): void {
     this.#span?.fail(error);
-    this.#ended(outcomeOf(error));
+    // What comes next logs and waits: in its own trace, and not in that of whichever event began the group.
+    this.#context.runInAsyncScope(this.#ended, undefined, outcomeOf(error));
   }
 }
 

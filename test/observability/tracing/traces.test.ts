@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { trace } from "@opentelemetry/api";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { defineHandler, Rejected } from "../../../src/index.ts";
+import { defineHandler, type Migration, Rejected, sql } from "../../../src/index.ts";
 import { DIALECTS } from "../../support/databases.ts";
 import { EFFECTS } from "../../support/effects.ts";
 import { event, payment, SECRET } from "../../support/receiver.ts";
@@ -78,6 +78,33 @@ const charging = defineHandler({
     trace.getTracer("shop").startActiveSpan(`charge ${event_id}`, (span) => span.end());
     return {};
   },
+});
+
+/** No failure can be stored. */
+const REFUSED_FAILURES: Migration = {
+  name: "refused-failures",
+  async up({ query, dialect }) {
+    const statements = {
+      sqlite: [
+        `CREATE TRIGGER refused_failures BEFORE INSERT ON oncehook_failures
+          BEGIN SELECT RAISE(ABORT, 'no failure is stored'); END`,
+      ],
+      postgres: [
+        `CREATE FUNCTION refuse_failure() RETURNS trigger LANGUAGE plpgsql
+          AS $$ BEGIN RAISE EXCEPTION 'no failure is stored'; END $$`,
+        `CREATE TRIGGER refused_failures BEFORE INSERT ON oncehook_failures
+          FOR EACH ROW EXECUTE FUNCTION refuse_failure()`,
+      ],
+    };
+    for (const statement of statements[dialect]) await sql.raw(statement).execute(query);
+  },
+};
+
+const lost = defineHandler({
+  type: "lost",
+  data: z.object({}),
+  migrations: [REFUSED_FAILURES],
+  handle: () => Promise.reject(new Error("the stock service is down")),
 });
 
 afterEach(() => vi.restoreAllMocks());
@@ -264,6 +291,25 @@ describe.each(DIALECTS)("the trace of a callback on %s", (dialect) => {
         }
       },
       { handlers: [charging] },
+    ));
+
+  it("the line of a failure that could not be stored has the trace of its own event, also for concurrent events", () =>
+    withTraced(
+      dialect,
+      async (receiver, collector) => {
+        const ids = Array.from({ length: 12 }, () => event("lost", {}));
+        await Promise.all(ids.map((one) => receiver.send(one)));
+        await until(() => collector.spans().filter(({ name }) => name === ROOT).length === ids.length);
+        for (const { event_id } of ids) {
+          const isOwn = (line: { msg?: unknown; event_id?: unknown }) =>
+            line.msg === "the failure could not be stored for a retry" && line.event_id === event_id;
+          const root = collector
+            .spans()
+            .find(({ attributes }) => attributes["oncehook.event_id"] === event_id);
+          expect(receiver.lines.find(isOwn)).toMatchObject({ trace_id: root?.traceId });
+        }
+      },
+      { handlers: [lost] },
     ));
 
   it("stands in the lines of the log that belong to it", () =>
