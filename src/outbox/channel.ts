@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-
+import { hash } from "node:crypto";
 import type { StoredNotification } from "../store/index.ts";
 
 /** One way out for notifications. */
@@ -50,5 +49,5 @@ export class DeliveryPostponedError extends Error {
  * since an event id may hold what no header takes.
  */
 export function messageId({ idempotencyKey }: StoredNotification): string {
-  return `ntf_${createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 32)}`;
+  return `ntf_${hash("sha256", idempotencyKey, "base64url").slice(0, 32)}`;
 }
