@@ -170,7 +170,7 @@ function admitToRoute(
 }
 
 /** A browser gets its 503 in a page. */
-function pageOf(refusal: Outcome, address: Route | undefined): { readonly render: Render } | undefined {
-  const render = refusal.kind === "failed" ? address?.render : undefined;
+function pageOf(refusal: Outcome, route: Route | undefined): { readonly render: Render } | undefined {
+  const render = refusal.kind === "failed" ? route?.render : undefined;
   return render === undefined ? undefined : { render };
 }

@@ -33,7 +33,7 @@ export interface QueuedEvent extends PendingEvent {
 /** A member that takes longer leaves the group. */
 const MAX_MEMBER_MS = 30;
 
-/** How a member ended. `leaves`: it runs again alone, because of an unsupported statement, a timeout or a server error. */
+/** How a member ended; one that runs alone has left the group, because of an unsupported statement, a timeout or a server error. */
 export type MemberResult =
   | {
       readonly kind: "done";

@@ -98,17 +98,17 @@ async function restartWal({ database }: Connection): Promise<boolean> {
 }
 
 function createStore(
-  writer: Connection,
+  connection: Connection,
   reader: Connection,
   flusher: Flusher,
   { clock, path }: SqliteOptions,
 ): Store {
-  const queue = new Writer(writer, flusher, () => {
-    if (writer.canCheckpointConcurrently) checkpointer.onCommit();
+  const writer = new Writer(connection, flusher, () => {
+    if (connection.canCheckpointConcurrently) checkpointer.onCommit();
   });
-  const rest: PauseWriter = (during) => queue.pause(during);
+  const rest: PauseWriter = (during) => writer.pause(during);
   const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.markFailed(cause));
-  const access = createDatabase(writer, reader, queue);
+  const access = createDatabase(connection, reader, writer);
   const records = new RecordReader(reader, flusher);
   const lookups = new BatchedLookup({
     read: (keys) => records.read(keys),
@@ -123,38 +123,38 @@ function createStore(
     lookUp: (lookup) => lookups.add(lookup),
     once(record, run, { deadline, mode, observer }) {
       const dryRun = mode === "dry-run" ? { observer } : undefined;
-      const submit = (event: PendingEvent) => queue.add(new EventTask(event, writer, clock, dryRun));
+      const submit = (event: PendingEvent) => writer.add(new EventTask(event, connection, clock, dryRun));
       return submitOnce(submit, record, deadline, run);
     },
-    submit: (event) => queue.add(new EventTask(event, writer, clock)),
+    submit: (event) => writer.add(new EventTask(event, connection, clock)),
     ...createAreas(access),
     async appendCallbacks(rows) {
-      if (rows.length > 0) await access.transact(async () => insertCallbacks(writer, rows));
+      if (rows.length > 0) await access.transact(async () => insertCallbacks(connection, rows));
     },
     broken: flusher.broken,
     async ping() {
       flusher.assertIntact();
       reader.get("SELECT 1");
-      writer.get("SELECT 1");
+      connection.get("SELECT 1");
     },
     close() {
       closed ??= (async () => {
-        await queue.drain();
+        await writer.drain();
         await checkpointer.close();
         await flusher.close();
         if (!flusher.isIntact) keepWal(path);
         reader.close();
-        writer.close();
+        connection.close();
       })();
       return closed;
     },
   };
 }
 
-function createDatabase(writer: Connection, reader: Connection, queue: Writer): Database {
-  const inside = bindQuery<Tables>(sqliteDialect, async (query) => writer.execute(query));
+function createDatabase(connection: Connection, reader: Connection, writer: Writer): Database {
+  const inside = bindQuery<Tables>(sqliteDialect, async (query) => connection.execute(query));
   const transact: Database["transact"] = (work) =>
-    queue.submit(NO_EVENT, performance.now() + BACKGROUND_TIMEOUT_MS, async () => ({
+    writer.submit(NO_EVENT, performance.now() + BACKGROUND_TIMEOUT_MS, async () => ({
       value: await work(inside),
       keep: true,
     }));
@@ -163,7 +163,7 @@ function createDatabase(writer: Connection, reader: Connection, queue: Writer): 
     read: bindQuery<Tables>(sqliteDialect, (query) =>
       retryUntil(performance.now() + BACKGROUND_TIMEOUT_MS, () => reader.execute(query), transientReason),
     ),
-    write: bindQuery<Tables>(sqliteDialect, (query) => transact(async () => writer.execute(query))),
+    write: bindQuery<Tables>(sqliteDialect, (query) => transact(async () => connection.execute(query))),
     transientReason,
     transact,
   };

@@ -128,19 +128,19 @@ export class Writer {
     const end = performance.now() + GROUP_MS;
     for (let task = this.#queue.next(); task !== undefined; task = this.#queue.next()) {
       this.#queue.running.add(task.eventKey);
-      let then: "next" | "last" | "undo all";
+      let goesOn: "next" | "last" | "undo all";
       try {
         this.#transaction.beginMember();
-        then = this.#transaction.endMember(await task.run());
+        goesOn = this.#transaction.endMember(await task.run());
         done.push({ task });
       } catch (error) {
         this.#queue.running.delete(task.eventKey);
         done.push({ task, failure: { error } });
-        then = this.#transaction.undoMember();
+        goesOn = this.#transaction.undoMember();
       }
       // Some errors end the transaction by themselves.
-      if (then === "undo all" || !this.#transaction.isOpen) return false;
-      if (then === "last" || task.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end)
+      if (goesOn === "undo all" || !this.#transaction.isOpen) return false;
+      if (goesOn === "last" || task.mustRunAlone || done.length >= MOST_MEMBERS || performance.now() >= end)
         break;
       if (this.#queue.first?.mustRunAlone) break;
     }
