@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16 --v8-pool-size=1
+#!/usr/bin/env -S node --max-semi-space-size=8 --v8-pool-size=1
 // JavaScript, and not TypeScript: until the cache of compiled code is on, Node would load a compiler for it at each start.
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
