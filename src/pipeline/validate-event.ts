@@ -1,5 +1,6 @@
 import {
   type CallbackEvent,
+  copyJson,
   type Failed,
   failed,
   isJsonObject,
@@ -55,7 +56,7 @@ export function validateEvent(
     return refused("event_too_old");
   }
   // A schema may hand on what it is given, and a handler may change that: the log still has to say what was sent.
-  const own = structuredClone(data);
+  const own = copyJson(data);
   const finish = (validated: { readonly value: unknown } | Refused): Validated | Promise<Validated> => {
     if (isRefused(validated)) return refusalOrTooLong(validated, body, handler, settings.handlerTimeoutMs);
     return {

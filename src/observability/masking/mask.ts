@@ -55,7 +55,24 @@ export function createMask({ headers = [], keys = [], secretValues = [] }: MaskO
     const shown = given.length > MAX_JSON_CHARACTERS ? undefined : jsonText(given, new MaskBudget());
     return JSON.parse(shown ?? body(Buffer.from(given), { isJson: true, maxBytes: 0 }));
   };
-  return { headers: createHeadersMask(sensitiveHeaders(headers), text), url, json, text, body };
+  return {
+    headers: createHeadersMask(sensitiveHeaders(headers), text),
+    url: rememberingClean(url),
+    json,
+    text,
+    body,
+  };
+}
+
+/** Remembers the last text without a secret: callbacks have the same address and nearly the same headers, one after the other. */
+function rememberingClean(mask: (text: string) => string): (text: string) => string {
+  let last = "";
+  return (text) => {
+    if (text === last) return text;
+    const shown = mask(text);
+    if (shown === text) last = text;
+    return shown;
+  };
 }
 
 /** Undefined where it nests deeper than the engine can write. */
@@ -68,6 +85,7 @@ function stringified(value: JsonValue): string | undefined {
 }
 
 function createHeadersMask(isSecret: (name: string) => boolean, text: Mask["text"]): Mask["headers"] {
+  const masked = rememberingClean((values) => text(values, values.length));
   return (headers) => {
     const shown: [string, string][] = [];
     let values = "";
@@ -87,7 +105,7 @@ function createHeadersMask(isSecret: (name: string) => boolean, text: Mask["text
     }
     // A Referer may hold the code of a redirect, so that values are read like any other text: all at once first, since
     // they are clean nearly always, and what would be found in one is found in all of them too.
-    const areClean = text(values, values.length) === values;
+    const areClean = masked(values) === values;
     for (const pair of shown) {
       const isRead = pair[1] !== MASKED && (!areClean || pair[1].length > MAX_HEADER_CHARACTERS);
       if (isRead) pair[1] = text(pair[1], MAX_HEADER_CHARACTERS);
