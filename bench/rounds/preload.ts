@@ -20,17 +20,15 @@ const BODY = `'{"event_id":"${"0".repeat(36)}","event_type":"payment_notify","ti
 const ANSWER = `'{"status":"success","data":{"order_id":"order-0123456789abcdef"}}'`;
 
 /** The statements of one part; `from` names rows with `n`, `event_id` and `at`. */
-function inserts(from: string, notificationOf: string): string[] {
+function inserts(from: string): string[] {
   return [
     `INSERT INTO oncehook_records (source, event_id, event_type, version, status, body_sha256, result, created_at,
       processed_at, callback_id) SELECT 'platform', event_id, 'payment_notify', 'v1', 'completed', '${"0".repeat(64)}',
       ${RESULT}, at, at, n + 1 FROM ${from}`,
     `INSERT INTO orders (order_id, status, amount, event_id, updated_at)
       SELECT 'order-' || event_id, 'paid', 12.5, event_id, at FROM ${from}`,
-    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, fanned_out_at)
-      SELECT 'platform', event_id, 1, 'order.paid', ${RESULT}, at, at FROM ${from}`,
-    `INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
-      SELECT ${notificationOf}, 'log', 'delivered', 1, at FROM ${from}`,
+    `INSERT INTO oncehook_notifications (source, event_id, position, topic, payload, created_at, fanned_out_at,
+      delivered_to) SELECT 'platform', event_id, 1, 'order.paid', ${RESULT}, at, at, 'log' FROM ${from}`,
     `INSERT INTO oncehook_callbacks (request_id, received_at, source, event_id, event_type, method, url, remote_address,
       request_headers, request_body, outcome, response_status, response_body, processing_ms, with_record)
       SELECT event_id, at, 'platform', event_id, 'payment_notify', 'POST', '/api/platform/callback', '127.0.0.1',
@@ -55,7 +53,7 @@ function preloadSqlite(folder: string, events: number): void {
       SELECT n, printf('%08x-0000-4000-8000-%012x', CAST(n * ${id} AS integer), n) AS event_id,
         strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ((${events} - n) * ${seconds}) || ' seconds') AS at FROM numbers)`;
     database.exec("BEGIN");
-    for (const statement of inserts(rows, "n + 1")) database.exec(statement);
+    for (const statement of inserts(rows)) database.exec(statement);
     database.exec("COMMIT");
   }
   database.exec("PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)");
@@ -70,7 +68,7 @@ async function preloadPostgres(url: string, events: number): Promise<void> {
       const rows = `(SELECT n, lpad(to_hex((n * ${id})::bigint), 8, '0') || '-0000-4000-8000-' || lpad(to_hex(n), 12, '0')
         AS event_id, now() - (${events} - n) * ${seconds} * interval '1 second' AS at
         FROM generate_series(${first}, ${last - 1}) AS n ORDER BY n) AS events`;
-      for (const statement of inserts(rows, "n + 1")) await client.query(statement);
+      for (const statement of inserts(rows)) await client.query(statement);
     }
     await client.query("VACUUM (ANALYZE)");
     await client.query("CHECKPOINT");

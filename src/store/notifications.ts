@@ -38,7 +38,7 @@ export interface StoredDelivery {
 }
 
 export interface ListedNotification extends StoredNotification {
-  readonly deliveries: readonly StoredDelivery[];
+  readonly deliveries: readonly Omit<StoredDelivery, "id">[];
 }
 
 /** Notifications with a delivery in this state. One without deliveries yet counts as waiting. */
@@ -190,11 +190,22 @@ export class Notifications extends Area {
       .where("notification_id", "in", ids)
       .orderBy("id")
       .execute();
-    return notifications.map((row) => ({
-      ...toNotification(row),
-      deliveries: deliveries.filter((one) => String(one.notification_id) === String(row.id)).map(toDelivery),
-    }));
+    return notifications.map((row) => {
+      const own = deliveries.filter((one) => String(one.notification_id) === String(row.id)).map(toDelivery);
+      return { ...toNotification(row), deliveries: [...deliveredAtOnce(row), ...own] };
+    });
   }
+}
+
+function deliveredAtOnce({
+  fanned_out_at,
+  delivered_to,
+}: Selectable<NotificationRow>): ListedNotification["deliveries"] {
+  if (fanned_out_at === null || delivered_to === null) return [];
+  const deliveredAt = isoTime(fanned_out_at);
+  return [
+    { channel: delivered_to, state: "delivered", attempts: 1, error: null, nextAttemptAt: null, deliveredAt },
+  ];
 }
 
 /** Nearly all are delivered: a walk from the newest one finds a page soon, without an index of them all. */
@@ -204,8 +215,8 @@ function deliveredStep({ read }: Database): SearchStep<{ id: StoredInteger }> {
       WHERE id < ${below} ORDER BY id DESC LIMIT 1 OFFSET ${step - 1}`.execute(read);
     const reached = ends.rows[0] === undefined ? undefined : Number(ends.rows[0].id);
     const { rows } = await sql<{ id: StoredInteger }>`SELECT id FROM oncehook_notifications AS n
-      WHERE id < ${below} AND id >= ${reached ?? 0} AND 0 < (SELECT count(*) FROM oncehook_deliveries AS d
-        WHERE d.notification_id = n.id AND d.state = 'delivered')
+      WHERE id < ${below} AND id >= ${reached ?? 0} AND (delivered_to IS NOT NULL OR 0 <
+        (SELECT count(*) FROM oncehook_deliveries AS d WHERE d.notification_id = n.id AND d.state = 'delivered'))
       ORDER BY id DESC LIMIT ${limit}`.execute(read);
     return { rows, reached };
   };

@@ -73,10 +73,8 @@ export class Outbox extends Area {
         dialect,
         fresh.map(({ id }) => id),
       );
-      await sql`INSERT INTO oncehook_deliveries (notification_id, channel, state, attempts, delivered_at)
-        SELECT fresh.id, ${channel}, 'delivered', 1, ${at} FROM ${ids} AS fresh WHERE true
-        ON CONFLICT (notification_id, channel) DO NOTHING`.execute(query);
-      await markFannedOut(ids, at, query);
+      await sql`UPDATE oncehook_notifications SET fanned_out_at = ${at}, delivered_to = ${channel}
+        WHERE id IN ${ids}`.execute(query);
       return fresh.length;
     });
   }

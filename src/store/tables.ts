@@ -56,8 +56,10 @@ export interface NotificationRow {
   topic: string;
   payload: string;
   created_at: StoredTime;
-  /** When its deliveries were made; null until then. */
+  /** When its deliveries were made, or it was delivered at once; null until then. */
   fanned_out_at: StoredTime | null;
+  /** The only channel, where it was delivered at once: it has no deliveries then. */
+  delivered_to: Generated<string | null>;
 }
 
 export interface DeliveryRow {

@@ -8,7 +8,7 @@ import {
   logChannel,
   PermanentDeliveryError,
 } from "../../src/outbox/index.ts";
-import type { Outbox, Store, StoredDelivery, StoredNotification } from "../../src/store/index.ts";
+import type { ListedNotification, Outbox, Store, StoredNotification } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { withStore } from "../support/databases.ts";
 import { committing, newRecord } from "../support/effects.ts";
@@ -60,7 +60,9 @@ function loopOf(
   return { loop, log, counted };
 }
 
-async function storedDeliveries({ notifications }: Store): Promise<StoredDelivery[]> {
+async function storedDeliveries({
+  notifications,
+}: Store): Promise<ListedNotification["deliveries"][number][]> {
   return (await notifications.list({ limit: 400 }, {})).flatMap((one) => one.deliveries);
 }
 
@@ -113,7 +115,7 @@ describe("an attempt", () => {
   it("an attempt whose process ends during it is not repeated before the first delay", () =>
     withStore("sqlite", async (store) => {
       await notify(store, 1);
-      const during: StoredDelivery[] = [];
+      const during: ListedNotification["deliveries"][number][] = [];
       const channel = channelOf(async () => void during.push(...(await storedDeliveries(store))));
       const clock = { now: () => T0 };
       await loopOf(channel, store, { clock }).loop.round();

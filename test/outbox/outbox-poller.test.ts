@@ -11,7 +11,7 @@ import {
   logChannel,
   webhookChannel,
 } from "../../src/outbox/index.ts";
-import type { Store, StoredDelivery } from "../../src/store/index.ts";
+import type { ListedNotification, Store } from "../../src/store/index.ts";
 import { recordedLog } from "../observability/recorded-log.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, newRecord, rowsOf } from "../support/effects.ts";
@@ -59,7 +59,7 @@ function email({ port, ca }: MailServer): Channel {
   return emailChannel({ url, from: "oncehook@example.com", to, addresses: LOOPBACK, ca: [ca] });
 }
 
-async function deliveries(store: Store): Promise<StoredDelivery[]> {
+async function deliveries(store: Store): Promise<ListedNotification["deliveries"][number][]> {
   return (await store.notifications.list({ limit: 100 }, {})).flatMap((one) => one.deliveries);
 }
 

@@ -36,7 +36,7 @@ export const COLUMN_TYPES: Record<Dialect, ColumnTypes> = {
  * rows. They have no index that no look-up needs: the retention job walks along the ids, which grow with the time (decision 0017).
  */
 export const initialSchema: SchemaStep = {
-  number: 16,
+  number: 17,
   name: "schema",
   statements: (types) => [
     ...records(types),
@@ -156,13 +156,17 @@ function attempts({ id, time, bigint, eventId }: ColumnTypes): string[] {
   ];
 }
 
-/** A notification has one delivery for each channel, made after the handler's commit. */
+/**
+ * A notification has one delivery for each channel, made after the handler's commit; none where the only channel takes it at
+ * once, which `delivered_to` names then.
+ */
 function notifications({ id, time, bigint, eventId }: ColumnTypes): string[] {
   return [
     `CREATE TABLE oncehook_notifications (
       id ${id},
       source text NOT NULL, event_id ${eventId} NOT NULL, position integer NOT NULL,
-      topic text NOT NULL, payload text NOT NULL, created_at ${time} NOT NULL, fanned_out_at ${time}
+      topic text NOT NULL, payload text NOT NULL, created_at ${time} NOT NULL, fanned_out_at ${time},
+      delivered_to text
     )`,
     "CREATE INDEX oncehook_notifications_fresh ON oncehook_notifications (id) WHERE fanned_out_at IS NULL",
     `CREATE TABLE oncehook_deliveries (

@@ -14,7 +14,7 @@ export const STEPS: Readonly<Record<string, RegExp | undefined>> = {
   record: /(INSERT INTO|UPDATE) oncehook_records/,
   release: /^RELEASE/,
   commit: /^COMMIT/,
-  delivery: /oncehook_deliveries/,
+  delivery: /UPDATE oncehook_notifications/,
 };
 
 /** A place where a receiver may be killed. */
