@@ -49,3 +49,52 @@ export class LinkedList<T> {
     for (let entry = this.#first; entry !== undefined; entry = entry.next) yield entry.value;
   }
 }
+
+interface Timed<T> {
+  readonly value: T;
+  /** On the scale of `performance.now()`. */
+  readonly endsAt: number;
+}
+
+export type DeadlineEntry<T> = ListEntry<Timed<T>>;
+
+/** Passes on what has not left in time. One timer for all, so that none costs one: the order of arrival is that of the ends. */
+export class DeadlineList<T> {
+  readonly #ms: number;
+  readonly #late: (value: T) => void;
+  readonly #keepsProcess: boolean;
+  readonly #waiting = new LinkedList<Timed<T>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param keepsProcess whether the process goes on for what waits here alone */
+  constructor(ms: number, late: (value: T) => void, keepsProcess: boolean) {
+    this.#ms = ms;
+    this.#late = late;
+    this.#keepsProcess = keepsProcess;
+  }
+
+  add(value: T): DeadlineEntry<T> {
+    if (this.#timer === undefined) this.#checkAfter(this.#ms);
+    return this.#waiting.add({ value, endsAt: performance.now() + this.#ms });
+  }
+
+  /** May be called again. */
+  remove(entry: DeadlineEntry<T>): void {
+    this.#waiting.remove(entry);
+  }
+
+  #checkAfter(ms: number): void {
+    this.#timer = setTimeout(() => this.#check(), ms);
+    if (!this.#keepsProcess) this.#timer.unref();
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (let first = this.#waiting.first; first !== undefined; first = this.#waiting.first) {
+      if (first.endsAt > now) return this.#checkAfter(Math.ceil(first.endsAt - now));
+      this.#waiting.removeFirst();
+      this.#late(first.value);
+    }
+  }
+}

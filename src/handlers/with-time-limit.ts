@@ -1,4 +1,4 @@
-import { LinkedList, readableError } from "../domain/index.ts";
+import { DeadlineList, readableError } from "../domain/index.ts";
 
 /** A handler, or its `prepare`, that ran past its limit. What it does afterwards has no effect. */
 export class HandlerTimedOut extends Error {
@@ -87,28 +87,27 @@ class Limit implements TimeLimit {
 
 interface RunningWork {
   readonly what: string;
-  readonly endsAt: number;
   readonly limit: Limit;
   readonly reject: (error: HandlerTimedOut) => void;
 }
 
-/** The same limit for many: one timer watches all that run, so that none of them costs one. */
+/** The same limit for many, without a timer for each. */
 export class SharedTimeLimit {
-  readonly #ms: number;
-  /** In order of their ends. */
-  readonly #running = new LinkedList<RunningWork>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #running: DeadlineList<RunningWork>;
 
   constructor(ms: number) {
-    this.#ms = ms;
+    const exceed = ({ what, limit, reject }: RunningWork): void => {
+      const error = new HandlerTimedOut(timedOut(what, ms));
+      limit.exceeded(error);
+      reject(error);
+    };
+    this.#running = new DeadlineList(ms, exceed, true);
   }
 
   run<T>(what: string, run: (limit: TimeLimit) => Promise<T> | T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const limit = new Limit();
-      const work = { what, endsAt: performance.now() + this.#ms, limit, reject };
-      const entry = this.#running.add(work);
-      this.#timer ??= setTimeout(() => this.#check(), this.#ms);
+      const entry = this.#running.add({ what, limit, reject });
       const ended = () => this.#running.remove(entry);
       const failed = (error: unknown) => {
         ended();
@@ -124,20 +123,5 @@ export class SharedTimeLimit {
         failed(error);
       }
     });
-  }
-
-  #check(): void {
-    this.#timer = undefined;
-    const now = performance.now();
-    for (let work = this.#running.first; work !== undefined; work = this.#running.first) {
-      if (work.endsAt > now) {
-        this.#timer = setTimeout(() => this.#check(), Math.ceil(work.endsAt - now));
-        return;
-      }
-      this.#running.removeFirst();
-      const error = new HandlerTimedOut(timedOut(work.what, this.#ms));
-      work.limit.exceeded(error);
-      work.reject(error);
-    }
   }
 }

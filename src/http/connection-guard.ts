@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { LinkedList, type ListEntry } from "../domain/index.ts";
+import { type DeadlineEntry, DeadlineList } from "../domain/index.ts";
 import { createMinuteCounter } from "../observability/index.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { createSmallPieces } from "./small-pieces.ts";
@@ -53,7 +53,11 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
   const counters = [counterFor("pipelined"), counterFor("unread"), counterFor("pieces")] as const;
   const [pipelined, unread, pieces] = counters;
   const smallPieces = createSmallPieces(pieces.add);
-  const turns = createTurns(limit, createWriteDeadline(writeTimeoutMs, unread.add), pipelined.add);
+  const closeUnread = (socket: Socket): void => {
+    unread.add();
+    socket.destroy();
+  };
+  const turns = createTurns(limit, new DeadlineList(writeTimeoutMs, closeUnread, false), pipelined.add);
   const handlers = server.listeners("request") as Handler[];
   const handle: Handler = (message, response) => {
     for (const handler of handlers) handler.call(server, message, response);
@@ -84,7 +88,7 @@ export function guardConnections(server: Server, { limit, writeTimeoutMs, report
   };
 }
 
-function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined: () => void) {
+function createTurns(limit: ConnectionLimit, unread: DeadlineList<Socket>, onPipelined: () => void) {
   const turns = new WeakMap<Socket, Turn>();
   const loopTurn = createLoopTurns();
 
@@ -123,7 +127,7 @@ function createTurns(limit: ConnectionLimit, unread: WriteDeadline, onPipelined:
     turn.current = response;
     limit.requestStarted(socket);
     let isAtWork = true;
-    let late: ListEntry<UnreadResponse> | undefined;
+    let late: DeadlineEntry<Socket> | undefined;
     const done = (): void => {
       if (isAtWork) limit.requestEnded(socket);
       isAtWork = false;
@@ -193,40 +197,4 @@ function refuseHost(_message: IncomingMessage, response: ServerResponse): void {
 /** RFC 9110 §10.1.1. */
 function refuseExpectation(_message: IncomingMessage, response: ServerResponse): void {
   response.writeHead(417, { connection: "close" }).end();
-}
-
-interface UnreadResponse {
-  readonly socket: Socket;
-  /** On the scale of `performance.now()`. */
-  readonly endsAt: number;
-}
-
-type WriteDeadline = ReturnType<typeof createWriteDeadline>;
-
-/** Ends connections whose response is not read in time. One timer for all: the order of the list is that of their ends. */
-function createWriteDeadline(ms: number, onLate: () => void) {
-  const waiting = new LinkedList<UnreadResponse>();
-  let timer: NodeJS.Timeout | undefined;
-
-  function look(): void {
-    timer = undefined;
-    const now = performance.now();
-    for (let late = waiting.first; late !== undefined; late = waiting.first) {
-      if (late.endsAt > now) {
-        timer = setTimeout(look, late.endsAt - now).unref();
-        return;
-      }
-      waiting.removeFirst();
-      onLate();
-      late.socket.destroy();
-    }
-  }
-
-  return {
-    add(socket: Socket): ListEntry<UnreadResponse> {
-      if (timer === undefined) timer = setTimeout(look, ms).unref();
-      return waiting.add({ socket, endsAt: performance.now() + ms });
-    },
-    remove: (entry: ListEntry<UnreadResponse>) => waiting.remove(entry),
-  };
 }

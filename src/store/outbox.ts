@@ -1,7 +1,6 @@
-import type { Selectable } from "kysely";
-import { type RawBuilder, sql } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { idList } from "./column-values.ts";
-import { Area, type Database } from "./database.ts";
+import { Area } from "./database.ts";
 import { isUnleased } from "./lease.ts";
 import { type StoredNotification, toNotification, UNDELIVERED } from "./notifications.ts";
 import type { NotificationRow } from "./tables.ts";
@@ -46,7 +45,7 @@ export class Outbox extends Area {
       SELECT fresh.id, given.value, 'waiting', 0, ${at}, ${at} FROM ${ids} AS fresh CROSS JOIN ${given} WHERE true
       ORDER BY fresh.id, given.key
       ON CONFLICT (notification_id, channel) DO NOTHING`.execute(write);
-    await markFannedOut(ids, at, write);
+    await sql`UPDATE oncehook_notifications SET fanned_out_at = ${at} WHERE id IN ${ids}`.execute(write);
     return fresh.length;
   }
 
@@ -61,21 +60,16 @@ export class Outbox extends Area {
     limit: number,
     take: (notifications: readonly StoredNotification[]) => void,
   ): Promise<number> {
-    const { transact, dialect } = this.database;
-    const at = now.toISOString();
-    const locked = dialect === "postgres" ? sql`FOR UPDATE SKIP LOCKED` : sql``;
-    return transact(async (query) => {
-      const { rows: fresh } = await sql<Selectable<NotificationRow>>`SELECT * FROM oncehook_notifications
-        WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit} ${locked}`.execute(query);
-      if (fresh.length === 0) return 0;
-      take(fresh.map(toNotification));
-      const ids = idList(
-        dialect,
-        fresh.map(({ id }) => id),
-      );
-      await sql`UPDATE oncehook_notifications SET fanned_out_at = ${at}, delivered_to = ${channel}
-        WHERE id IN ${ids}`.execute(query);
-      return fresh.length;
+    return this.database.transact(async (query) => {
+      const { rows } = await sql<
+        Selectable<NotificationRow>
+      >`WITH fresh AS (SELECT id FROM oncehook_notifications
+          WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${limit} ${this.skipLocked})
+        UPDATE oncehook_notifications SET fanned_out_at = ${now.toISOString()}, delivered_to = ${channel}
+        WHERE id IN (SELECT id FROM fresh) RETURNING *`.execute(query);
+      // They come in no order of their own.
+      if (rows.length > 0) take(rows.map(toNotification).sort((one, other) => one.id - other.id));
+      return rows.length;
     });
   }
 
@@ -161,8 +155,4 @@ export class Outbox extends Area {
       .execute();
     return new Map(rows.map((row) => [row.channel, Number(row.count)]));
   }
-}
-
-async function markFannedOut(ids: RawBuilder<unknown>, at: string, query: Database["write"]): Promise<void> {
-  await sql`UPDATE oncehook_notifications SET fanned_out_at = ${at} WHERE id IN ${ids}`.execute(query);
 }

@@ -71,7 +71,7 @@ export class SequentialGroup {
       for (const { event, turn } of this.#done) {
         event.settle({ kind: "completed", result: turn.completion.result });
       }
-      for (const farewell of this.#afterCommit) farewell();
+      for (const conclude of this.#afterCommit) conclude();
       return rest;
     } catch (error) {
       // Of a COMMIT that was refused it is known that nothing is left: one of them broke a constraint that only COMMIT
