@@ -127,11 +127,11 @@ class DeliveryRun implements PendingLookup {
   }
 
   /** (c) A completed record makes this a duplicate. */
-  found(record: StoredRecord | undefined): void {
+  answered(record: StoredRecord | undefined): void {
     this.#context.runInAsyncScope(this.#goOn, this, record);
   }
 
-  lookupFailed(error: unknown): void {
+  unanswered(error: unknown): void {
     this.#context.runInAsyncScope(this.#end, this, faultOutcome(error));
   }
 

@@ -11,11 +11,32 @@ export function storableText<Text extends string | null>(text: Text): string | E
   return text === null ? (text as Extract<Text, null>) : text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 }
 
-/**
- * A table of one column, `id`. The statement's text is the same however many ids there are, so that it is compiled once.
- */
+/** A table of one column, `id`. */
 export function idList(dialect: Dialect, ids: readonly StoredInteger[]): RawBuilder<unknown> {
-  return dialect === "postgres"
-    ? sql`(SELECT unnest(${ids}::bigint[]) AS id)`
-    : sql`(SELECT value AS id FROM json_each(${JSON.stringify(ids)}))`;
+  return rowList(
+    dialect,
+    { id: "bigint" },
+    ids.map((id) => ({ id })),
+  );
+}
+
+/**
+ * A table of these rows. The statement's text is the same however many there are, so that it is compiled once. PostgreSQL
+ * expects few rows of what has a LIMIT that it does not know yet: a plan that is kept uses the indexes of what it is joined
+ * with, and not a scan that is cheap only as long as that table is new and empty.
+ * @param columns their types in PostgreSQL
+ */
+export function rowList<Column extends string>(
+  dialect: Dialect,
+  columns: Readonly<Record<Column, "bigint" | "text" | "timestamptz">>,
+  rows: readonly Readonly<Record<Column, unknown>>[],
+): RawBuilder<unknown> {
+  const names = Object.keys(columns) as Column[];
+  if (dialect === "sqlite") {
+    const values = names.map((name) => sql`value ->> ${sql.lit(name)} AS ${sql.ref(name)}`);
+    return sql`(SELECT ${sql.join(values)} FROM json_each(${JSON.stringify(rows)}))`;
+  }
+  const arrays = names.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(columns[name])}[]`);
+  const list = sql.join(names.map((name) => sql.ref(name)));
+  return sql`(SELECT * FROM unnest(${sql.join(arrays)}) AS given(${list}) LIMIT ${rows.length})`;
 }

@@ -1,97 +1,154 @@
-import { CompiledQuery, sql } from "kysely";
-import type { EventKey } from "../domain/index.ts";
-import { Area } from "./database.ts";
-import { cutLeases, type Lease, latestPlausibleLeaseEnd } from "./lease.ts";
-import type { Dialect } from "./transaction.ts";
+import { sql } from "kysely";
+import { type EventKey, keyText } from "../domain/index.ts";
+import { type BatchedRequest, Batches } from "./batches.ts";
+import { rowList } from "./column-values.ts";
+import { Area, type Database, run } from "./database.ts";
+import { cutLeases, type Lease, latestPlausibleLeaseEnd, NO_LEASE } from "./lease.ts";
 
 export type PreparationClaim =
   /** `completed`: the event has its record, and nothing is left to prepare. */
   | { readonly state: "claimed" | "completed" | "leased" }
   | { readonly state: "prepared"; readonly encrypted: Uint8Array };
 
-const OF_EVENT = "WHERE event_id = $1 AND source = $2";
-const RECORDED = `EXISTS (SELECT 1 FROM oncehook_records ${OF_EVENT})`;
-const COLUMNS = "(event_id, source, created_at, lease_owner, leased_until)";
-const UNLESS_LEASED = `ON CONFLICT (event_id, source)
-  DO UPDATE SET lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
-  WHERE p.encrypted_result IS NULL AND (p.leased_until IS NULL OR p.leased_until <= $3)`;
-
-/**
- * SQLite has one writer: no record can be committed between the look for it and the claim. On PostgreSQL the statement does not
- * see what is committed while it waits for the row that a completion deletes.
- */
-const CLAIM = {
-  sqlite: `INSERT INTO oncehook_preparations AS p ${COLUMNS} SELECT $1, $2, $3, $4, $5
-    WHERE NOT ${RECORDED} ${UNLESS_LEASED}`,
-  postgres: `INSERT INTO oncehook_preparations AS p ${COLUMNS} VALUES ($1, $2, $3, $4, $5) ${UNLESS_LEASED}`,
-};
-const SELECT_CLAIM_STATUS = `SELECT ${RECORDED} AS recorded,
-  (SELECT encrypted_result FROM oncehook_preparations ${OF_EVENT}) AS encrypted,
-  (SELECT leased_until FROM oncehook_preparations ${OF_EVENT}) AS until`;
-const SAVE = `UPDATE oncehook_preparations SET encrypted_result = $4, lease_owner = NULL, leased_until = NULL
-  ${OF_EVENT} AND lease_owner = $3`;
-const RELEASE = `DELETE FROM oncehook_preparations ${OF_EVENT} AND lease_owner = $3 AND encrypted_result IS NULL`;
-
-interface ClaimStatusRow {
-  readonly recorded: boolean | number;
-  readonly encrypted: Uint8Array | null;
-  readonly until: string | null;
+interface PendingClaim extends BatchedRequest<PreparationStatus> {
+  readonly lease: Lease;
 }
 
-/** Results of `prepare` steps: outside work that must happen once although its transaction may roll back. */
+/** Answered with whether the lease was still the owner's. */
+interface PendingResult extends BatchedRequest<boolean> {
+  readonly owner: string;
+  readonly encrypted: Uint8Array;
+}
+
+interface PreparationStatus extends EventKey {
+  readonly isRecorded: boolean | number;
+  readonly encryptedResult: Uint8Array | null;
+  readonly leaseOwner: string | null;
+  readonly leasedUntil: string | null;
+}
+
+const KEY = { event_id: "text", source: "text" } as const;
+/** How long a callback may wait for a busy database, or one that is away. */
+const TIMEOUT_MS = 10_000;
+/** Further batches wait, so that they are full, and leave the connections to others. */
+const MAX_CONCURRENT_BATCHES = 2;
+
+/**
+ * Results of `prepare` steps: outside work that must happen once although its transaction may roll back. Each step is claimed,
+ * and its result stored, in a commit of its own before its event's; the steps of many events share them.
+ */
 export class Preparations extends Area {
+  private readonly claims: Batches<PendingClaim, PreparationStatus>;
+  private readonly results: Batches<PendingResult, boolean>;
+
+  constructor(database: Database) {
+    super(database);
+    const rules = {
+      maxConcurrentBatches: MAX_CONCURRENT_BATCHES,
+      isOneAnEvent: true,
+      // `transact` has tried again.
+      transientReason: () => undefined,
+    };
+    this.claims = new Batches({ ...rules, run: (claims) => this.claimAll(claims) });
+    this.results = new Batches({ ...rules, run: (results) => this.saveAll(results) });
+  }
+
   /** "claimed" is durable, and no record of the event was there then. */
   async claim(key: EventKey, lease: Lease): Promise<PreparationClaim> {
-    const { owner, now, until } = lease;
-    const { dialect } = this.database;
-    if ((await this.change(CLAIM[dialect], [key.eventId, key.source, now, owner, until])) === 0)
-      return this.explainUnclaimed(key, lease);
-    if (dialect === "sqlite" || !(await this.status(key))?.recorded) return { state: "claimed" };
-    await this.release(key, owner);
-    return { state: "completed" };
+    const status = await this.claims.ask({ key, lease, deadline: performance.now() + TIMEOUT_MS });
+    if (status.isRecorded) {
+      if (status.leaseOwner === lease.owner) await this.release(key, lease.owner);
+      return { state: "completed" };
+    }
+    if (status.leaseOwner === lease.owner) return { state: "claimed" };
+    if (status.encryptedResult !== null) return { state: "prepared", encrypted: status.encryptedResult };
+    await this.cutLease(key, lease, status.leasedUntil);
+    return { state: "leased" };
   }
 
   /** Returns false if another process took over the lease. */
-  async save({ eventId, source }: EventKey, owner: string, encrypted: Uint8Array): Promise<boolean> {
-    return (await this.change(SAVE, [eventId, source, owner, encrypted])) > 0;
+  save(key: EventKey, owner: string, encrypted: Uint8Array): Promise<boolean> {
+    return this.results.ask({ key, owner, encrypted, deadline: performance.now() + TIMEOUT_MS });
   }
 
   /** Releases an unfinished claim, so that the next delivery may try at once. */
   async release({ eventId, source }: EventKey, owner: string): Promise<void> {
-    await this.change(RELEASE, [eventId, source, owner]);
+    await this.write`DELETE FROM oncehook_preparations
+      WHERE event_id = ${eventId} AND source = ${source} AND lease_owner = ${owner} AND encrypted_result IS NULL`;
   }
 
-  async get(key: EventKey): Promise<Uint8Array | undefined> {
-    return (await this.status(key))?.encrypted ?? undefined;
+  async get({ eventId, source }: EventKey): Promise<Uint8Array | undefined> {
+    const [found] = await this.read<Pick<PreparationStatus, "encryptedResult">>`SELECT encrypted_result
+      FROM oncehook_preparations WHERE event_id = ${eventId} AND source = ${source}`;
+    return found?.encryptedResult ?? undefined;
   }
 
-  private async explainUnclaimed(key: EventKey, { now, until }: Lease): Promise<PreparationClaim> {
-    const status = await this.status(key);
-    if (status?.recorded) return { state: "completed" };
-    if (status?.encrypted) return { state: "prepared", encrypted: status.encrypted };
+  /**
+   * What is prepared, or leased, is not touched: on PostgreSQL its row may be locked by the group that completes the
+   * event. What was committed while the INSERT waited for such a lock only the next statement sees.
+   */
+  private claimAll(claims: readonly PendingClaim[]): Promise<PreparationStatus[]> {
+    const rows = claims.map(({ key, lease: { owner, now, until } }) => ({
+      event_id: key.eventId,
+      source: key.source,
+      owner,
+      at: now.toISOString(),
+      until: until.toISOString(),
+    }));
+    const columns = { ...KEY, owner: "text", at: "timestamptz", until: "timestamptz" } as const;
+    const given = rowList(this.database.dialect, columns, rows.toSorted(byKey));
+    const claiming = sql`INSERT INTO oncehook_preparations AS p (event_id, source, created_at, lease_owner, leased_until)
+      SELECT event_id, source, at, owner, until FROM ${given} AS g
+      WHERE NOT EXISTS (SELECT 1 FROM oncehook_preparations AS h
+        WHERE h.event_id = g.event_id AND h.source = g.source
+          AND (h.encrypted_result IS NOT NULL OR h.leased_until > g.at))
+      ON CONFLICT (event_id, source)
+        DO UPDATE SET lease_owner = excluded.lease_owner, leased_until = excluded.leased_until
+        WHERE p.encrypted_result IS NULL AND (p.leased_until IS NULL OR p.leased_until <= excluded.created_at)`;
+    const looking = sql`SELECT g.event_id, g.source, encrypted_result, lease_owner, leased_until,
+        EXISTS (SELECT 1 FROM oncehook_records AS r
+          WHERE r.event_id = g.event_id AND r.source = g.source) AS is_recorded
+      FROM ${given} AS g LEFT JOIN oncehook_preparations AS p ON p.event_id = g.event_id AND p.source = g.source`;
+    return this.database.transact(async (query) => {
+      await run(query, claiming);
+      const { rows: found } = await run<PreparationStatus>(query, looking);
+      const byName = new Map(found.map((status) => [keyText(status), status]));
+      return claims.map(({ key }) => byName.get(keyText(key)) as PreparationStatus);
+    });
+  }
+
+  private async saveAll(results: readonly PendingResult[]): Promise<boolean[]> {
+    const rows = results.map(({ key, owner, encrypted }) => ({
+      event_id: key.eventId,
+      source: key.source,
+      owner,
+      result: Buffer.from(encrypted).toString("hex"),
+    }));
+    const { dialect } = this.database;
+    const given = rowList(dialect, { ...KEY, owner: "text", result: "text" }, rows.toSorted(byKey));
+    const bytes = dialect === "postgres" ? sql`decode(g.result, 'hex')` : sql`unhex(g.result)`;
+    const { rows: saved } = await this.write<EventKey>`UPDATE oncehook_preparations
+      SET encrypted_result = ${bytes}, ${NO_LEASE} FROM (SELECT event_id AS id, source AS platform, owner, result FROM ${given} AS r) AS g
+      WHERE event_id = g.id AND source = g.platform AND lease_owner = g.owner RETURNING event_id, source`;
+    const names = new Set(saved.map(keyText));
+    return results.map(({ key }) => names.has(keyText(key)));
+  }
+
+  /** Of a clock that was set back since. */
+  private async cutLease(
+    { eventId, source }: EventKey,
+    { now, until }: Lease,
+    leasedUntil: string | null,
+  ): Promise<void> {
     const leaseMs = until.getTime() - now.getTime();
-    if (Number(new Date(status?.until ?? 0)) <= Number(latestPlausibleLeaseEnd(now, leaseMs)))
-      return { state: "leased" };
-    const where = sql`event_id = ${key.eventId} AND source = ${key.source}`;
+    if (Number(new Date(leasedUntil ?? 0)) <= Number(latestPlausibleLeaseEnd(now, leaseMs))) return;
+    const where = sql`event_id = ${eventId} AND source = ${source}`;
     await cutLeases(this.database, { table: "oncehook_preparations", where }, leaseMs, now);
-    return { state: "leased" };
-  }
-
-  private async status({ eventId, source }: EventKey): Promise<ClaimStatusRow | undefined> {
-    const { read, dialect } = this.database;
-    const statement = prepared(dialect, SELECT_CLAIM_STATUS, [eventId, source]);
-    return (await read.executeQuery<ClaimStatusRow>(statement)).rows[0];
-  }
-
-  /** @returns how many rows it changed */
-  private async change(text: string, values: readonly unknown[]): Promise<number> {
-    const { write, dialect } = this.database;
-    const { numAffectedRows } = await write.executeQuery(prepared(dialect, text, values));
-    return Number(numAffectedRows ?? 0n);
   }
 }
 
-/** Callbacks wait for these statements: to build one at each call would take longer than to run it. */
-function prepared(dialect: Dialect, text: string, values: readonly unknown[]): CompiledQuery {
-  return CompiledQuery.raw(dialect === "sqlite" ? text.replace(/\$(?=\d)/g, "?") : text, [...values]);
+/** All processes take them in one order, so that two batches with the same events do not deadlock. */
+function byKey(a: Readonly<Record<keyof typeof KEY, string>>, b: typeof a): number {
+  if (a.event_id !== b.event_id) return a.event_id < b.event_id ? -1 : 1;
+  return a.source < b.source ? -1 : 1;
 }

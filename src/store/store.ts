@@ -4,7 +4,7 @@
  */
 import type { CallbackLogEntry, Clock, EventKey } from "../domain/index.ts";
 import type { Areas } from "./areas.ts";
-import type { PendingLookup } from "./batched-lookup.ts";
+import type { PendingLookup } from "./batches.ts";
 import type { Database } from "./database.ts";
 import type { HandlerMigration, MigrationReport } from "./migrations/apply-migrations.ts";
 import type { Stamp } from "./migrations/check-stamp.ts";

@@ -1,8 +1,9 @@
-import pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { Lease } from "../../src/store/index.ts";
+import { HOT_STATEMENTS } from "../../src/store/postgres/once-statements.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
+import { withClient } from "../support/query-plans.ts";
 import { until } from "../support/until.ts";
 
 const T0 = new Date("2026-01-01T00:00:00.000Z");
@@ -13,6 +14,8 @@ const lease = (owner: string, seconds = 0): Lease => ({
   until: new Date(T0.getTime() + (seconds + 30) * 1000),
 });
 
+const MANY = Array.from({ length: 40 }, (_, index) => ({ ...key, eventId: `e${index}` }));
+
 describe.each(DIALECTS)("preparations on %s", (dialect) => {
   it("one of many deliveries claims the step", () =>
     withStore(dialect, async ({ preparations }) => {
@@ -20,6 +23,24 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
       const claims = await Promise.all(owners.map((owner) => preparations.claim(key, lease(owner))));
       expect(claims.filter(({ state }) => state === "claimed")).toHaveLength(1);
       expect(claims.filter(({ state }) => state === "leased")).toHaveLength(19);
+    }));
+
+  it("each of many events that come together is claimed, and has its own result", () =>
+    withStore(dialect, async ({ preparations }) => {
+      const claims = await Promise.all(MANY.map((one) => preparations.claim(one, lease("a"))));
+      expect(claims).toEqual(MANY.map(() => ({ state: "claimed" })));
+      const saved = MANY.map((one) => preparations.save(one, "a", Buffer.from(one.eventId)));
+      expect(await Promise.all(saved)).toEqual(MANY.map(() => true));
+      for (const one of MANY)
+        expect(Buffer.from((await preparations.get(one))!).toString()).toBe(one.eventId);
+    }));
+
+  it("of two results for one event only the owner's is stored, although they come together", () =>
+    withStore(dialect, async ({ preparations }) => {
+      await preparations.claim(key, lease("a"));
+      const saved = ["b", "a", "b"].map((owner) => preparations.save(key, owner, Buffer.from(owner)));
+      expect(await Promise.all(saved)).toEqual([false, true, false]);
+      expect(Buffer.from((await preparations.get(key))!).toString()).toBe("a");
     }));
 
   it("a later delivery gets the stored result", () =>
@@ -89,13 +110,52 @@ describe.each(DIALECTS)("preparations on %s", (dialect) => {
     }));
 });
 
-describe("a claim on postgres", () => {
+describe("preparations on postgres", () => {
+  it("events that come together share the commit of their claims, and that of their results", () =>
+    withStore("postgres", ({ preparations }, target) =>
+      withClient(target, async (client) => {
+        const commits = async () => {
+          const { rows } = await client.query("SELECT DISTINCT xmin::text FROM oncehook_preparations");
+          return rows.map(({ xmin }) => xmin);
+        };
+        await Promise.all(MANY.map((one) => preparations.claim(one, lease("a"))));
+        const ofClaims = await commits();
+        await Promise.all(MANY.map((one) => preparations.save(one, "a", Buffer.from("done"))));
+        const ofResults = await commits();
+        expect([ofClaims.length, ofResults.length, ofClaims[0] === ofResults[0]]).toEqual([1, 1, false]);
+      }),
+    ));
+
+  it("their statements use indexes although the plans were kept while the tables were empty", async () => {
+    const statements = new Set<string>();
+    await withStore(
+      "postgres",
+      async ({ preparations }, target) => {
+        statements.clear();
+        await preparations.claim(key, lease("a"));
+        await preparations.save(key, "a", Buffer.from("done"));
+        const joined = [...statements, ...HOT_STATEMENTS].filter((text) => text.includes("unnest"));
+        expect(joined.length).toBeGreaterThan(5);
+        await withClient(target, async (client) => {
+          await client.query("SET plan_cache_mode = force_generic_plan");
+          for (const text of joined) {
+            await client.query(`PREPARE judged AS ${text}`);
+            const count = new Set(text.match(/\$\d+/g)).size;
+            const nulls = Array.from({ length: count }, () => "NULL").join(", ");
+            const { rows } = await client.query(`EXPLAIN EXECUTE judged(${nulls})`);
+            await client.query("DEALLOCATE judged");
+            expect(rows.map((row) => row["QUERY PLAN"]).join("\n")).not.toContain("Seq Scan");
+          }
+        });
+      },
+      { onStatement: (text) => void statements.add(text) },
+    );
+  });
+
   it("a claim that waited for the commit which completes the event reports that", () =>
     withStore("postgres", async (store, target) => {
       await store.preparations.claim(key, lease("dead"));
-      const client = new pg.Client({ connectionString: target.url });
-      await client.connect();
-      try {
+      await withClient(target, async (client) => {
         await client.query("BEGIN");
         await client.query("DELETE FROM oncehook_preparations");
         await client.query(`INSERT INTO oncehook_records
@@ -110,8 +170,6 @@ describe("a claim on postgres", () => {
         await client.query("COMMIT");
         expect((await claim).state).toBe("completed");
         expect(await countOf(target, "oncehook_preparations")).toBe(0);
-      } finally {
-        await client.end();
-      }
+      });
     }));
 });

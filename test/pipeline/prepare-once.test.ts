@@ -186,12 +186,12 @@ describe.each(DIALECTS)("a delivery that waits for another of its event on %s", 
     withStore(dialect, async (store) => {
       let lookedUp = 0;
       const lookUp: Store["lookUp"] = (lookup) => {
-        const found: PendingLookup["found"] = (record) => {
-          lookup.found(record);
+        const answered: PendingLookup["answered"] = (record) => {
+          lookup.answered(record);
           lookedUp += 1;
         };
         const { key, deadline } = lookup;
-        store.lookUp({ key, deadline, found, lookupFailed: (error) => lookup.lookupFailed(error) });
+        store.lookUp({ key, deadline, answered, unanswered: (error) => lookup.unanswered(error) });
       };
       const gate = Promise.withResolvers<void>();
       const { counted, deliver } = rooms({ ...store, lookUp }, gate.promise);

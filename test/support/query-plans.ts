@@ -206,7 +206,7 @@ function withSqlite<T>(target: Target, use: (database: DatabaseSync) => T): T {
   }
 }
 
-async function withClient<T>(target: Target, use: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(target: Target, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: target.url });
   await client.connect();
   try {

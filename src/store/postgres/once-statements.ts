@@ -187,7 +187,9 @@ const INSERT_NOTIFICATIONS: WireStatement = {
 };
 const deleteOf = (table: string): WireStatement => ({
   name: `oncehook_delete_of_${table}`,
-  text: `DELETE FROM oncehook_${table} t USING unnest($1::text[], $2::text[]) AS k(event_id, source)
+  // With the LIMIT its plan, which is kept, uses the index: see `rowList`.
+  text: `DELETE FROM oncehook_${table} t
+    USING (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
     WHERE t.event_id = k.event_id AND t.source = k.source`,
 });
 const DELETE_FAILURES = deleteOf("failures");

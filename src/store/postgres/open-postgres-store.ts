@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import pg from "pg";
-import type { CallbackLogEntry, EventKey } from "../../domain/index.ts";
+import type { CallbackLogEntry } from "../../domain/index.ts";
 import { createAreas } from "../areas.ts";
-import { BatchedLookup } from "../batched-lookup.ts";
+import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, type Execute } from "../bind-query.ts";
 import { CALLBACK_COLUMNS, callbackValues, REFUSED_COLUMNS, refusedValues } from "../callback-log.ts";
 import type { Database } from "../database.ts";
@@ -120,8 +120,8 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
   const { clock, lockTimeoutMs, onStatement } = options;
   const access = createDatabase(pool, lockTimeoutMs, onStatement);
   const standbys = new SynchronousStandbys(pool);
-  const lookups = new BatchedLookup({
-    read: (keys, deadline) => findCompleted(pool, standbys, keys, deadline),
+  const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
+    run: (lookups, deadline) => findCompleted(pool, standbys, lookups, deadline),
     maxConcurrentBatches: MAX_CONCURRENT_LOOKUPS,
     transientReason,
   });
@@ -142,7 +142,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
   return {
     dialect: "postgres",
     database: access,
-    find: (key, deadline) => lookups.find(key, deadline),
+    find: (key, deadline) => lookups.ask({ key, deadline }),
     lookUp: (lookup) => lookups.add(lookup),
     submit: (event) => scheduler.submit(event),
     once(record, run, options) {
@@ -169,11 +169,12 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
 async function findCompleted(
   pool: pg.Pool,
   standbys: SynchronousStandbys,
-  keys: readonly EventKey[],
+  lookups: readonly PendingLookup[],
   deadline: Deadline,
 ): Promise<(StoredRecord | undefined)[]> {
-  const answers = await withClient(pool, deadline, (client) => sendBatch(client, keys.map(selectRecord)));
-  const records = keys.map((_, index) => {
+  const statements = lookups.map(({ key }) => selectRecord(key));
+  const answers = await withClient(pool, deadline, (client) => sendBatch(client, statements));
+  const records = lookups.map((_, index) => {
     const record = toStoredRecord(answers[index]);
     // One that is not completed was committed by a handler itself; `once` refuses its event.
     return record?.status === "completed" ? record : undefined;

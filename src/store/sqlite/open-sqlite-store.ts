@@ -3,11 +3,12 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makePrivateFolder } from "../../files/index.ts";
 import { createAreas } from "../areas.ts";
-import { BatchedLookup } from "../batched-lookup.ts";
+import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery } from "../bind-query.ts";
 import type { Database } from "../database.ts";
 import { applyMigrations } from "../migrations/apply-migrations.ts";
 import { type PendingEvent, submitOnce } from "../once.ts";
+import type { StoredRecord } from "../records.ts";
 import { backoffDelays, retryUntil } from "../retry-until.ts";
 import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import { MigrationError } from "../store-errors.ts";
@@ -110,8 +111,8 @@ function createStore(
   const checkpointer = new Checkpointer(path, rest, (cause) => void flusher.markFailed(cause));
   const access = createDatabase(connection, reader, writer);
   const records = new RecordReader(reader, flusher);
-  const lookups = new BatchedLookup({
-    read: (keys) => records.read(keys),
+  const lookups = new Batches<PendingLookup, StoredRecord | undefined>({
+    run: (lookups) => records.read(lookups),
     maxConcurrentBatches: Number.POSITIVE_INFINITY,
     transientReason,
   });
@@ -119,7 +120,7 @@ function createStore(
   return {
     dialect: "sqlite",
     database: access,
-    find: (key, deadline) => lookups.find(key, deadline),
+    find: (key, deadline) => lookups.ask({ key, deadline }),
     lookUp: (lookup) => lookups.add(lookup),
     once(record, run, { deadline, mode, observer }) {
       const dryRun = mode === "dry-run" ? { observer } : undefined;

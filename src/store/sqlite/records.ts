@@ -16,8 +16,8 @@ export class RecordReader {
     this.#flusher = flusher;
   }
 
-  async read(keys: readonly EventKey[]): Promise<(StoredRecord | undefined)[]> {
-    const { records, version } = this.#readNow(keys);
+  async read(lookups: readonly { readonly key: EventKey }[]): Promise<(StoredRecord | undefined)[]> {
+    const { records, version } = this.#readNow(lookups);
     // One may have been committed a moment ago, here or by another process, and be on its way to the disk.
     if (version !== this.#flushed && records.some((record) => record !== undefined)) {
       await this.#flusher.flush();
@@ -30,14 +30,17 @@ export class RecordReader {
    * One read transaction for all: to begin one costs more than to look a record up, and after each commit of the writer
    * every page has to be found again.
    */
-  #readNow(keys: readonly EventKey[]): { records: (StoredRecord | undefined)[]; version: number } {
+  #readNow(lookups: readonly { readonly key: EventKey }[]): {
+    records: (StoredRecord | undefined)[];
+    version: number;
+  } {
     const connection = this.#connection;
     connection.run("BEGIN");
     try {
       // Another one after each commit of another connection (https://sqlite.org/pragma.html#pragma_data_version); the
       // transaction sees this one state and no later one.
       const { data_version: version } = connection.get("PRAGMA data_version") as { data_version: number };
-      const records = keys.map((key) => {
+      const records = lookups.map(({ key }) => {
         const record = findRecord(connection, key);
         // One that is not completed was left by a handler itself; `once` refuses its event.
         return record?.status === "completed" ? record : undefined;

@@ -36,7 +36,7 @@ it("a record is found on SQLite when the disk has its commit, and not before; on
     const records = new RecordReader(reader, new Flusher({ sync, close: async () => {} }));
     const found: string[] = [];
     const find = async (id: string) => {
-      const [record] = await records.read([newRecord(id)]);
+      const [record] = await records.read([{ key: newRecord(id) }]);
       found.push(record?.eventId ?? "none");
     };
     try {
