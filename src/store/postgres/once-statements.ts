@@ -4,6 +4,7 @@ import { CALLBACK_COLUMNS, callbackValues } from "../callback-log.ts";
 import type { Completion } from "../once.ts";
 import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
 import type { CallbackRow, RecordRow } from "../tables.ts";
+import type { WireValue } from "./message-writer.ts";
 import type { StatementResult, WireStatement } from "./statement-batch.ts";
 
 /** A notification that a handler enqueued; it is written with the completion of its event. */
@@ -44,6 +45,13 @@ const SELECT_RECORD: WireStatement = {
   name: "oncehook_select_record",
   text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
     FROM oncehook_records WHERE event_id = $1 AND source = $2`,
+};
+/** Those of several events, in no particular order. With the LIMIT its plan, which is kept, uses the index: see `rowList`. */
+const SELECT_RECORDS: WireStatement = {
+  name: "oncehook_select_records",
+  text: `SELECT ${[...RECORD_COLUMNS, ...RECORD_TIMES.map(isoTime)].join(", ")}
+    FROM (SELECT * FROM unnest($1::text[], $2::text[]) LIMIT cardinality($1::text[])) AS k(event_id, source)
+    JOIN oncehook_records USING (event_id, source)`,
 };
 const INSERT_NOTIFICATION: WireStatement = {
   name: "oncehook_insert_notification",
@@ -96,10 +104,19 @@ export function selectRecord({ eventId, source }: EventKey): WireStatement {
   return { ...SELECT_RECORD, values: [eventId, source] };
 }
 
-/** The record that `selectRecord` found. */
-export function toStoredRecord(answer: StatementResult | undefined): StoredRecord | undefined {
-  const values = answer?.rows[0];
-  if (values === undefined) return undefined;
+export function selectRecords(keys: readonly EventKey[]): WireStatement {
+  return {
+    ...SELECT_RECORDS,
+    values: [keys.map(({ eventId }) => eventId), keys.map(({ source }) => source)],
+  };
+}
+
+/** The records that `selectRecord` or `selectRecords` found. */
+export function toStoredRecords(answer: StatementResult | undefined): StoredRecord[] {
+  return (answer?.rows ?? []).map(toStoredRecord);
+}
+
+function toStoredRecord(values: readonly (string | null)[]): StoredRecord {
   const names = [...RECORD_COLUMNS, ...RECORD_TIMES];
   const row = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
   return toRecord(row as unknown as Parameters<typeof toRecord>[0] & Omit<RecordRow, "id">);
@@ -200,6 +217,7 @@ export const HOT_STATEMENTS: readonly string[] = [
   INSERT_RECORD,
   DELETE_RECORD,
   SELECT_RECORD,
+  SELECT_RECORDS,
   INSERT_NOTIFICATION,
   ...Object.values(COMPLETIONS),
   INSERT_COMPLETED,
@@ -231,12 +249,12 @@ export function completedStatements(
   if (notifications.length > 0)
     statements.push({
       ...INSERT_NOTIFICATIONS,
-      values: transposed(notifications, NOTIFICATION_COLUMNS.length),
+      values: transposed(notifications, NOTIFICATION_COLUMNS, NOTIFICATION_TYPES),
     });
   const logged = events.filter(({ completion }) => completion.logEntry !== undefined);
   if (logged.length > 0) {
     const rows = logged.map(({ completion }) => callbackValues(completion.logEntry as CallbackLogEntry, 1));
-    const values = [...recordArrays(logged), ...times, ...transposed(rows, CALLBACK_COLUMNS.length)];
+    const values = [...recordArrays(logged), ...times, ...transposed(rows, CALLBACK_COLUMNS)];
     statements.push({ ...INSERT_LOGGED, values });
   }
   if (logged.length < events.length) {
@@ -245,27 +263,28 @@ export function completedStatements(
   }
   const keys = transposed(
     events.map(({ record: { eventId, source } }) => [eventId, source]),
-    2,
+    ["event_id", "source"],
   );
   return [...statements, { ...DELETE_FAILURES, values: keys }, { ...DELETE_PREPARATIONS, values: keys }];
 }
 
-function recordArrays(events: readonly CompletedEvent[]): string[] {
+function recordArrays(events: readonly CompletedEvent[]): WireValue[] {
   const rows = events.map(({ record, completion: { result } }) => {
     const { eventId, source, eventType, version, bodySha256 } = record;
     return [eventId, source, eventType, version, bodySha256, JSON.stringify(result)];
   });
-  return transposed(rows, COMPLETED.length);
+  return transposed(rows, COMPLETED);
 }
 
-/** One array literal a column (manual, 8.15.6). */
-function transposed(rows: readonly (readonly (string | number | null)[])[], columns: number): string[] {
-  return Array.from({ length: columns }, (_, column) => {
-    const elements = rows.map((row) => {
-      const value = row[column];
-      if (value === null || value === undefined) return "NULL";
-      return typeof value === "number" ? String(value) : `"${value.replace(/[\\"]/g, "\\$&")}"`;
-    });
-    return `{${elements.join(",")}}`;
+/** One array a column: of texts, or the literal of what else there is, which has nothing to escape (manual, 8.15.2). */
+function transposed(
+  rows: readonly (readonly (string | number | null)[])[],
+  columns: readonly string[],
+  types: Readonly<Record<string, string | undefined>> = CALLBACK_COLUMN_TYPES,
+): WireValue[] {
+  return columns.map((name, column) => {
+    const values = rows.map((row) => row[column] ?? null);
+    if (types[name] === undefined) return values as (string | null)[];
+    return `{${values.map((value) => value ?? "NULL").join(",")}}`;
   });
 }

@@ -17,7 +17,7 @@ import {
   insertRecord,
   type QueuedNotification,
   selectRecord,
-  toStoredRecord,
+  toStoredRecords,
 } from "./once-statements.ts";
 import { sendBatch } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
@@ -39,7 +39,7 @@ export async function once(
     async run({ tx, client, transaction }, [inserted]) {
       if (inserted?.rowCount !== 1) {
         const [answer] = await sendBatch(client, [selectRecord(record)]);
-        return duplicateOf(toStoredRecord(answer), record);
+        return duplicateOf(toStoredRecords(answer)[0], record);
       }
       const notifications: QueuedNotification[] = [];
       const scope = createScope(tx, transaction, clock, notifications);

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import pg from "pg";
-import type { CallbackLogEntry } from "../../domain/index.ts";
+import { type CallbackLogEntry, keyText } from "../../domain/index.ts";
 import { createAreas } from "../areas.ts";
 import { Batches, type PendingLookup } from "../batches.ts";
 import { bindQuery, type Execute } from "../bind-query.ts";
@@ -19,7 +19,7 @@ import { firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
 import { once } from "./once.ts";
-import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecord, toStoredRecord } from "./once-statements.ts";
+import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./once-statements.ts";
 import { createPool, withClient } from "./pool.ts";
 import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
@@ -172,15 +172,15 @@ async function findCompleted(
   lookups: readonly PendingLookup[],
   deadline: Deadline,
 ): Promise<(StoredRecord | undefined)[]> {
-  const statements = lookups.map(({ key }) => selectRecord(key));
-  const answers = await withClient(pool, deadline, (client) => sendBatch(client, statements));
-  const records = lookups.map((_, index) => {
-    const record = toStoredRecord(answers[index]);
-    // One that is not completed was committed by a handler itself; `once` refuses its event.
-    return record?.status === "completed" ? record : undefined;
-  });
-  if (records.some((record) => record !== undefined)) await standbys.confirm(deadline);
-  return records;
+  // An event that comes many times at once is looked up once.
+  const keys = new Map(lookups.map(({ key }) => [keyText(key), key]));
+  const statement = selectRecords([...keys.values()]);
+  const [answer] = await withClient(pool, deadline, (client) => sendBatch(client, [statement]));
+  // One that is not completed was committed by a handler itself; `once` refuses its event.
+  const completed = toStoredRecords(answer).filter(({ status }) => status === "completed");
+  if (completed.length > 0) await standbys.confirm(deadline);
+  const byName = new Map(completed.map((record) => [keyText(record), record]));
+  return lookups.map(({ key }) => byName.get(keyText(key)));
 }
 
 const readTime = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ) as (text: string) => Date;

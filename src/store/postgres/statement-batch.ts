@@ -1,9 +1,8 @@
+import type { Writable } from "node:stream";
 import pg from "pg";
 import { markStaleStatement } from "./database-errors.ts";
+import { MessageWriter, type WireValue } from "./message-writer.ts";
 import { isStaleStatement } from "./prepared-names.ts";
-
-/** A value as the driver puts it on the wire. */
-export type WireValue = string | number | Buffer | null;
 
 export interface WireStatement {
   readonly text: string;
@@ -44,15 +43,9 @@ export function toWireValue(value: unknown): WireValue {
 
 /** pg's connection, as its types do not know it: they leave parts out, or have them as they once were. */
 export interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
+  readonly stream: Pick<Writable, "cork" | "uncork" | "writable" | "write">;
   /** The driver's own names; one object for each connection. */
   readonly parsedStatements: Record<string, unknown>;
-  parse(statement: { text: string; name: string }): void;
-  bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
-  describe(portal: { type: "P"; name: string }): void;
-  execute(portal: object): void;
-  close(statement: { type: "S"; name: string }): void;
-  sync(): void;
   on(event: "readyForQuery" | "end", listener: () => void): void;
   removeListener(event: "readyForQuery" | "end", listener: () => void): void;
 }
@@ -60,9 +53,15 @@ export interface Wire {
 type BatchCallback = (error: Error | null | undefined, answers?: readonly StatementResult[]) => void;
 
 const TAG = /^[A-Z ]*[A-Z]/;
-const UNNAMED_PORTAL = {};
-/** The names that the server at the other end of a connection is known to have parsed. */
-const parsed = new WeakMap<object, Set<string>>();
+
+/** What is kept of a connection, by the driver's object for its names. */
+interface Sending {
+  /** The names that the server at the other end is known to have parsed. */
+  readonly names: Set<string>;
+  readonly writer: MessageWriter;
+}
+
+const sending = new WeakMap<object, Sending>();
 
 /**
  * Several statements in one round trip. One Sync ends them: the server skips whatever stands behind a statement that
@@ -88,13 +87,15 @@ export class StatementBatch implements pg.Submittable {
     this.#statements = statements;
   }
 
-  submit(connection: unknown): void {
+  /** @returns why it sent nothing, as the driver expects it: after an exception it would wait for an answer */
+  submit(connection: unknown): Error | null {
+    try {
+      this.#names = send(connection as Wire, this.#statements, true);
+    } catch (error) {
+      return error as Error;
+    }
     this.isSent = true;
-    const wire = connection as Wire;
-    corked(wire, () => {
-      this.#names = send(wire, this.#statements);
-      wire.sync();
-    });
+    return null;
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly unknown[] }): void {
@@ -160,39 +161,35 @@ export class StatementBatch implements pg.Submittable {
 export function forgetPreparedNames(client: pg.ClientBase): void {
   const { parsedStatements } = (client as unknown as { connection: Wire }).connection;
   for (const name of Object.keys(parsedStatements)) delete parsedStatements[name];
-  parsed.delete(parsedStatements);
+  sending.delete(parsedStatements);
 }
 
-/** Sends the messages together: each piece that goes out by itself costs more than what is in it. */
-export function corked<T>(wire: Wire, write: () => T): T {
-  wire.stream.cork();
-  try {
-    return write();
-  } finally {
-    wire.stream.uncork();
+/**
+ * Sends statements in one piece: each piece that goes out by itself costs more than what is in it.
+ * @param isLast whether a Sync ends them, so that the server answers
+ * @returns where to note the names that were answered
+ */
+function send(wire: Wire, statements: readonly WireStatement[], isLast: boolean): Set<string> {
+  let state = sending.get(wire.parsedStatements);
+  if (state === undefined) {
+    state = { names: new Set(), writer: new MessageWriter() };
+    sending.set(wire.parsedStatements, state);
   }
-}
-
-/** Sends statements without the Sync that ends them. @returns where to note the names that were answered */
-export function send(wire: Wire, statements: readonly WireStatement[]): Set<string> {
-  let names = parsed.get(wire.parsedStatements);
-  if (names === undefined) {
-    names = new Set();
-    parsed.set(wire.parsedStatements, names);
-  }
+  const { names, writer } = state;
+  writer.start();
   for (const { text, values = [], name = "", isTyped } of statements) {
     if (!names.has(name)) {
-      // How far a failed exchange had come is not known for its names; to close an unknown one is no error.
-      if (name !== "") wire.close({ type: "S", name });
-      wire.parse({ text, name });
+      // How far a failed exchange had come is not known for its names.
+      if (name !== "") writer.close(name);
+      writer.parse(text, name);
     }
-    wire.bind({
-      statement: name,
-      values: values.map((value) => (typeof value === "number" ? String(value) : value)),
-    });
-    if (isTyped) wire.describe({ type: "P", name: "" });
-    wire.execute(UNNAMED_PORTAL);
+    writer.bind(name, values);
+    if (isTyped) writer.describe();
+    writer.execute();
   }
+  if (isLast) writer.sync();
+  // As the driver does: of a connection that has ended it learns by an event.
+  if (wire.stream.writable) wire.stream.write(writer.written);
   return names;
 }
 
@@ -220,10 +217,13 @@ export class PrefixedQuery extends DriversQuery {
 
   override submit(connection: unknown): Error | null {
     const wire = connection as Wire;
-    return corked(wire, () => {
-      this.#names = send(wire, this.#prefix);
+    wire.stream.cork();
+    try {
+      this.#names = send(wire, this.#prefix, false);
       return super.submit(wire);
-    });
+    } finally {
+      wire.stream.uncork();
+    }
   }
 
   override handleCommandComplete(message: object, connection: unknown): void {
