@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { LinkedList, type ListEntry } from "../domain/index.ts";
 import { type CallSite, callSite, callSiteNow, showCallSite } from "./call-site.ts";
 import type { TransactionObserver } from "./transaction.ts";
 
@@ -19,11 +20,11 @@ interface PendingCall {
 export interface HandlerTransaction {
   isOpen: boolean;
   /** Every call counts from the moment in which the handler makes it. */
-  readonly pending: Set<PendingCall>;
+  readonly pending: LinkedList<PendingCall>;
   /** The first call after its end: the handler did not await a call that it had started. */
   usedAfterEnd: Pick<PendingCall, "label" | "site"> | undefined;
   /** What failed, by its error: an error that no code awaits fails the event. */
-  readonly failedCalls: Map<unknown, PendingCall>;
+  failedCalls: Map<unknown, PendingCall> | undefined;
   /** What failed without code that awaited it. */
   unawaitedFailure: PendingCall | undefined;
   /** Whether the database still has the transaction open: an error may have ended it, or the handler itself. */
@@ -39,9 +40,9 @@ export function newHandlerTransaction(
 ): HandlerTransaction {
   return {
     isOpen: true,
-    pending: new Set(),
+    pending: new LinkedList(),
     usedAfterEnd: undefined,
-    failedCalls: new Map(),
+    failedCalls: undefined,
     unawaitedFailure: undefined,
     isInTransaction,
     observer,
@@ -67,14 +68,14 @@ export function trackCall<T>(
       site: callSite(transaction.observer !== undefined),
       isAbandoned: false,
     };
-    transaction.pending.add(call);
+    const entry = transaction.pending.add(call);
     const returned = (value: T): void =>
       afterMicrotasks(() => {
-        transaction.pending.delete(call);
+        transaction.pending.remove(entry);
         resolve(value);
       });
     // Asynchronous, so that the stack of the error has the functions that wait for this call.
-    const threw = (error: unknown): void => resolve(failCall(error, call, transaction));
+    const threw = (error: unknown): void => resolve(failCall(error, entry, transaction));
     try {
       const value = run();
       if (isThenable(value)) value.then(returned, threw);
@@ -85,11 +86,17 @@ export function trackCall<T>(
   });
 }
 
-async function failCall(error: unknown, call: PendingCall, transaction: HandlerTransaction): Promise<never> {
+async function failCall(
+  error: unknown,
+  entry: ListEntry<PendingCall>,
+  transaction: HandlerTransaction,
+): Promise<never> {
   await new Promise<void>(afterMicrotasks);
-  transaction.pending.delete(call);
+  const { value: call } = entry;
+  transaction.pending.remove(entry);
   // Its rejection would be one that no code handles, and the event fails for the call already.
   if (call.isAbandoned) return new Promise<never>(() => {});
+  transaction.failedCalls ??= new Map();
   transaction.failedCalls.set(error, call);
   // Drivers that wait for an answer throw without a frame of the handler.
   showCallSite(error, call.site ?? callSiteNow());
@@ -119,7 +126,7 @@ export function noteUnhandledRejection(reason: unknown): boolean {
   const transaction =
     typeof reason === "object" && reason !== null ? transactionOfError.get(reason) : undefined;
   if (transaction === undefined) return false;
-  transaction.unawaitedFailure ??= transaction.failedCalls.get(reason);
+  transaction.unawaitedFailure ??= transaction.failedCalls?.get(reason);
   return true;
 }
 
@@ -129,9 +136,8 @@ export function noteUnhandledRejection(reason: unknown): boolean {
  */
 export function endHandlerTransaction(transaction: HandlerTransaction): void {
   transaction.isOpen = false;
-  const [first] = transaction.pending;
-  for (const call of transaction.pending) call.isAbandoned = true;
-  const unfinished = first ?? transaction.usedAfterEnd;
+  const unfinished = transaction.pending.first ?? transaction.usedAfterEnd;
+  if (unfinished !== undefined) for (const call of transaction.pending) call.isAbandoned = true;
   if (unfinished !== undefined) throw notAwaited("the handler returned before this was finished", unfinished);
   if (transaction.unawaitedFailure !== undefined)
     throw notAwaited("this failed and was not awaited", transaction.unawaitedFailure);
@@ -157,7 +163,7 @@ export async function drainAndEndHandlerTransaction(transaction: HandlerTransact
   endHandlerTransaction(transaction);
   await new Promise<void>(afterMicrotasks);
   // Node reports unhandled rejections at the end of the turn.
-  if (transaction.failedCalls.size > 0) await nextTurn();
+  if (transaction.failedCalls !== undefined) await nextTurn();
   endHandlerTransaction(transaction);
 }
 

@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { type Clock, withTimeout } from "../../domain/index.ts";
+import { type Clock, keyText, withTimeout } from "../../domain/index.ts";
 import {
   endHandlerTransaction,
   type HandlerTransaction,
   newHandlerTransaction,
 } from "../handler-transaction.ts";
-import { type Completion, type PendingEvent, runHandler } from "../once.ts";
+import { type Completion, type OnceResult, type OnceScope, type PendingEvent, runHandler } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
@@ -14,20 +14,84 @@ import type { QueuedNotification } from "./once-statements.ts";
 import { executeOn } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 
-/** An event that waits for a group, or is in one. */
-export interface QueuedEvent extends PendingEvent {
+/** Runs an event in a transaction of its own. */
+export type RunAlone = (event: PendingEvent) => Promise<OnceResult>;
+
+/** An event that waits for a group, or is in one. Only the first of `runAlone`, `settle` and `fail` counts. */
+export class QueuedEvent implements PendingEvent {
+  readonly record: PendingEvent["record"];
+  readonly deadline: number;
   /** What its handler is known by. */
   readonly type: string;
   readonly name: string;
-  readonly queuedAt: number;
+  readonly queuedAt = performance.now();
   /** How often it was undone with an optimistic group. */
-  undone: number;
+  undone = 0;
   /** Set where only a sequential group takes it. */
-  mustBeSequential: boolean;
+  mustBeSequential = false;
+  readonly #event: PendingEvent;
+  readonly #runAlone: RunAlone;
+  #hasVerdict = false;
+  #hasEnded = false;
+  #onEnded: (() => void) | undefined;
+
+  constructor(event: PendingEvent, runAlone: RunAlone) {
+    this.record = event.record;
+    this.deadline = event.deadline;
+    this.type = `${event.record.version} ${event.record.eventType}`;
+    this.name = keyText(event.record);
+    this.#event = event;
+    this.#runAlone = runAlone;
+  }
+
   /** Resolves when it has ended, wherever that was. */
-  readonly ended: Promise<void>;
-  /** Lets it run in a transaction of its own; only the first of these calls, `settle` and `fail` counts. */
-  runAlone(): void;
+  get ended(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onEnded = resolve;
+      if (this.#hasEnded) resolve();
+    });
+  }
+
+  handle(scope: OnceScope): unknown {
+    return this.#event.handle(scope);
+  }
+
+  complete(returned: unknown): Completion {
+    return this.#event.complete(returned);
+  }
+
+  settle(result: OnceResult): void {
+    if (!this.#hasVerdict) this.#settle(result);
+  }
+
+  fail(error: unknown): void {
+    if (!this.#hasVerdict) this.#fail(error);
+  }
+
+  runAlone(): void {
+    if (this.#hasVerdict) return;
+    this.#hasVerdict = true;
+    this.#runAlone(this.#event).then(
+      (result) => this.#settle(result),
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #settle(result: OnceResult): void {
+    this.#end();
+    this.#event.settle(result);
+  }
+
+  #fail(error: unknown): void {
+    this.#end();
+    this.#event.fail(error);
+  }
+
+  #end(): void {
+    this.#hasVerdict = true;
+    this.#hasEnded = true;
+    this.#onEnded?.();
+  }
 }
 
 /** A member that takes longer leaves the group. */

@@ -1,9 +1,9 @@
 import type pg from "pg";
-import { type Clock, keyText, withTimeout } from "../../domain/index.ts";
-import type { OnceResult, OnceScope, PendingEvent } from "../once.ts";
+import { type Clock, withTimeout } from "../../domain/index.ts";
+import type { PendingEvent } from "../once.ts";
 import { FunctionCheck } from "./function-check.ts";
 import { GroupEligibility } from "./group-eligibility.ts";
-import type { QueuedEvent } from "./group-member.ts";
+import { QueuedEvent, type RunAlone } from "./group-member.ts";
 import { type GroupResult, OptimisticGroup } from "./optimistic-group.ts";
 import { withClient } from "./pool.ts";
 import { SequentialGroup } from "./sequential-group.ts";
@@ -26,7 +26,7 @@ const MAX_UNDONE = 2;
 export class GroupScheduler {
   readonly #pool: pg.Pool | undefined;
   readonly #clock: Clock;
-  readonly #once: (event: PendingEvent) => Promise<OnceResult>;
+  readonly #runAlone: RunAlone;
   readonly #eligibility = new GroupEligibility();
   readonly #functions = new FunctionCheck();
   /** Names of the events in running groups: another delivery of one waits here instead of for its row lock. */
@@ -37,59 +37,21 @@ export class GroupScheduler {
 
   /**
    * @param pool one connection per concurrent group; without it every event runs in its own transaction
-   * @param once runs an event in its own transaction
    */
-  constructor(pool: pg.Pool | undefined, clock: Clock, once: (event: PendingEvent) => Promise<OnceResult>) {
+  constructor(pool: pg.Pool | undefined, clock: Clock, runAlone: RunAlone) {
     this.#pool = pool;
     this.#clock = clock;
-    this.#once = once;
+    this.#runAlone = runAlone;
   }
 
   submit(event: PendingEvent): void {
-    const { eventType, version } = event.record;
-    const type = `${version} ${eventType}`;
-    const hasTime = event.deadline - performance.now() > MIN_REMAINING_MS;
-    const queued = this.#queuedEvent(event, type);
-    if (this.#pool === undefined || !hasTime || this.#eligibility.mustRunAlone(type))
+    const queued = new QueuedEvent(event, this.#runAlone);
+    const hasTime = event.deadline - queued.queuedAt > MIN_REMAINING_MS;
+    if (this.#pool === undefined || !hasTime || this.#eligibility.mustRunAlone(queued.type))
       return queued.runAlone();
     this.#waiting.push(queued);
     this.#queueCheck ??= setTimeout(() => this.#releaseOverdue(), QUEUE_CHECK_MS);
     this.#startGroups();
-  }
-
-  #queuedEvent(event: PendingEvent, type: string): QueuedEvent {
-    let hasEnded = false;
-    const ended = Promise.withResolvers<void>();
-    const end = (how: () => void): void => {
-      if (hasEnded) return;
-      hasEnded = true;
-      how();
-    };
-    const concluded = (how: () => void): void => {
-      ended.resolve();
-      how();
-    };
-    return {
-      record: event.record,
-      deadline: event.deadline,
-      handle: (scope: OnceScope) => event.handle(scope),
-      complete: (returned: unknown) => event.complete(returned),
-      settle: (result) => end(() => concluded(() => event.settle(result))),
-      fail: (error) => end(() => concluded(() => event.fail(error))),
-      ended: ended.promise,
-      type,
-      name: keyText(event.record),
-      queuedAt: performance.now(),
-      undone: 0,
-      mustBeSequential: false,
-      runAlone: () =>
-        end(() => {
-          this.#once(event).then(
-            (result) => concluded(() => event.settle(result)),
-            (error: unknown) => concluded(() => event.fail(error)),
-          );
-        }),
-    };
   }
 
   #startGroups(): void {

@@ -255,10 +255,12 @@ class OptimisticMember {
     };
     const { promise, resolve, reject } = Promise.withResolvers<StatementResult | undefined>();
     this.#send({ member: this, statement, resolve, reject });
-    const answer = await promise.finally(() => {
+    try {
+      const answer = await promise;
+      return { rows: [...(answer?.typedRows ?? [])], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
+    } finally {
       this.#hasAnswer = true;
-    });
-    return { rows: [...(answer?.typedRows ?? [])], numAffectedRows: BigInt(answer?.rowCount ?? 0) };
+    }
   }
 
   /** The event runs again where it may do this. */
