@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lease } from "../../src/store/index.ts";
-import { HOT_STATEMENTS } from "../../src/store/postgres/once-statements.ts";
+import { HOT_STATEMENTS } from "../../src/store/postgres/event-statements.ts";
 import { DIALECTS, withStore } from "../support/databases.ts";
 import { committing, countOf, newRecord } from "../support/effects.ts";
 import { withClient } from "../support/query-plans.ts";

@@ -8,9 +8,9 @@ import {
 import { type Completion, type OnceResult, type OnceScope, type PendingEvent, runHandler } from "../once.ts";
 import type { Transaction } from "../transaction.ts";
 import { transientReason } from "./database-errors.ts";
-import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
-import { createScope } from "./once.ts";
-import type { QueuedNotification } from "./once-statements.ts";
+import type { QueuedNotification } from "./event-statements.ts";
+import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
+import { createScope } from "./single-event.ts";
 import { executeOn } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 

@@ -14,13 +14,13 @@ import type { OpenedStore, OpenOptions, Store } from "../store.ts";
 import type { Tables } from "../tables.ts";
 import { transientReason, transientReasonBeforeSending } from "./database-errors.ts";
 import { postgresDialect } from "./dialect.ts";
+import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./event-statements.ts";
 import type { SessionSettings } from "./first-connection.ts";
 import { firstConnection } from "./first-connection.ts";
 import { GroupScheduler } from "./group-scheduler.ts";
 import { inTransaction } from "./in-transaction.ts";
-import { once } from "./once.ts";
-import { CALLBACK_COLUMN_TYPES, HOT_STATEMENTS, selectRecords, toStoredRecords } from "./once-statements.ts";
 import { createPool, withClient } from "./pool.ts";
+import { handleSingle } from "./single-event.ts";
 import { executeOn, sendBatch } from "./statement.ts";
 import { SynchronousStandbys } from "./synchronous-standbys.ts";
 
@@ -127,7 +127,7 @@ function createStore(pool: pg.Pool, groups: pg.Pool | undefined, options: Postgr
   });
   const runAlone: Store["once"] = async (record, run, options) => {
     const { deadline } = options;
-    const attempt = () => once(pool, lockTimeoutMs, clock, record, run, options);
+    const attempt = () => handleSingle(pool, lockTimeoutMs, clock, record, run, options);
     const result = await retryUntil(deadline, attempt, transientReason);
     // Another process committed it; its COMMIT may still wait for the standbys.
     if (result.kind === "duplicate")

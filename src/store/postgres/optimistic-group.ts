@@ -11,12 +11,12 @@ import type { Completion, PendingEvent } from "../once.ts";
 import { StoreError } from "../store-errors.ts";
 import type { Transaction } from "../transaction.ts";
 import { markStaleStatement } from "./database-errors.ts";
+import { type CompletedEvent, completedStatements, type QueuedNotification } from "./event-statements.ts";
 import { type FunctionCheck, NEWEST_FUNCTION } from "./function-check.ts";
-import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handler-transaction.ts";
+import { assertAllowedInHandler, createHandle, isPlainStatement } from "./handle.ts";
 import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
-import { createScope } from "./once.ts";
-import { type CompletedEvent, completedStatements, type QueuedNotification } from "./once-statements.ts";
 import { dropPreparedName, preparedName } from "./prepared-names.ts";
+import { createScope } from "./single-event.ts";
 import { sendBatch } from "./statement.ts";
 import { StatementBatch, type StatementResult, toWireValue, type WireStatement } from "./statement-batch.ts";
 

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
 import type { Clock } from "../../domain/index.ts";
 import { StoreError } from "../store-errors.ts";
+import { completionStatements, deleteRecord, insertRecord } from "./event-statements.ts";
 import type { GroupEligibility } from "./group-eligibility.ts";
 import { GroupMember, type MemberResult, type QueuedEvent } from "./group-member.ts";
 import { BEGIN, commit, RESET_SESSION, rollback } from "./in-transaction.ts";
-import { completionStatements, deleteRecord, insertRecord } from "./once-statements.ts";
 import { sendBatch } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 

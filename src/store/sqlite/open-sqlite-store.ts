@@ -18,9 +18,9 @@ import { Connection } from "./connection.ts";
 import { transientReason } from "./database-errors.ts";
 import { assertOwnFile } from "./database-file.ts";
 import { sqliteDialect } from "./dialect.ts";
+import { EventTask, insertCallbacks } from "./event-task.ts";
 import { Flusher, keepWal, openWal } from "./flusher.ts";
-import { inTransaction } from "./handler-transaction.ts";
-import { EventTask, insertCallbacks } from "./once.ts";
+import { inTransaction } from "./handle.ts";
 import { RecordReader } from "./records.ts";
 import { Writer } from "./writer.ts";
 

@@ -1,8 +1,8 @@
 import type { EventKey } from "../../domain/index.ts";
 import type { StoredRecord } from "../records.ts";
 import type { Connection } from "./connection.ts";
+import { findRecord } from "./event-task.ts";
 import type { Flusher } from "./flusher.ts";
-import { findRecord } from "./once.ts";
 
 /** Reads records beside the writer, and returns those that are on the disk alone. */
 export class RecordReader {

@@ -11,19 +11,19 @@ import { type Completion, duplicateOf, type OnceOptions, type OnceResult, type O
 import type { NewRecord } from "../records.ts";
 import type { Transaction } from "../transaction.ts";
 import { classifyHandlerError, EventLocked } from "./database-errors.ts";
-import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
 import {
   completionStatements,
   insertRecord,
   type QueuedNotification,
   selectRecord,
   toStoredRecords,
-} from "./once-statements.ts";
+} from "./event-statements.ts";
+import { inTransaction, RESET_SESSION } from "./in-transaction.ts";
 import { sendBatch } from "./statement.ts";
 import type { WireStatement } from "./statement-batch.ts";
 
 /** One try of `Store.once` in a transaction of its own; the caller repeats it when a passing fault stopped it. */
-export async function once(
+export async function handleSingle(
   pool: pg.Pool,
   lockTimeoutMs: number,
   clock: Clock,

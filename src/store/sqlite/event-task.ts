@@ -17,7 +17,7 @@ import { type NewRecord, type StoredRecord, toRecord } from "../records.ts";
 import type { RecordRow } from "../tables.ts";
 import type { Transaction, TransactionObserver } from "../transaction.ts";
 import type { Connection } from "./connection.ts";
-import { beginHandler, createTransaction, endHandler, explainedError } from "./handler-transaction.ts";
+import { beginHandler, createTransaction, endHandler, explainedError } from "./handle.ts";
 import type { WriterTask } from "./writer-queue.ts";
 
 /** What is known of an event: its record, and whether an earlier delivery left a failure or a preparation. */
