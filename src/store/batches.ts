@@ -101,7 +101,7 @@ class BatchWatch<Request extends BatchedRequest<never>> {
   readonly #batch: readonly Request[];
   readonly #release: () => void;
   readonly #slowAt = performance.now() + SLOW_BATCH_MS;
-  readonly #overdue = new Set<Request>();
+  #overdue: Set<Request> | undefined;
   #isReleased = false;
   #timer: NodeJS.Timeout;
 
@@ -112,7 +112,7 @@ class BatchWatch<Request extends BatchedRequest<never>> {
   }
 
   isOpen(request: Request): boolean {
-    return !this.#overdue.has(request);
+    return this.#overdue?.has(request) !== true;
   }
 
   end(): void {
@@ -136,6 +136,7 @@ class BatchWatch<Request extends BatchedRequest<never>> {
     const now = performance.now();
     if (now >= this.#slowAt) this.#releaseOnce();
     const late = this.#batch.filter((request) => this.isOpen(request) && request.deadline <= now);
+    this.#overdue ??= new Set();
     for (const request of late) this.#overdue.add(request);
     if (this.#overdue.size < this.#batch.length || !this.#isReleased)
       this.#timer = setTimeout(() => this.#check(), this.#untilNext());
