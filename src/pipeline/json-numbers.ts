@@ -90,11 +90,16 @@ const BACKSLASH = 0x5c;
 const LONG_NUMBER = 16;
 const LARGE_EXPONENT_DIGITS = 3;
 
-/** What one pass over the bytes of a JSON text finds, strings left out. */
-type JsonScan = "too deep" | "has long numbers" | "plain";
-
-/** @param limit how deep arrays and objects may nest */
-export function scanJson(json: Uint8Array, limit: number): JsonScan {
+/**
+ * One pass over the bytes of a JSON text, strings left out.
+ * @param limit how deep arrays and objects may nest
+ * @param found takes where each long number starts and ends, the end exclusive
+ */
+export function scanJson(
+  json: Uint8Array,
+  limit: number,
+  found?: [start: number, end: number][],
+): "too deep" | "has long numbers" | "plain" {
   let depth = 0;
   let inString = false;
   let hasLongNumbers = false;
@@ -110,29 +115,19 @@ export function scanJson(json: Uint8Array, limit: number): JsonScan {
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
     else if (isDigit(byte)) {
       const end = endOfNumber(json, index);
-      hasLongNumbers ||= isLong(json, index, end);
+      if ((found !== undefined || !hasLongNumbers) && isLong(json, index, end)) {
+        hasLongNumbers = true;
+        found?.push([json[index - 1] === 0x2d ? index - 1 : index, end]);
+      }
       index = end - 1;
     }
   }
   return hasLongNumbers ? "has long numbers" : "plain";
 }
 
-/** Where the long numbers of a JSON text stand, as pairs of first and last byte, the latter exclusive. */
-function longNumbers(json: Uint8Array): (readonly [start: number, end: number])[] {
+function longNumbers(json: Uint8Array): [start: number, end: number][] {
   const found: [number, number][] = [];
-  let inString = false;
-  for (let index = 0; index < json.length; index += 1) {
-    const byte = json[index] as number;
-    if (inString) {
-      if (byte === BACKSLASH) index += 1;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (isDigit(byte)) {
-      const end = endOfNumber(json, index);
-      if (isLong(json, index, end)) found.push([json[index - 1] === 0x2d ? index - 1 : index, end]);
-      index = end - 1;
-    }
-  }
+  scanJson(json, Number.POSITIVE_INFINITY, found);
   return found;
 }
 
@@ -143,15 +138,12 @@ function isDigit(byte: number): boolean {
 /** Digits, `.`, `e`, `E`, `+` and `-`: whether they are a number, the parser says. */
 function endOfNumber(json: Uint8Array, start: number): number {
   let end = start + 1;
-  for (; end < json.length; end += 1) {
-    const byte = json[end] as number;
-    if (
-      !isDigit(byte) &&
-      !(byte === 0x2e || byte === 0x65 || byte === 0x45 || byte === 0x2b || byte === 0x2d)
-    )
-      break;
-  }
+  while (end < json.length && isOfNumber(json[end] as number)) end += 1;
   return end;
+}
+
+function isOfNumber(byte: number): boolean {
+  return isDigit(byte) || byte === 0x2e || (byte | 0x20) === 0x65 || byte === 0x2b || byte === 0x2d;
 }
 
 function isLong(json: Uint8Array, start: number, end: number): boolean {
