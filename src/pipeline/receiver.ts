@@ -7,6 +7,7 @@ import type {
   JsonObject,
   Log,
   Outcome,
+  RetryPolicy,
   Version,
 } from "../domain/index.ts";
 import type { Encryptor } from "../encryption/index.ts";
@@ -62,9 +63,16 @@ export interface PipelineSettings {
   readonly eventTypeFrom: "header" | "body" | "either";
   readonly rejectTypeMismatch: boolean;
   readonly handlerTimeoutMs: number;
-  readonly retry: { readonly max: number; readonly delaySeconds: number };
+  readonly retry: RetryPolicy & RetryTiming;
   /** Set where records are deleted: older events can no longer be told from duplicates. */
   readonly recordRetentionDays: number | null;
+}
+
+interface RetryTiming {
+  /** How long a retry or replay may wait for the database and for its turn; the handler's own limit comes on top. */
+  readonly timeLimitMs: number;
+  /** How long it may take in all; after that the process that held its lease counts as dead. */
+  readonly leaseMs: number;
 }
 
 /** Told what happens; none of it may throw. */
