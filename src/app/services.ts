@@ -164,7 +164,7 @@ function createObserver(
     credentialsUsed(credentials) {
       for (const credential of credentials) {
         const secret = credential.index === 0 ? "current" : "previous";
-        metrics.credentialUsed({ method: credential.method, secret });
+        metrics.credentialUsed(credential.method, secret);
         noteCredential(credential);
       }
     },

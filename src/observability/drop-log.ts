@@ -17,13 +17,6 @@ export interface DroppedCallback {
   readonly url?: () => string;
 }
 
-export interface DropLogDependencies {
-  readonly clock: Clock;
-  readonly log: Log;
-  /** @returns false when there is no room for the row now */
-  readonly add: (row: CallbackLogEntry) => boolean;
-}
-
 const MINUTE_MS = 60_000;
 const MAX_ADDRESSES = 1_000;
 
@@ -37,16 +30,23 @@ interface DropCount {
   count: number;
 }
 
-/** Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when. */
-export function createDropLog({ clock, log, add }: DropLogDependencies) {
+/**
+ * Counts what the bounds leave out of the log, and reports it once a minute for each reason and outcome: how many, since when.
+ * @param add returns false when there is no room for the row now
+ */
+export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntry) => boolean) {
   let counts = new Map<string, DropCount>();
   /** Rows that found no room; those of the same reason and outcome join them. */
   let waiting = new Map<string, DropCount>();
   let timer: NodeJS.Timeout | undefined;
 
-  function close(): void {
+  function unschedule(): void {
     clearTimeout(timer);
     timer = undefined;
+  }
+
+  function report(): void {
+    unschedule();
     const reported = counts;
     counts = new Map();
     for (const counted of reported.values()) writeLine(log, counted);
@@ -57,7 +57,7 @@ export function createDropLog({ clock, log, add }: DropLogDependencies) {
   }
 
   function schedule(): void {
-    timer ??= setTimeout(close, MINUTE_MS).unref();
+    timer ??= setTimeout(report, MINUTE_MS).unref();
   }
 
   return {
@@ -77,9 +77,8 @@ export function createDropLog({ clock, log, add }: DropLogDependencies) {
     },
     /** Reports what was not reported yet. */
     close(): void {
-      close();
-      clearTimeout(timer);
-      timer = undefined;
+      report();
+      unschedule();
     },
   };
 }

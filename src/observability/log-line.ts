@@ -4,7 +4,9 @@ import type { TraceIds } from "./tracing/index.ts";
 /** Writes a line whose fields are JSON already; asked for them only where the level is on. */
 export type WriteLine = (level: "info" | "warn" | "error", fields: () => string, message: string) => void;
 
-interface Line {
+/** What a line is written with, beside the row. */
+export interface Line {
+  /** Of the callback, where it is traced. */
   readonly trace?: TraceIds | undefined;
   /** Whether the request's body is JSON for certain; else that is found out. */
   readonly isJson?: boolean | undefined;

@@ -81,7 +81,7 @@ describe("the metrics", () => {
     const metrics = setUp();
     metrics.bodyMismatch();
     metrics.typeMismatch();
-    metrics.credentialUsed({ method: "hmac", secret: "previous" });
+    metrics.credentialUsed("hmac", "previous");
     metrics.inFlight.inc();
     expect(await samples(metrics, "oncehook_body_mismatch_total")).toEqual([
       "oncehook_body_mismatch_total 1",
