@@ -203,9 +203,9 @@ class Attempt implements PendingEvent {
     this.#completion = logEntry === undefined ? { result } : { result, logEntry };
     this.#span?.end();
     const { tracer } = this.#receiver;
-    const phase = mode === "commit" ? "commit" : "rollback";
+    const name = mode === "commit" ? "commit" : "rollback";
     // The store calls in the context of whichever event began the group.
-    this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, phase);
+    this.#span = tracer && this.#context.runInAsyncScope(tracer.startSpan, tracer, name);
     return this.#completion;
   }
 

@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  failed,
-  isRefused,
-  keyText,
-  nextAttemptAt,
-  type Outcome,
-  type Version,
-} from "../domain/index.ts";
+import { failed, isRefused, keyText, nextAttemptAt, type Outcome, type Version } from "../domain/index.ts";
 import { inSpan } from "../observability/tracing/index.ts";
 import {
   type AttemptInput,
@@ -61,7 +54,7 @@ export async function runStored(
 ): Promise<Outcome> {
   const key = { source: failure.source, eventId: failure.eventId };
   const deadline = performance.now() + receiver.settings.retry.timeLimitMs;
-  const phase = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
+  const span = receiver.tracer?.startAttempt(mode === "dry-run" ? "dry-run" : kind, key, failure.eventType);
   const run = () =>
     receiver.eventLock.run(key, deadline, async () => {
       let body: Uint8Array;
@@ -79,7 +72,7 @@ export async function runStored(
       const watched = dryRun === undefined ? {} : { dryRun };
       return runEvent({ ...event, kind, mode, ...watched }, receiver);
     });
-  return inSpan(phase, run);
+  return inSpan(span, run);
 }
 
 /** Whether the attempt may succeed a moment later: the database was away, or another delivery was at work on the event. */
