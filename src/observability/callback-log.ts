@@ -18,7 +18,6 @@ import { createRowBuffer } from "./row-buffer.ts";
 import type { TraceIds } from "./tracing/index.ts";
 
 interface CallbackLogOptions {
-  /** Stores rows, all of them or none. */
   readonly append: (rows: readonly CallbackLogEntry[]) => Promise<void>;
   readonly logger: Log;
   readonly write: WriteLine;
@@ -32,13 +31,11 @@ const NOT_STORED = "the callback log could not be stored; it is kept and tried a
 const BOUNDS = {
   /** How many refused requests a minute are logged; the rest is only counted. */
   rejectedPerMinute: 600,
-  /** How many rows may wait for the database. */
   waiting: 10_000,
   /** How many bytes refused requests may take on standard output in a minute; the lines of further ones are short. */
   outputBytesPerMinute: 1024 * 1024,
 };
 
-/** A refused request that is logged after its answer. */
 export interface RefusedRequest extends DroppedCallback {
   /** As it arrived; kept until it is masked. */
   readonly body: Uint8Array;

@@ -75,7 +75,6 @@ export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntr
       counted.last = now;
       if (counted.addresses.size < MAX_ADDRESSES) counted.addresses.add(remoteAddress);
     },
-    /** Reports what was not reported yet. */
     close(): void {
       report();
       unschedule();

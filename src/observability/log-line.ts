@@ -6,7 +6,6 @@ export type WriteLine = (level: "info" | "warn" | "error", fields: () => string,
 
 /** What a line is written with, beside the row. */
 export interface Line {
-  /** Of the callback, where it is traced. */
   readonly trace?: TraceIds | undefined;
   /** Whether the request's body is JSON for certain; else that is found out. */
   readonly isJson?: boolean | undefined;

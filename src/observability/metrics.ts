@@ -135,7 +135,6 @@ function createCounters(registry: Registry) {
 interface DatabaseProbes {
   /** How many callbacks may be at work or wait: `MAX_WAITING_CALLBACKS`. */
   readonly mostWaitingCallbacks: number;
-  /** Resolves when the database answers. */
   readonly ping: () => Promise<void>;
   /** How many bytes are free where the embedded database lies; absent where the database is a server's. */
   readonly freeBytes?: () => Promise<number>;

@@ -1,7 +1,6 @@
 import { type EventKey, type Failed, failed, keyText, type Outcome } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
-/** Who waits for the lock of an event. */
 interface Waiter {
   readonly timer: NodeJS.Timeout;
   take(): void;

@@ -95,7 +95,6 @@ export interface Receiver {
   /** Undefined where tracing is off. */
   readonly tracer: Tracer | undefined;
   readonly eventLock: EventLock;
-  /** Of every handler's run. */
   readonly handlerLimit: SharedTimeLimit;
   readonly concurrency: ConcurrencyLimit;
   /** Of retries and replays; callbacks take none. */
@@ -124,7 +123,6 @@ export interface AttemptInput {
   readonly kind: AttemptKind;
   /** `dry-run`: run it, then roll everything back. */
   readonly mode: "commit" | "dry-run";
-  /** Told what a dry run does. */
   readonly dryRun?: DryRun;
   /** The asynchronous context in which its handler runs; a group runs in that of another event. */
   readonly context?: AsyncResource;

@@ -14,13 +14,11 @@ interface BodyOptions {
   readonly maxBytes?: number;
   /** Where it is known already: of a long body it takes a while. */
   readonly sha256?: string;
-  /** Counts what is done. */
   readonly budget?: MaskBudget;
 }
 
 const MAX_JSON_BYTES = 65_536;
 const MAX_BYTES = 16_384;
-/** So much is shown of a longer one. */
 const START_CHARACTERS = 2_048;
 /** The first pair must have a short name and a value: base64 text may end in `=`, and is no form. */
 const FORM = /^[A-Za-z0-9%+._~*!'()[\]-]{1,128}=[A-Za-z0-9%+._~*!'()&:/,@-][A-Za-z0-9%+._~*!'()&=:/,@[\]-]*$/;

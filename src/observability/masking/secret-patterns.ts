@@ -37,7 +37,6 @@ export function createSecretPatterns(secretValues: readonly string[]) {
     /** Whether there may be one; a text without a hint holds none, nor does any part of it. */
     mayMatch: (text: string): boolean =>
       text.length >= SHORTEST_SHAPE && (hasHint(text) || holdsSecret(text)),
-    /** The text with each of them masked. */
     mask(text: string): string {
       if (text.length < SHORTEST_SHAPE) return text;
       let masked = text;
@@ -101,7 +100,6 @@ function mayHoldCardNumber(text: string): boolean {
   return false;
 }
 
-/** A digit, a blank or a hyphen. */
 function isOfRun(code: number): boolean {
   return (code >= ZERO && code < ZERO + 10) || code === 32 || code === 45;
 }
