@@ -37,7 +37,7 @@ interface DropCount {
 export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntry) => boolean) {
   let counts = new Map<string, DropCount>();
   /** Rows that found no room; those of the same reason and outcome join them. */
-  let waiting = new Map<string, DropCount>();
+  const waiting = new Map<string, DropCount>();
   let timer: NodeJS.Timeout | undefined;
 
   function unschedule(): void {
@@ -47,12 +47,13 @@ export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntr
 
   function report(): void {
     unschedule();
-    const reported = counts;
+    for (const [key, counted] of counts) {
+      writeLine(log, counted);
+      // The callbacks of shortened lines have rows of their own.
+      if (counted.reason !== "output_bound") waiting.set(key, joined(waiting.get(key), counted));
+    }
     counts = new Map();
-    for (const counted of reported.values()) writeLine(log, counted);
-    const rows = joined(waiting, reported);
-    waiting = new Map();
-    for (const [key, counted] of rows) if (!add(entryOf(counted))) waiting.set(key, counted);
+    for (const [key, counted] of waiting) if (add(entryOf(counted))) waiting.delete(key);
     if (waiting.size > 0) schedule();
   }
 
@@ -82,25 +83,13 @@ export function createDropLog(clock: Clock, log: Log, add: (row: CallbackLogEntr
   };
 }
 
-/** Rows stand for what has none of its own. */
-function joined(
-  before: ReadonlyMap<string, DropCount>,
-  now: ReadonlyMap<string, DropCount>,
-): Map<string, DropCount> {
-  const all = new Map(before);
-  for (const [key, counted] of now) {
-    if (counted.reason === "output_bound") continue;
-    const earlier = all.get(key);
-    if (earlier === undefined) {
-      all.set(key, counted);
-      continue;
-    }
-    earlier.count += counted.count;
-    earlier.last = counted.last;
-    for (const address of counted.addresses)
-      if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
-  }
-  return all;
+function joined(earlier: DropCount | undefined, now: DropCount): DropCount {
+  if (earlier === undefined) return now;
+  earlier.count += now.count;
+  earlier.last = now.last;
+  for (const address of now.addresses)
+    if (earlier.addresses.size < MAX_ADDRESSES) earlier.addresses.add(address);
+  return earlier;
 }
 
 function writeLine(log: Log, counted: DropCount): void {

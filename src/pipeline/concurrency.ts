@@ -1,18 +1,13 @@
 import { type EventKey, type Failed, failed, keyText, type Outcome } from "../domain/index.ts";
 import { type Deadline, StoreError } from "../store/index.ts";
 
-interface Waiter {
-  readonly timer: NodeJS.Timeout;
-  take(): void;
-}
-
 /**
  * Lets the deliveries of one event through one by one, within this process. The store alone keeps "once"; this keeps a
  * burst of duplicates from holding a database connection each while they wait for the first.
  */
 export class EventLock {
   /** Each event that is locked, with those who wait for it in order of arrival. */
-  readonly #waiters = new Map<string, Waiter[] | undefined>();
+  readonly #waiters = new Map<string, { timer: NodeJS.Timeout; take(): void }[] | undefined>();
 
   /** Takes the lock where it is free. The holder calls `release`. */
   tryTake(key: EventKey): boolean {

@@ -11,7 +11,7 @@ import {
   type Refused,
   refused,
 } from "../domain/index.ts";
-import { scanJson, withExactNumbers } from "./json-numbers.ts";
+import { replaceInexactNumbers, scanJson } from "./json-numbers.ts";
 
 const MAX_NESTING = 64;
 const MAX_ID_BYTES = 255;
@@ -56,7 +56,7 @@ export function parseObject(
   try {
     value = parse(text);
     // Only what is valid is written again: quotes would make a number at the place of a key valid too.
-    const exact = keepsDigits && found === "has long numbers" ? withExactNumbers(body) : undefined;
+    const exact = keepsDigits && found === "has long numbers" ? replaceInexactNumbers(body) : undefined;
     if (exact !== undefined) value = parse(exact);
   } catch {
     return refused(parseJson(text) !== undefined ? "body_forbidden_key" : "body_not_json");

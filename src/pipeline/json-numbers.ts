@@ -8,15 +8,14 @@ export function inexactNumbers(json: Uint8Array): string[] {
 }
 
 /**
- * A valid JSON text with those numbers as strings, which keep all digits; undefined where there are none. Which number
- * a platform means by 9007199254740993 is the schema's to say: a double would make it another without a word.
+ * A valid JSON text with other JSON in the place of those numbers; undefined where there are none. As strings they keep all
+ * digits. Which number a platform means by 9007199254740993 is the schema's to say: a double would make it another without
+ * a word.
  */
-export function withExactNumbers(json: Uint8Array): string | undefined {
-  return withInexactNumbers(json, (text) => `"${text}"`);
-}
-
-/** The same with other JSON in their place. */
-function withInexactNumbers(json: Uint8Array, replace: (text: string) => string): string | undefined {
+export function replaceInexactNumbers(
+  json: Uint8Array,
+  replace = (text: string) => `"${text}"`,
+): string | undefined {
   const parts: Uint8Array[] = [];
   let written = 0;
   for (const [start, end] of longNumbers(json)) {
@@ -29,12 +28,6 @@ function withInexactNumbers(json: Uint8Array, replace: (text: string) => string)
   return Buffer.concat([...parts, json.subarray(written)]).toString("utf8");
 }
 
-/** Numbers that a JavaScript number holds, of one sign and kind with an inexact one: integers stay integers. */
-const STAND_INS = {
-  integer: [Number.MAX_SAFE_INTEGER, 1, 0],
-  fraction: [0.5],
-} as const;
-
 /**
  * A valid JSON text with numbers in the place of those that are inexact: rounded first, then such as any schema for
  * numbers of their kind takes. Empty where there are none.
@@ -44,22 +37,19 @@ export function* withShortNumbers(
   json: Uint8Array,
   spelled: (number: string) => string,
 ): Generator<string, void> {
-  for (let which = -1; which < STAND_INS.integer.length; which += 1) {
-    const replaced = withInexactNumbers(json, (text) => spelled(shortNumber(text, which)));
+  for (const integer of [undefined, Number.MAX_SAFE_INTEGER, 1, 0]) {
+    const replaced = replaceInexactNumbers(json, (text) => spelled(shortNumber(text, integer)));
     if (replaced === undefined) return;
     yield replaced;
   }
 }
 
-function shortNumber(text: string, which: number): string {
-  const kind = STAND_INS[isInteger(text) ? "integer" : "fraction"];
-  const number = which < 0 ? text : String(kind[Math.min(which, kind.length - 1)]);
-  return which >= 0 && text.startsWith("-") ? `-${number}` : number;
-}
-
-function isInteger(text: string): boolean {
+/** A number that a JavaScript number holds, of the same sign and kind: integers stay integers. */
+function shortNumber(text: string, integer: number | undefined): string {
+  if (integer === undefined) return text;
   const [, exponent = "0"] = decimalOf(text).split("e");
-  return Number(exponent) >= 0;
+  const number = Number(exponent) >= 0 ? integer : 0.5;
+  return text.startsWith("-") ? `-${number}` : String(number);
 }
 
 function textOf(json: Uint8Array, start: number, end: number): string {

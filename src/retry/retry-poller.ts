@@ -1,7 +1,8 @@
 import type { Outcome } from "../domain/index.ts";
 import { isInconclusive, type Receiver } from "../pipeline/index.ts";
 import { createPoller } from "../poller/index.ts";
-import { type FailureRun, newLease, recoverInterrupted, runFailure } from "./run-failure.ts";
+import type { StoredFailure } from "../store/index.ts";
+import { newLease, recoverInterrupted, runFailure } from "./run-failure.ts";
 
 /** How many failures one process runs at a time; the others are left to the next round, or to other processes. */
 const MAX_CONCURRENT_RETRIES = 8;
@@ -12,7 +13,7 @@ const MAX_CONCURRENT_RETRIES = 8;
  * and runs alone (decision 0041).
  */
 export function createRetryPoller(receiver: Receiver) {
-  const { runLock, settings } = receiver;
+  const { runLock } = receiver;
   const { failureLeases } = receiver.store;
   const stopping = new AbortController();
 
@@ -20,10 +21,9 @@ export function createRetryPoller(receiver: Receiver) {
   async function round(): Promise<number> {
     await recoverInterrupted(receiver);
     const ran = await runLock.shared(async () => {
-      const leaseEndsAt = performance.now() + settings.retry.leaseMs;
       const lease = newLease(receiver);
       const due = await failureLeases.leaseDue(lease, MAX_CONCURRENT_RETRIES);
-      await Promise.all(due.map((failure) => runOne({ failure, owner: lease.owner, leaseEndsAt })));
+      await Promise.all(due.map((failure) => runOne(failure, lease)));
       return due.length;
     });
     return ran + (await runSuspects());
@@ -34,10 +34,9 @@ export function createRetryPoller(receiver: Receiver) {
     for (let ran = 0; ran < MAX_CONCURRENT_RETRIES; ran += 1) {
       if (stopping.signal.aborted || !(await failureLeases.isSuspectDue(receiver.clock.now()))) return ran;
       const found = await runLock.exclusive(async () => {
-        const leaseEndsAt = performance.now() + settings.retry.leaseMs;
         const lease = newLease(receiver);
         const failure = await failureLeases.leaseSuspect(lease);
-        if (failure !== undefined) await runOne({ failure, owner: lease.owner, leaseEndsAt });
+        if (failure !== undefined) await runOne(failure, lease);
         return failure !== undefined;
       });
       if (!found) return ran;
@@ -45,11 +44,14 @@ export function createRetryPoller(receiver: Receiver) {
     return MAX_CONCURRENT_RETRIES;
   }
 
-  async function runOne(leased: Pick<FailureRun, "failure" | "owner" | "leaseEndsAt">): Promise<void> {
-    const { source, eventId, retriesDone } = leased.failure;
+  async function runOne(
+    failure: StoredFailure,
+    { owner, leaseEndsAt }: ReturnType<typeof newLease>,
+  ): Promise<void> {
+    const { source, eventId, retriesDone } = failure;
     const fields = { source, event_id: eventId, retry: retriesDone };
     try {
-      const run = { ...leased, kind: "retry", stopping: stopping.signal } as const;
+      const run = { failure, owner, leaseEndsAt, kind: "retry", stopping: stopping.signal } as const;
       report(receiver, fields, await runFailure(run, receiver));
     } catch (error) {
       receiver.log.error(

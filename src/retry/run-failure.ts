@@ -152,8 +152,10 @@ async function recordAttempt(
 
 /** A lease from now on, under an owner of its own. */
 export function newLease({ clock, settings }: Receiver) {
+  const { leaseMs } = settings.retry;
   const now = clock.now();
-  return { owner: randomUUID(), now, until: new Date(now.getTime() + settings.retry.leaseMs) };
+  const until = new Date(now.getTime() + leaseMs);
+  return { owner: randomUUID(), now, until, leaseEndsAt: performance.now() + leaseMs };
 }
 
 /** Settles the attempts of processes that have ended, and says which failures are suspect for it. */
